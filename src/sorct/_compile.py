@@ -1,0 +1,83 @@
+"""The one door to the compiler: how a function of arrays becomes machine code.
+
+Compiled code is cached on disk, runs without the interpreter's lock and never raises.
+Importing this module imports numba, so only the solver side of the library does.
+
+The cache lies in a folder named after a hash of our sources: numba looks at the file of
+a function but not at those of the functions it calls, and a cache written by another
+version of this library must not be read.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Inputs are finite by the time they get here, and division by zero cannot occur:
+# without these promises the loops would not use vector instructions.
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_ORDERED = {"contract", "nnan", "nsz"}
+
+
+def _cache_folder() -> str:
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for source in sorted(package.rglob("*.py")):
+        digest.update(source.read_bytes())
+    name = f"sorct-{digest.hexdigest()[:16]}"
+    if numba.config.CACHE_DIR:
+        return str(Path(numba.config.CACHE_DIR) / name)
+    if os.access(package, os.W_OK):
+        return str(package / "__pycache__" / name)
+    return str(Path.home() / ".cache" / name)
+
+
+_CACHE_FOLDER = _cache_folder()
+
+
+def _compile(function: Function, fastmath: set[str]) -> Function:
+    # numba chooses the folder when a function is decorated.
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _CACHE_FOLDER
+    try:
+        return cast(Function, numba.njit(**_OPTIONS, fastmath=fastmath)(function))
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def compiled(function: Function) -> Function:
+    """Compile for speed; sums may be taken in any (but always the same) order."""
+    return _compile(function, _ORDERED | {"reassoc", "arcp"})
+
+
+def compiled_in_order(function: Function) -> Function:
+    """Compile arithmetic whose order carries its meaning, such as a rounding trick."""
+    return _compile(function, _ORDERED)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def bits_of_float(_context: Any, _value: Any) -> Any:
+    """Reinterpret a float64 as the int64 with the same bits."""
+
+    def bitcast(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(64))
+
+    return types.int64(types.float64), bitcast
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def float_of_bits(_context: Any, _value: Any) -> Any:
+    """Reinterpret an int64 as the float64 with the same bits."""
+
+    def bitcast(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.int64), bitcast

@@ -1,0 +1,159 @@
+"""ExpectedCost: the training sample as the solver sees it, and its expected cost.
+
+Left of this module there are names and units, from here on only float64 in [0, 1].
+Rows are put in a canonical order and equal rows are merged, their weights added: a
+permutation of the rows changes nothing, to the last bit, and weight 2 is the same
+problem as the row twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sorct._kernels import BLOCK, LANES, Samples, accumulate, make_buffers
+from sorct._typing import FloatArray, IntArray
+from sorct.constraints import fill_recall
+from sorct.params import Params
+
+
+def _row_keys(X: FloatArray) -> IntArray:
+    """Hash every row by its bits (sums of odd multiples modulo 2^64)."""
+    multipliers = np.random.default_rng(0).integers(1, 2**62, X.shape[1], np.int64)
+    keys = np.zeros(len(X), dtype=np.int64)
+    for column, multiplier in zip(X.T, multipliers, strict=True):
+        bits = np.ascontiguousarray(column).view(np.int64)
+        mixed = (bits ^ (bits >> 29)) * (2 * multiplier + 1)
+        keys += mixed ^ (mixed >> 32)
+    return keys
+
+
+def _merge_equal_rows(
+    X: FloatArray, codes: IntArray, weight: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Order rows by class, then key; return the rows kept and their total weights."""
+    order = np.lexsort((_row_keys(X), codes))
+    starts_group = np.ones(len(order), dtype=np.bool_)
+    same_class = codes[order[1:]] == codes[order[:-1]]
+    same_row = np.ones(len(order) - 1, dtype=np.bool_)
+    for column in X.T:
+        same_row &= column[order[1:]] == column[order[:-1]]
+    starts_group[1:] = ~(same_class & same_row)
+    total = np.add.reduceat(weight[order], np.flatnonzero(starts_group))
+    return order[starts_group], total
+
+
+def _block_bounds(codes: IntArray, n_classes: int) -> list[tuple[int, int, int]]:
+    """First row, last row and class of every block, for codes in ascending order."""
+    edges = np.searchsorted(codes, np.arange(n_classes + 1))
+    return [
+        (first, min(first + BLOCK, int(edges[k + 1])), k)
+        for k in range(n_classes)
+        for first in range(int(edges[k]), int(edges[k + 1]), BLOCK)
+    ]
+
+
+def make_samples(
+    X: FloatArray, codes: IntArray, weight: FloatArray, n_classes: int
+) -> Samples:
+    """Lay the samples out for the kernels (see ``_kernels.Samples``)."""
+    rows, total = _merge_equal_rows(X, codes, weight)
+    total = total / total.sum()
+    p = X.shape[1]
+    bounds = _block_bounds(codes[rows], n_classes)
+    sizes = [-(-(last - first) // LANES) * LANES for first, last, _ in bounds]
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    x, padded = np.zeros(p * start[-1]), np.zeros(start[-1])
+    for (first, last, _), at, size in zip(bounds, start[:-1], sizes, strict=True):
+        block = x[p * at : p * (at + size)].reshape(p, size)
+        block[:, : last - first] = X[rows[first:last]].T
+        padded[at : at + last - first] = total[first:last]
+    block_class = np.array([k for _, _, k in bounds], dtype=np.int64)
+    return Samples(x, start, block_class, padded)
+
+
+@dataclass(frozen=True)
+class ExpectedCost:
+    """Expected misclassification cost of a tree on a training sample (paper, g).
+
+    g = sum_{k,l} cost_matrix[k, leaf_class[l]] mass[k, l], with weights that sum to 1.
+
+    Attributes
+    ----------
+    samples : Samples
+    cost_matrix : array of shape (n_classes, n_classes)
+        Cost of predicting the column's class for a sample of the row's class.
+    share : array of shape (n_classes,), weight of every class, sums to 1
+    centre : array of shape (n_features,), weighted mean of every column
+    spread : array of shape (n_features,), weighted variance of every column
+    """
+
+    samples: Samples
+    cost_matrix: FloatArray
+    share: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+
+    @classmethod
+    def from_data(
+        cls,
+        X: FloatArray,
+        codes: IntArray,
+        weight: FloatArray,
+        cost_matrix: FloatArray,
+    ) -> ExpectedCost:
+        """Prepare samples X in [0, 1] with class codes and positive weights."""
+        samples = make_samples(X, codes, weight, len(cost_matrix))
+        centre, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        share = np.zeros(len(cost_matrix))
+        for b, k in enumerate(samples.block_class):
+            x, block_weight = _block(samples, b, X.shape[1])
+            centre += x @ block_weight
+            square += (x * x) @ block_weight
+            share[k] += block_weight.sum()
+        spread = np.maximum(square - centre**2, 0.0)
+        return cls(samples, cost_matrix, share, centre, spread)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the scaled table."""
+        return len(self.centre)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.share)
+
+    def some_samples(self, n_most: int) -> tuple[FloatArray, FloatArray]:
+        """At most about n_most samples spread evenly, (n_features, n), and weights."""
+        n_blocks = len(self.samples.block_class)
+        stride = -(-len(self.samples.weight) // n_most)
+        parts = [_block(self.samples, b, self.n_features) for b in range(n_blocks)]
+        X = np.concatenate([x[:, ::stride] for x, _ in parts], axis=1)
+        return X, np.concatenate([weight[::stride] for _, weight in parts])
+
+    def mass(self, params: Params, gamma: float) -> FloatArray:
+        """Class-by-leaf mass matrix of shape (n_classes, n_leaves), sums to 1."""
+        p = self.n_features
+        buffers = make_buffers(p, params.threshold.size, self.n_classes)
+        level = p * params.threshold
+        accumulate(self.samples, params.coef, level, gamma / p, False, buffers)
+        return buffers.mass
+
+    def value(self, mass: FloatArray, leaf_class: IntArray) -> float:
+        """Expected cost for given masses and labels."""
+        return float(np.sum(self.cost_matrix[:, leaf_class] * mass))
+
+    def recall(self, mass: FloatArray, leaf_class: IntArray) -> FloatArray:
+        """Expected recall of every class for given masses and labels."""
+        recall = np.zeros(self.n_classes)
+        fill_recall(mass, self.share, leaf_class, recall)
+        return recall
+
+
+def _block(samples: Samples, b: int, p: int) -> tuple[FloatArray, FloatArray]:
+    """Columns (n_features, size) and weights of block b."""
+    first, last = samples.start[b], samples.start[b + 1]
+    x = samples.x[p * first : p * last].reshape(p, last - first)
+    return x, samples.weight[first:last]

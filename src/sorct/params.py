@@ -1,0 +1,52 @@
+"""Params: the decision variables of one tree, in scaled units.
+
+The paper's letters and the words used in code, docs and reports:
+
+====================  ==================  =====================  =====================
+paper                 code                paper                  code
+====================  ==================  =====================  =====================
+a_jt                  ``coef[j, t]``      lambda^L, lambda^G     ``alpha_local``, ``alpha_global``
+mu_t                  ``threshold[t]``    rho_k                  ``min_recall[k]``
+C_kt (0/1)            ``leaf_class[t]``   W                      ``cost_matrix``
+p_it, P_it            ``branch_proba``,   gamma                  ``gamma``
+                      ``leaf_reach``
+tau_B, tau_L          ``n_branches``,     D                      ``depth``
+                      ``n_leaves``
+====================  ==================  =====================  =====================
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sorct._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Params:
+    """Cuts and leaf labels.
+
+    Attributes
+    ----------
+    coef : array of shape (n_features, n_branches), in [-1, 1]
+    threshold : array of shape (n_branches,), in [-1, 1]
+    leaf_class : array of shape (n_leaves,), codes of the classes
+    """
+
+    coef: FloatArray
+    threshold: FloatArray
+    leaf_class: IntArray
+
+    def copy(self) -> Params:
+        """Return an independent copy."""
+        return Params(self.coef.copy(), self.threshold.copy(), self.leaf_class.copy())
+
+    @property
+    def local_sparsity(self) -> float:
+        """The paper's delta^L: per cent of columns unused by a cut, mean over cuts."""
+        return 100.0 * float((self.coef == 0.0).mean())
+
+    @property
+    def global_sparsity(self) -> float:
+        """The paper's delta^G: per cent of columns unused by the whole tree."""
+        return 100.0 * float((self.coef == 0.0).all(axis=1).mean())

@@ -1,0 +1,199 @@
+"""Problem: everything that defines one training problem, and its compiled face.
+
+``Problem`` is the frozen bundle that solvers get: expected cost, penalty, constraint,
+depth and gamma. ``Task`` is the same as arrays and numbers for compiled code, with the
+multipliers of the moment; ``evaluate`` and ``residual`` are what a first-order method
+needs of it. ``Point`` is a tree in the solver's variables: level = n_features *
+threshold, so that all variables have gradients of one size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sorct._compile import compiled
+from sorct._kernels import Buffers, Samples, accumulate
+from sorct._typing import FloatArray, IntArray
+from sorct.constraints import MinRecall, fill_recall
+from sorct.labels import best_labels
+from sorct.objective import ExpectedCost
+from sorct.params import Params
+from sorct.penalties import Sparsity, penalty_value
+from sorct.prox import prox_row
+from sorct.topology import Topology
+
+
+class Point(NamedTuple):
+    """Cuts and labels in the solver's variables."""
+
+    coef: FloatArray
+    level: FloatArray
+    leaf_class: IntArray
+
+
+class Task(NamedTuple):
+    """A problem for compiled code, with the multipliers of the moment."""
+
+    samples: Samples
+    cost_matrix: FloatArray
+    share: FloatArray
+    centre: FloatArray
+    floor: FloatArray
+    multiplier: FloatArray
+    stiffness: float
+    slope: float
+    local: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One S-ORCT training problem (paper, equations 1 to 6, with 8 as constraints)."""
+
+    cost: ExpectedCost
+    penalty: Sparsity
+    constraint: MinRecall
+    topology: Topology
+    gamma: float
+
+    def task(
+        self,
+        multiplier: FloatArray | None = None,
+        stiffness: float = 1.0,
+        gamma: float | None = None,
+    ) -> Task:
+        """Compiled face of the problem, at another gamma if one is given."""
+        p, n_branches = self.cost.n_features, self.topology.n_branches
+        if multiplier is None:
+            multiplier = np.zeros(self.cost.n_classes)
+        return Task(
+            self.cost.samples,
+            self.cost.cost_matrix,
+            self.cost.share,
+            self.cost.centre,
+            self.constraint.floor,
+            multiplier,
+            float(stiffness),
+            float(self.gamma if gamma is None else gamma) / p,
+            self.penalty.local_weight(p, n_branches),
+            self.penalty.spread_weight(p),
+        )
+
+    def point(self, params: Params) -> Point:
+        """Tree in the solver's variables (a copy)."""
+        coef = np.array(params.coef, dtype=np.float64, order="C")
+        level = self.cost.n_features * params.threshold
+        return Point(coef, level, params.leaf_class.copy())
+
+    def params(self, point: Point) -> Params:
+        """Tree in the model's variables (a copy)."""
+        threshold = np.clip(point.level / self.cost.n_features, -1.0, 1.0)
+        return Params(point.coef.copy(), threshold, point.leaf_class.copy())
+
+
+@compiled
+def lagrangian(
+    task: Task, mass: FloatArray, leaf_class: IntArray, pressure_out: FloatArray
+) -> float:
+    """Expected cost plus the constraints' terms; fills the pressure of every class."""
+    value = 0.0
+    for k in range(mass.shape[0]):
+        for leaf in range(leaf_class.size):
+            value += task.cost_matrix[k, leaf_class[leaf]] * mass[k, leaf]
+    fill_recall(mass, task.share, leaf_class, pressure_out)
+    for k in range(mass.shape[0]):
+        gap = task.floor[k] - pressure_out[k]
+        # A class without a floor exerts no pressure: its recall is never below 0.
+        pressure = max(0.0, task.multiplier[k] + task.stiffness * gap)
+        value += (pressure**2 - task.multiplier[k] ** 2) / (2.0 * task.stiffness)
+        pressure_out[k] = pressure
+    return value
+
+
+@compiled
+def fill_payoff(
+    task: Task, leaf_class: IntArray, pressure: FloatArray, payoff_out: FloatArray
+) -> None:
+    """Derivative of the Lagrangian with respect to every mass."""
+    for k in range(payoff_out.shape[0]):
+        for leaf in range(leaf_class.size):
+            payoff_out[k, leaf] = task.cost_matrix[k, leaf_class[leaf]]
+            if leaf_class[leaf] == k:
+                payoff_out[k, leaf] -= pressure[k] / task.share[k]
+
+
+@compiled
+def _any_positive(values: FloatArray) -> bool:
+    for k in range(values.size):
+        if values[k] > 0.0:
+            return True
+    return False
+
+
+@compiled
+def evaluate(task: Task, point: Point, pressure: FloatArray, buffers: Buffers) -> float:
+    """Penalised Lagrangian; fills mass, pressure and the smooth part's gradients.
+
+    The payoffs depend on the pressure, which depends on all masses. Where no class was
+    under pressure the gradient is computed along in the first pass, and a second one is
+    needed only if the guess was wrong.
+    """
+    guess = not _any_positive(pressure)
+    if guess:
+        fill_payoff(task, point.leaf_class, pressure, buffers.payoff)
+    accumulate(task.samples, point.coef, point.level, task.slope, guess, buffers)
+    value = lagrangian(task, buffers.mass, point.leaf_class, pressure)
+    wrong = not guess or _any_positive(pressure)
+    if wrong:
+        fill_payoff(task, point.leaf_class, pressure, buffers.payoff)
+        accumulate(task.samples, point.coef, point.level, task.slope, wrong, buffers)
+    return value + penalty_value(point.coef, task.local, task.spread)
+
+
+@compiled
+def residual(task: Task, point: Point, buffers: Buffers, row: FloatArray) -> float:
+    """Length of the proximal gradient step in the largest coordinate.
+
+    The step is n_features, so that coordinates are those of the weights a / p and the
+    threshold mu as they enter a cut, and the number means the same for every p. It is
+    zero exactly at the stationary points of the penalised problem in its box.
+    """
+    p, n_branches = point.coef.shape
+    worst = 0.0
+    for j in range(p):
+        for t in range(n_branches):
+            row[t] = point.coef[j, t] - p * buffers.grad_coef[j, t]
+        prox_row(row, p * task.local, p * task.spread)
+        for t in range(n_branches):
+            worst = max(worst, abs(row[t] - point.coef[j, t]))
+    for t in range(n_branches):
+        moved = point.level[t] - p * buffers.grad_level[t]
+        moved = min(max(moved, -1.0 * p), 1.0 * p)
+        worst = max(worst, abs(moved - point.level[t]))
+    return worst
+
+
+@compiled
+def relabel(task: Task, point: Point, pressure: FloatArray, buffers: Buffers) -> bool:
+    """Give the leaves their best labels at fixed cuts; tell whether any changed.
+
+    With floors the pressure of the moment prices the labels, and a change is kept only
+    if the Lagrangian itself falls.
+    """
+    mass, leaf_class = buffers.mass, point.leaf_class
+    cost = np.zeros(mass.shape)
+    for leaf in range(leaf_class.size):
+        for k in range(mass.shape[0]):
+            for true in range(mass.shape[0]):
+                cost[k, leaf] += task.cost_matrix[true, k] * mass[true, leaf]
+            cost[k, leaf] -= pressure[k] * mass[k, leaf] / task.share[k]
+    label = best_labels(cost)
+    scratch = np.empty_like(pressure)
+    now = lagrangian(task, mass, leaf_class, scratch)
+    if lagrangian(task, mass, label, scratch) >= now - 1e-14:
+        return False
+    leaf_class[:] = label
+    return True

@@ -1,0 +1,143 @@
+"""Descent: one start to one stationary tree, labels included.
+
+Two kinds of steps take turns in one loop. Spectral proximal steps see the whole problem
+and find the support; quasi-Newton steps finish on it. Labels are renewed as the cuts
+move. The loop is compiled, holds no lock and evaluates the tree in one place.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sorct._compile import compiled
+from sorct.problem import Point, Task, evaluate, relabel, residual
+from sorct.solvers._work import combine, copy_cuts, dot, fill_slope, make_work
+from sorct.solvers.proximal_gradient import (
+    SHORTEST_STEP,
+    next_step,
+    propose_spectral,
+)
+from sorct.solvers.quasi_newton import (
+    CUT,
+    ON_FACE,
+    UNSETTLED,
+    fill_direction,
+    fill_face,
+    make_memory,
+    propose_on_face,
+    remember,
+)
+
+# Spectral steps before the first turn on a face and between later ones, and the
+# longest turn on a face.
+_FIRST_TURN, _TURN, _FACE_TURN = 20, 10, 200
+# Objective values a spectral step may compare with; relative rounding error of one.
+_MEMORY, _ROUNDING = 8, 1e-15
+_DECREASE = 1e-4
+# A turn on a face ends after this many cuts of one step, or when less than this share
+# of the residual lies on the face.
+_MAX_CUTS, _ON_FACE_SHARE = 10, 0.1
+_RELABEL_EVERY = 10
+# Above any objective.
+_ANY = 1e300
+
+
+class Progress(NamedTuple):
+    """Where a descent ended."""
+
+    objective: float
+    residual: float
+    step: float
+    n_iterations: int
+    n_evaluations: int
+
+
+@compiled
+def descend(
+    task: Task, point: Point, step: float, tol: float, max_iter: int
+) -> Progress:
+    """Move the point, in place, until its residual is at most tol.
+
+    Parameters
+    ----------
+    task : Task
+    point : Point
+        Start with valid labels; overwritten by the result.
+    step : float
+        First length of a spectral step, 0 to choose one.
+    tol : float
+    max_iter : int
+    """
+    p, n_branches = point.coef.shape
+    work, memory = (
+        make_work(task, point),
+        make_memory(point.coef.size + point.level.size),
+    )
+    history = np.zeros(_MEMORY)
+    value, worst, along, scale, bar = 0.0, 0.0, 0.0, 1.0, _ANY
+    iteration, n_evaluations, n_pairs, n_cuts, n_turn = 0, 0, 0, 0, _FIRST_TURN
+    on_face, outcome = False, ON_FACE
+    while True:
+        trial = evaluate(task, work.trial, work.pressure, work.buffers)
+        n_evaluations += 1
+        if trial <= bar:
+            copy_cuts(work.trial, point)
+            value, iteration = trial, iteration + 1
+            if bar == _ANY:
+                history[:] = value
+            worst = residual(task, point, work.buffers, work.row)
+            stop = worst <= tol or iteration >= max_iter
+            if (stop or iteration % _RELABEL_EVERY == 1) and relabel(
+                task, point, work.pressure, work.buffers
+            ):
+                # The same cuts under new labels: any value is welcome.
+                on_face, n_turn, bar = False, _TURN, _ANY
+                combine(work.move, 0.0, 0.0, work.move)
+                continue
+            if stop:
+                break
+            if on_face:
+                combine(work.change, 0.0, -1.0, work.face)
+                fill_slope(task, work)
+                along = fill_face(task, point, work)
+                combine(work.change, 1.0, 1.0, work.face)
+                n_pairs = 0 if outcome == CUT else remember(work, memory, n_pairs)
+            else:
+                combine(work.change, 0.0, -1.0, work.slope)
+                fill_slope(task, work)
+                combine(work.change, 1.0, 1.0, work.slope)
+                step = next_step(work, iteration % 2 == 0, step)
+                history[iteration % _MEMORY] = value
+            n_turn, n_cuts, scale = n_turn - 1, 0, 1.0
+            if n_turn == 0 and not on_face:
+                on_face, n_turn, n_pairs = True, _FACE_TURN, 0
+                along = fill_face(task, point, work)
+            if on_face and (n_turn == 0 or p * along <= _ON_FACE_SHARE * worst):
+                on_face, n_turn = False, _TURN
+                history[:] = value
+            if on_face:
+                fill_direction(work, memory, n_pairs, min(step, 0.1 / along))
+        elif on_face:
+            scale, n_cuts = 0.3 * scale, n_cuts + 1
+            if n_cuts > _MAX_CUTS:
+                on_face, n_turn = False, _TURN
+                history[:] = value
+        else:
+            step *= 0.25
+            if step < SHORTEST_STEP:
+                break
+        if on_face:
+            outcome = propose_on_face(task, point, scale, work)
+            if outcome == UNSETTLED:
+                on_face, n_turn = False, _TURN
+                history[:] = value
+        if on_face:
+            bar = value + _DECREASE * dot(work.move, work.face)
+        else:
+            propose_spectral(task, point, step, work)
+            bar = value
+            for i in range(_MEMORY):
+                bar = max(bar, history[i])
+            bar -= _DECREASE * dot(work.move, work.move) / (2.0 * step)
+        bar += _ROUNDING * abs(value)
+    return Progress(value, worst, step, iteration, n_evaluations)
