@@ -25,6 +25,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # without these promises the loops would not use vector instructions.
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _ORDERED = {"contract", "nnan", "nsz"}
+_FAST = _ORDERED | {"reassoc", "arcp"}
+_INSIDE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _cache_folder() -> str:
@@ -43,24 +45,34 @@ def _cache_folder() -> str:
 _CACHE_FOLDER = _cache_folder()
 
 
-def _compile(function: Function, fastmath: set[str]) -> Function:
+def nothing_cached() -> bool:
+    """Whether this version has not been compiled on this machine yet."""
+    return next(Path(_CACHE_FOLDER).rglob("*.nbi"), None) is None
+
+
+def _compile(function: Function, **options: Any) -> Function:
     # numba chooses the folder when a function is decorated.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = _CACHE_FOLDER
     try:
-        return cast(Function, numba.njit(**_OPTIONS, fastmath=fastmath)(function))
+        return cast(Function, numba.njit(**_OPTIONS, **options)(function))
     finally:
         numba.config.CACHE_DIR = before
 
 
 def compiled(function: Function) -> Function:
     """Compile for speed; sums may be taken in any (but always the same) order."""
-    return _compile(function, _ORDERED | {"reassoc", "arcp"})
+    return _compile(function, fastmath=_FAST)
+
+
+def compiled_inside(function: Function) -> Function:
+    """Compile what only compiled code calls: no time goes into a Python entry."""
+    return _compile(function, fastmath=_FAST, **_INSIDE)
 
 
 def compiled_in_order(function: Function) -> Function:
     """Compile arithmetic whose order carries its meaning, such as a rounding trick."""
-    return _compile(function, _ORDERED)
+    return _compile(function, fastmath=_ORDERED)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

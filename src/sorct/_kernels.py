@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import bits_of_float, compiled, compiled_in_order, float_of_bits
+from sorct._compile import bits_of_float, compiled, compiled_in_order, compiled_inside, float_of_bits
 from sorct._typing import FloatArray, IntArray
 
 BLOCK = 256
@@ -113,13 +113,13 @@ def fill_cdf(branch: FloatArray, n_branches: int, n: int) -> None:
             branch[t, i] = 1.0 / (1.0 + _exp(-u))
 
 
-@compiled
+@compiled_inside
 def density(proba: float) -> float:
     """F'(u) written in F(u)."""
     return proba * (1.0 - proba)
 
 
-@compiled
+@compiled_inside
 def used_columns(coef: FloatArray, columns: IntArray) -> int:
     """List the columns that some cut uses; return how many there are."""
     n_columns = 0
@@ -132,7 +132,7 @@ def used_columns(coef: FloatArray, columns: IntArray) -> int:
     return n_columns
 
 
-@compiled
+@compiled_inside
 def _score_one(
     x: FloatArray,
     columns: IntArray,
@@ -165,7 +165,7 @@ def _score_one(
         c += 1
 
 
-@compiled
+@compiled_inside
 def _score_three(
     x: FloatArray,
     columns: IntArray,
@@ -208,7 +208,7 @@ def _score_three(
         c += 2
 
 
-@compiled
+@compiled_inside
 def fill_scores(
     x: FloatArray,
     columns: IntArray,
@@ -219,16 +219,14 @@ def fill_scores(
     branch: FloatArray,
 ) -> None:
     """Scores u of all cuts on one block; 2^D - 1 cuts are threes and at most a one."""
-    t = 0
-    while t + 2 < coef.shape[1]:
+    n_branches = coef.shape[1]
+    for t in range(0, n_branches - 2, 3):
         _score_three(x, columns, n_columns, coef, level, slope, t, branch)
-        t += 3
-    while t < coef.shape[1]:
+    for t in range(n_branches - n_branches % 3, n_branches):
         _score_one(x, columns, n_columns, coef, level, slope, t, branch)
-        t += 1
 
 
-@compiled
+@compiled_inside
 def _gradient_one(
     x: FloatArray, d: FloatArray, t: int, slope: float, grad: FloatArray
 ) -> None:
@@ -255,7 +253,7 @@ def _gradient_one(
         j += 1
 
 
-@compiled
+@compiled_inside
 def _gradient_three(
     x: FloatArray, d: FloatArray, t: int, slope: float, grad: FloatArray
 ) -> None:
@@ -288,19 +286,16 @@ def _gradient_three(
             grad[j, u] += slope * s0
 
 
-@compiled
+@compiled_inside
 def _add_gradient(x: FloatArray, slope: float, buffers: Buffers) -> None:
     """Add the block's share of the gradient; cuts with no sample near are skipped."""
     d, pull, grad = buffers.branch, buffers.pull, buffers.grad_coef
-    t = 0
-    while t + 2 < pull.size:
+    for t in range(0, pull.size - 2, 3):
         if pull[t] + pull[t + 1] + pull[t + 2] > _NEGLIGIBLE:
             _gradient_three(x, d, t, slope, grad)
-        t += 3
-    while t < pull.size:
+    for t in range(pull.size - pull.size % 3, pull.size):
         if pull[t] > _NEGLIGIBLE:
             _gradient_one(x, d, t, slope, grad)
-        t += 1
     for t in range(pull.size):
         total = 0.0
         for i in range(x.shape[1]):
@@ -308,7 +303,7 @@ def _add_gradient(x: FloatArray, slope: float, buffers: Buffers) -> None:
         buffers.grad_level[t] -= slope * total
 
 
-@compiled
+@compiled_inside
 def _descend_reach(
     weight: FloatArray, first: int, n: int, label: int, buffers: Buffers
 ) -> None:
@@ -329,7 +324,7 @@ def _descend_reach(
         mass[label, leaf] += total
 
 
-@compiled
+@compiled_inside
 def _ascend_value(n: int, label: int, buffers: Buffers) -> None:
     """Values from the leaves up; scores' derivatives replace the branch probabilities."""
     branch, reach, value = buffers.branch, buffers.reach, buffers.value
@@ -349,6 +344,18 @@ def _ascend_value(n: int, label: int, buffers: Buffers) -> None:
         buffers.pull[t] = pull
 
 
+@compiled_inside
+def _clear(buffers: Buffers, with_gradient: bool) -> None:
+    for k in range(buffers.mass.shape[0]):
+        for leaf in range(buffers.mass.shape[1]):
+            buffers.mass[k, leaf] = 0.0
+    if with_gradient:
+        for t in range(buffers.grad_level.size):
+            buffers.grad_level[t] = 0.0
+            for j in range(buffers.grad_coef.shape[0]):
+                buffers.grad_coef[j, t] = 0.0
+
+
 @compiled
 def accumulate(
     samples: Samples,
@@ -360,10 +367,7 @@ def accumulate(
 ) -> None:
     """Fill ``mass`` and, if asked, the gradient of <payoff, mass> in coef and level."""
     p, n_branches = coef.shape
-    buffers.mass[:] = 0.0
-    if with_gradient:
-        buffers.grad_coef[:] = 0.0
-        buffers.grad_level[:] = 0.0
+    _clear(buffers, with_gradient)
     n_columns = used_columns(coef, buffers.columns)
     for b in range(samples.block_class.size):
         first, last = samples.start[b], samples.start[b + 1]

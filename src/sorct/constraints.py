@@ -23,7 +23,8 @@ def fill_recall(
     mass: FloatArray, share: FloatArray, leaf_class: IntArray, recall_out: FloatArray
 ) -> None:
     """Expected share of every class that lands in a leaf of its own label."""
-    recall_out[:] = 0.0
+    for k in range(recall_out.size):
+        recall_out[k] = 0.0
     for leaf in range(leaf_class.size):
         k = leaf_class[leaf]
         recall_out[k] += mass[k, leaf] / share[k]

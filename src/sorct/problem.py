@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import compiled
+from sorct._compile import compiled, compiled_inside
 from sorct._kernels import Buffers, Samples, accumulate
 from sorct._typing import FloatArray, IntArray
 from sorct.constraints import MinRecall, fill_recall
@@ -195,5 +195,6 @@ def relabel(task: Task, point: Point, pressure: FloatArray, buffers: Buffers) ->
     now = lagrangian(task, mass, leaf_class, scratch)
     if lagrangian(task, mass, label, scratch) >= now - 1e-14:
         return False
-    leaf_class[:] = label
+    for leaf in range(leaf_class.size):
+        leaf_class[leaf] = label[leaf]
     return True

@@ -55,6 +55,8 @@ def _random_cuts(problem: Problem, rng: np.random.Generator) -> Params:
     """
     p, topology = problem.cost.n_features, problem.topology
     coef = rng.uniform(-1.0, 1.0, (p, topology.n_branches))
+    # A constant column has no gradient: its coefficients would stay as drawn.
+    coef[problem.cost.spread == 0.0] = 0.0
     position = rng.uniform(0.2, 0.8, topology.n_branches)
     X, weight = problem.cost.some_samples(_SAMPLE)
     score = coef.T @ X

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import compiled
+from sorct._compile import compiled, compiled_inside
 from sorct._kernels import Buffers, make_buffers
 from sorct._typing import BoolArray, FloatArray
 from sorct.problem import Point, Task
@@ -38,7 +38,7 @@ class Work(NamedTuple):
     direction: FloatArray
 
 
-@compiled
+@compiled_inside
 def make_work(task: Task, point: Point) -> Work:
     """Allocate the scratch memory of one solve; the trial is the point itself."""
     p, n_branches = point.coef.shape
@@ -67,13 +67,20 @@ def dot(a: FloatArray, b: FloatArray) -> float:
 
 
 @compiled
+def fill(out: FloatArray, value: float) -> None:
+    """Set every entry."""
+    for i in range(out.size):
+        out[i] = value
+
+
+@compiled
 def combine(out: FloatArray, keep: float, by: float, b: FloatArray) -> None:
     """Replace out by keep * out + by * b."""
     for i in range(out.size):
         out[i] = keep * out[i] + by * b[i]
 
 
-@compiled
+@compiled_inside
 def fill_slope(task: Task, work: Work) -> None:
     """Gradient of the smooth part in the coordinates of every cut."""
     slope, buffers = work.slope, work.buffers
@@ -113,7 +120,7 @@ def settle_levels(task: Task, point: Point, work: Work) -> bool:
     return True
 
 
-@compiled
+@compiled_inside
 def copy_cuts(source: Point, target: Point) -> None:
     """Copy coefficients and levels."""
     for j in range(source.coef.shape[0]):

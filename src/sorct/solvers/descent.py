@@ -11,7 +11,7 @@ import numpy as np
 
 from sorct._compile import compiled
 from sorct.problem import Point, Task, evaluate, relabel, residual
-from sorct.solvers._work import combine, copy_cuts, dot, fill_slope, make_work
+from sorct.solvers._work import combine, copy_cuts, dot, fill, fill_slope, make_work
 from sorct.solvers.proximal_gradient import (
     SHORTEST_STEP,
     next_step,
@@ -23,6 +23,7 @@ from sorct.solvers.quasi_newton import (
     UNSETTLED,
     fill_direction,
     fill_face,
+    forget,
     make_memory,
     propose_on_face,
     remember,
@@ -75,7 +76,7 @@ def descend(
     )
     history = np.zeros(_MEMORY)
     value, worst, along, scale, bar = 0.0, 0.0, 0.0, 1.0, _ANY
-    iteration, n_evaluations, n_pairs, n_cuts, n_turn = 0, 0, 0, 0, _FIRST_TURN
+    iteration, n_evaluations, n_cuts, n_turn = 0, 0, 0, _FIRST_TURN
     on_face, outcome = False, ON_FACE
     while True:
         trial = evaluate(task, work.trial, work.pressure, work.buffers)
@@ -84,7 +85,7 @@ def descend(
             copy_cuts(work.trial, point)
             value, iteration = trial, iteration + 1
             if bar == _ANY:
-                history[:] = value
+                fill(history, value)
             worst = residual(task, point, work.buffers, work.row)
             stop = worst <= tol or iteration >= max_iter
             if (stop or iteration % _RELABEL_EVERY == 1) and relabel(
@@ -101,7 +102,10 @@ def descend(
                 fill_slope(task, work)
                 along = fill_face(task, point, work)
                 combine(work.change, 1.0, 1.0, work.face)
-                n_pairs = 0 if outcome == CUT else remember(work, memory, n_pairs)
+                if outcome == CUT:
+                    forget(memory)
+                else:
+                    remember(work, memory)
             else:
                 combine(work.change, 0.0, -1.0, work.slope)
                 fill_slope(task, work)
@@ -110,18 +114,19 @@ def descend(
                 history[iteration % _MEMORY] = value
             n_turn, n_cuts, scale = n_turn - 1, 0, 1.0
             if n_turn == 0 and not on_face:
-                on_face, n_turn, n_pairs = True, _FACE_TURN, 0
+                on_face, n_turn = True, _FACE_TURN
+                forget(memory)
                 along = fill_face(task, point, work)
             if on_face and (n_turn == 0 or p * along <= _ON_FACE_SHARE * worst):
                 on_face, n_turn = False, _TURN
-                history[:] = value
+                fill(history, value)
             if on_face:
-                fill_direction(work, memory, n_pairs, min(step, 0.1 / along))
+                fill_direction(work, memory, min(step, 0.1 / along))
         elif on_face:
             scale, n_cuts = 0.3 * scale, n_cuts + 1
             if n_cuts > _MAX_CUTS:
                 on_face, n_turn = False, _TURN
-                history[:] = value
+                fill(history, value)
         else:
             step *= 0.25
             if step < SHORTEST_STEP:
@@ -130,7 +135,7 @@ def descend(
             outcome = propose_on_face(task, point, scale, work)
             if outcome == UNSETTLED:
                 on_face, n_turn = False, _TURN
-                history[:] = value
+                fill(history, value)
         if on_face:
             bar = value + _DECREASE * dot(work.move, work.face)
         else:

@@ -4,7 +4,7 @@ A step is accepted when the objective falls below the largest of the last few va
 (Wright, Nowak and Figueiredo, 2009; Grippo, Lampariello and Lucidi, 1986).
 """
 
-from sorct._compile import compiled
+from sorct._compile import compiled_inside
 from sorct.problem import Point, Task
 from sorct.prox import prox_row
 from sorct.solvers._work import Work, dot, settle_levels
@@ -12,7 +12,7 @@ from sorct.solvers._work import Work, dot, settle_levels
 SHORTEST_STEP, _LONGEST_STEP = 1e-12, 1e10
 
 
-@compiled
+@compiled_inside
 def propose_spectral(task: Task, point: Point, step: float, work: Work) -> None:
     """Fill the trial with the proximal gradient step."""
     p, n_branches = point.coef.shape
@@ -30,7 +30,7 @@ def propose_spectral(task: Task, point: Point, step: float, work: Work) -> None:
         settled = settle_levels(task, point, work)
 
 
-@compiled
+@compiled_inside
 def next_step(work: Work, short: bool, step: float) -> float:
     """Barzilai-Borwein step: s.y / y.y if short, else s.s / s.y.
 

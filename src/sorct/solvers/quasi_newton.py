@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import compiled
-from sorct._typing import FloatArray
+from sorct._compile import compiled_inside
+from sorct._typing import FloatArray, IntArray
 from sorct.problem import Point, Task
 from sorct.solvers._work import Work, combine, dot, settle_levels
 
@@ -28,9 +28,10 @@ class Memory(NamedTuple):
     change: FloatArray
     curvature: FloatArray
     alpha: FloatArray
+    n_pairs: IntArray
 
 
-@compiled
+@compiled_inside
 def make_memory(size: int) -> Memory:
     """Allocate an empty memory for vectors of the given size."""
     return Memory(
@@ -38,10 +39,17 @@ def make_memory(size: int) -> Memory:
         np.zeros((_PAIRS, size)),
         np.zeros(_PAIRS),
         np.zeros(_PAIRS),
+        np.zeros(1, dtype=np.int64),
     )
 
 
-@compiled
+@compiled_inside
+def forget(memory: Memory) -> None:
+    """Empty the memory: the face has changed."""
+    memory.n_pairs[0] = 0
+
+
+@compiled_inside
 def _face_row(
     coef: FloatArray, slope: FloatArray, local: float, spread: float, face: FloatArray
 ) -> float:
@@ -65,7 +73,7 @@ def _face_row(
     return size
 
 
-@compiled
+@compiled_inside
 def fill_face(task: Task, point: Point, work: Work) -> float:
     """Gradient of the objective along the face; return its largest coordinate."""
     p, n_branches = point.coef.shape
@@ -84,13 +92,13 @@ def fill_face(task: Task, point: Point, work: Work) -> float:
     return largest
 
 
-@compiled
-def fill_direction(work: Work, memory: Memory, n_pairs: int, length: float) -> None:
+@compiled_inside
+def fill_direction(work: Work, memory: Memory, length: float) -> None:
     """Two-loop recursion: minus the inverse Hessian estimate times the face gradient.
 
     Without a pair to go by, the estimate is ``length`` times the identity.
     """
-    direction = work.direction
+    direction, n_pairs = work.direction, memory.n_pairs[0]
     if n_pairs == 0:
         combine(direction, 0.0, -length, work.face)
         return
@@ -108,7 +116,7 @@ def fill_direction(work: Work, memory: Memory, n_pairs: int, length: float) -> N
         combine(direction, 1.0, memory.alpha[i] - beta, memory.move[i])
 
 
-@compiled
+@compiled_inside
 def _cut_row(
     coef: FloatArray,
     direction: FloatArray,
@@ -133,7 +141,7 @@ def _cut_row(
     return was_cut
 
 
-@compiled
+@compiled_inside
 def propose_on_face(task: Task, point: Point, scale: float, work: Work) -> int:
     """Fill the trial with the point moved along the direction; say how that went."""
     p, n_branches = point.coef.shape
@@ -155,14 +163,14 @@ def propose_on_face(task: Task, point: Point, scale: float, work: Work) -> int:
     return outcome
 
 
-@compiled
-def remember(work: Work, memory: Memory, n_pairs: int) -> int:
-    """Keep the last move if its curvature is positive; return the number of pairs."""
+@compiled_inside
+def remember(work: Work, memory: Memory) -> None:
+    """Keep the last move if its curvature is positive."""
     sy, ss = dot(work.move, work.change), dot(work.move, work.move)
     if sy <= 1e-12 * ss:
-        return n_pairs
-    i = n_pairs % _PAIRS
+        return
+    i = memory.n_pairs[0] % _PAIRS
     memory.curvature[i] = sy
     combine(memory.move[i], 0.0, 1.0, work.move)
     combine(memory.change[i], 0.0, 1.0, work.change)
-    return n_pairs + 1
+    memory.n_pairs[0] += 1

@@ -1,0 +1,480 @@
+"""SORCTClassifier: checks what it is given, composes the layers, keeps the results.
+
+The compiler and pandas are loaded when ``fit`` first needs them; prediction needs
+neither.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.encode import UNKNOWN_POLICIES, TableEncoder
+from sorct.topology import Topology, smallest_depth
+from sorct.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sorct.problem import Problem
+    from sorct.search import SearchProgress, SearchResult
+
+_DEEPEST = 12
+
+
+class InfeasibleError(ValueError):
+    """No tree was found that meets the floors on recall.
+
+    Attributes
+    ----------
+    recall : dict
+        Expected recall of every class in the tree that came closest.
+    """
+
+    def __init__(self, message: str, recall: dict[Any, float]) -> None:
+        super().__init__(message)
+        self.recall = recall
+
+
+class SORCTClassifier(ClassifierMixin, BaseEstimator):
+    """Sparse optimal randomized classification tree.
+
+    A complete binary tree of soft oblique cuts, all trained at once: it minimises the
+    expected misclassification cost on the training sample plus
+
+        alpha_local mean_{j,t} |a_jt| + alpha_global mean_j max_t |a_jt|,
+
+    subject to a floor under the expected recall of every class, if asked for. Numeric
+    columns are min-max scaled and categorical ones one-hot coded inside.
+
+    Parameters
+    ----------
+    depth : int or None, default=None
+        Depth of the tree; None means the smallest with a leaf for every class.
+    alpha_local : float, default=0.0
+        Strength of local sparsity: fewer columns in a cut.
+    alpha_global : float, default=0.0
+        Strength of global sparsity: fewer columns in the whole tree.
+    cost_matrix : array of shape (n_classes, n_classes) or None, default=None
+        Cost of predicting the column's class for a sample of the row's, in the order of
+        ``classes_``; non-negative with a zero diagonal. None means 0.5 off the diagonal.
+    min_recall : float, mapping from class to float, or None, default=None
+        Floor under the expected recall of every class, or of the classes named.
+    gamma : float, default=512.0
+        Steepness of the cuts; the larger, the harder the decisions.
+    n_starts : int, default=20
+        Number of starts of the local solver.
+    tol : float, default=1e-6
+        Bound on the stationarity residual, in the units of a / n_columns and mu.
+    max_iter : int, default=2000
+        Bound on the iterations of one start (of one round, with active floors).
+    time_limit : float or None, default=None
+        Seconds after which the best tree so far is returned. Compilation, once per
+        machine, is not counted.
+    n_jobs : int or None, default=None
+        Threads for the starts, as in joblib. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the starts.
+    handle_unknown : {"error", "first_level"}, default="error"
+        What to do at prediction with levels of a categorical column that training never
+        saw: refuse them, or treat them as the first level.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    coef_ : array of shape (n_columns, n_branches), in scaled units, zeros are exact
+    threshold_ : array of shape (n_branches,)
+    leaf_class_ : array of shape (n_leaves,), positions in ``classes_``
+    objective_, cost_ : float
+        Penalised objective and expected cost on the training sample.
+    local_sparsity_, global_sparsity_ : float
+        Per cent of columns unused, per cut on average and in the whole tree.
+    recall_ : array of shape (n_classes,)
+        Expected recall on the training sample, as constrained.
+    residual_ : float
+        Stationarity residual of the tree returned.
+    status_ : Status
+        How training ended; compares equal to its name, such as ``"converged"``.
+    starts_ : DataFrame
+        One row per start: kind, objective, residual, status, evaluations, seconds.
+    tree_ : Tree
+        The fitted tree in original names and units.
+    feature_names_in_, n_features_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Leaves carry whole labels. With floors on recall a tree with mixed labels could be
+    slightly cheaper, but nobody could read it.
+
+    Fitting holds at most three copies of X in memory: the one given, the scaled one and
+    the one laid out for the compiled kernels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sorct import SORCTClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = SORCTClassifier(alpha_local=0.125, random_state=0).fit(X, y)
+    >>> clf.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        depth: int | None = None,
+        alpha_local: float = 0.0,
+        alpha_global: float = 0.0,
+        *,
+        cost_matrix: Any = None,
+        min_recall: float | Mapping[Any, float] | None = None,
+        gamma: float = 512.0,
+        n_starts: int = 20,
+        tol: float = 1e-6,
+        max_iter: int = 2000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        handle_unknown: str = "error",
+    ) -> None:
+        self.depth = depth
+        self.alpha_local = alpha_local
+        self.alpha_global = alpha_global
+        self.cost_matrix = cost_matrix
+        self.min_recall = min_recall
+        self.gamma = gamma
+        self.n_starts = n_starts
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.handle_unknown = handle_unknown
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        callback: Callable[[SearchProgress], object] | None = None,
+    ) -> Self:
+        """Train the tree.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_samples, n_variables)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,) or None
+            Weight 2 is the sample twice, weight 0 the sample left out.
+        callback : callable or None
+            Called after every start with its progress (``n_done``, ``n_starts``,
+            ``objective``, ``seconds``); returning True stops with the best tree so far.
+
+        Raises
+        ------
+        InfeasibleError
+            If no start meets ``min_recall``; names the rates that came closest.
+        """
+        # All work goes into a copy: an interrupted fit leaves this object as it was.
+        fitted = copy.copy(self)
+        fitted._fit(X, y, sample_weight, callback)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of every class, shape (n_samples, n_classes)."""
+        return self._checked_tree(X).predict_proba(X)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Most probable class of every sample."""
+        return self._checked_tree(X).predict(X)
+
+    def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
+        """Class of least expected cost under given priors; see ``Tree.predict_bayes``."""
+        return self._checked_tree(X).predict_bayes(X, priors)
+
+    # -- fitting ---------------------------------------------------------------------
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        callback: Callable[[SearchProgress], object] | None,
+    ) -> None:
+        self._check_numbers()
+        if y is None:
+            raise ValueError(
+                "SORCTClassifier requires y to be passed, but the target y is None."
+            )
+        X, y, weight = _positive_rows(X, y, sample_weight)
+        encoder = TableEncoder.learn(X, self.handle_unknown)
+        validate_data(self, X, skip_check_array=True)
+        self.classes_, codes = _encode_classes(y)
+        topology = self._topology(len(self.classes_))
+        cost_matrix = self._cost_matrix(len(self.classes_))
+        floor = self._floor()
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if encoder.n_columns == 0:
+            raise ValueError("Expected a column with at least two levels, got none.")
+        problem = self._problem(
+            encoder.encode(X), codes, weight, topology, cost_matrix, floor
+        )
+        result = self._search(problem, seed, callback)
+        self._keep(encoder, problem, result)
+
+    def _problem(
+        self,
+        X: FloatArray,
+        codes: IntArray,
+        weight: FloatArray,
+        topology: Topology,
+        cost_matrix: FloatArray,
+        floor: FloatArray,
+    ) -> Problem:
+        from sorct.constraints import MinRecall
+        from sorct.objective import ExpectedCost
+        from sorct.penalties import Sparsity
+        from sorct.problem import Problem
+        from sorct.warm_up import warm_up
+
+        warm_up()
+        return Problem(
+            ExpectedCost.from_data(X, codes, weight, cost_matrix),
+            Sparsity(float(self.alpha_local), float(self.alpha_global)),
+            MinRecall(floor),
+            topology,
+            float(self.gamma),
+        )
+
+    def _search(
+        self,
+        problem: Problem,
+        seed: int,
+        callback: Callable[[SearchProgress], object] | None,
+    ) -> SearchResult:
+        from sorct.search import Multistart
+        from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+
+        solver = AugmentedLagrangian(float(self.tol), int(self.max_iter))
+        search = Multistart(solver, int(self.n_starts), self.n_jobs, self.time_limit)
+        return search.run(problem, seed, callback)
+
+    def _keep(
+        self, encoder: TableEncoder, problem: Problem, result: SearchResult
+    ) -> None:
+        best, params = result.best, result.best.params
+        if not best.feasible:
+            self._refuse(problem, result)
+        self.coef_ = params.coef
+        self.threshold_ = params.threshold
+        self.leaf_class_ = params.leaf_class
+        self.objective_, self.cost_ = best.objective, best.cost
+        self.local_sparsity_ = params.local_sparsity
+        self.global_sparsity_ = params.global_sparsity
+        self.recall_, self.residual_ = best.recall, best.residual
+        self.status_ = result.status
+        self.starts_ = _starts_frame(result)
+        self.tree_ = Tree(
+            encoder=encoder,
+            coef=params.coef,
+            threshold=params.threshold,
+            leaf_class=params.leaf_class,
+            classes=self.classes_,
+            gamma=problem.gamma,
+            cost_matrix=problem.cost.cost_matrix,
+            mass=best.mass,
+            training={
+                "alpha_local": problem.penalty.alpha_local,
+                "alpha_global": problem.penalty.alpha_global,
+                "min_recall": problem.constraint.floor.tolist(),
+                "recall": best.recall.tolist(),
+                "objective": best.objective,
+                "cost": best.cost,
+                "residual": best.residual,
+                "status": str(result.status),
+            },
+        )
+        if result.status == "max_iter":
+            warnings.warn(
+                f"The residual is {best.residual:.1e} after max_iter={self.max_iter} "
+                f"iterations, above tol={self.tol}. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _refuse(self, problem: Problem, result: SearchResult) -> None:
+        best, floor = result.best, problem.constraint.floor
+        rates = {
+            label: float(rate)
+            for label, rate in zip(self.classes_.tolist(), best.recall, strict=True)
+        }
+        shown = ", ".join(
+            f"{label!r}: {rate:.4f} (asked {asked:g})"
+            for (label, rate), asked in zip(rates.items(), floor, strict=True)
+        )
+        raise InfeasibleError(
+            f"min_recall could not be met by {len(result.starts)} starts. Best rates "
+            f"attained on the training sample: {shown}. Lower min_recall, lower the "
+            "alphas, or raise depth, n_starts or time_limit.",
+            rates,
+        )
+
+    def _topology(self, n_classes: int) -> Topology:
+        smallest = smallest_depth(n_classes)
+        depth = smallest if self.depth is None else int(self.depth)
+        if depth < smallest:
+            raise ValueError(
+                f"A tree of depth {depth} has {2**depth} leaves, too few for "
+                f"{n_classes} classes; the smallest depth that works is {smallest}."
+            )
+        return Topology(depth)
+
+    def _cost_matrix(self, n_classes: int) -> FloatArray:
+        if self.cost_matrix is None:
+            return 0.5 * (1.0 - np.eye(n_classes))
+        matrix = np.array(self.cost_matrix, dtype=np.float64)
+        if matrix.shape != (n_classes, n_classes):
+            raise ValueError(
+                f"cost_matrix must have shape ({n_classes}, {n_classes}), one row and "
+                f"column per class of {self.classes_.tolist()}, got {matrix.shape}."
+            )
+        if not np.isfinite(matrix).all() or (matrix < 0).any():
+            raise ValueError("cost_matrix must be finite and >= 0 everywhere.")
+        if np.diag(matrix).any():
+            raise ValueError(
+                "cost_matrix must have a zero diagonal (a right prediction costs "
+                f"nothing), got {np.diag(matrix).tolist()}."
+            )
+        return matrix
+
+    def _floor(self) -> FloatArray:
+        labels = self.classes_.tolist()
+        floor = np.zeros(len(labels))
+        if isinstance(self.min_recall, Mapping):
+            for label, rate in self.min_recall.items():
+                if label not in labels:
+                    raise ValueError(
+                        f"min_recall names class {label!r}, which is not among the "
+                        f"classes {labels}."
+                    )
+                floor[labels.index(label)] = _check_rate(rate)
+        elif self.min_recall is not None:
+            floor[:] = _check_rate(self.min_recall)
+        return floor
+
+    def _check_numbers(self) -> None:
+        _check_real("alpha_local", self.alpha_local, "a finite number >= 0", 0.0)
+        _check_real("alpha_global", self.alpha_global, "a finite number >= 0", 0.0)
+        _check_real("gamma", self.gamma, "a finite number > 0", 0.0, strict=True)
+        _check_real("tol", self.tol, "a finite number > 0", 0.0, strict=True)
+        _check_whole("n_starts", self.n_starts)
+        _check_whole("max_iter", self.max_iter)
+        if self.time_limit is not None:
+            limit = self.time_limit
+            _check_real("time_limit", limit, "seconds > 0 or None", 0.0, strict=True)
+        if self.depth is not None:
+            _check_whole("depth", self.depth)
+            if self.depth > _DEEPEST:
+                raise ValueError(
+                    f"depth must be at most {_DEEPEST} (a complete tree has 2^depth "
+                    f"leaves), got {self.depth}."
+                )
+        if self.handle_unknown not in UNKNOWN_POLICIES:
+            raise ValueError(
+                f"handle_unknown must be one of {UNKNOWN_POLICIES}, "
+                f"got {self.handle_unknown!r}."
+            )
+
+    def _checked_tree(self, X: Any) -> Tree:
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self.tree_
+
+
+def _check_real(
+    name: str, value: Any, expected: str, least: float, *, strict: bool = False
+) -> None:
+    good = isinstance(value, Real) and not isinstance(value, bool)
+    if not good or not np.isfinite(value) or value < least or (strict and value <= least):
+        raise ValueError(f"{name} must be {expected}, got {value!r}.")
+
+
+def _check_whole(name: str, value: Any) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
+
+
+def _check_rate(rate: Any) -> float:
+    if not isinstance(rate, Real) or isinstance(rate, bool) or not 0.0 <= rate <= 1.0:
+        raise ValueError(
+            f"min_recall must be a rate in [0, 1] or a mapping from class to rate, got "
+            f"{rate!r}."
+        )
+    return float(rate)
+
+
+def _encode_classes(y: AnyArray) -> tuple[AnyArray, IntArray]:
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            "SORCTClassifier needs samples of at least 2 classes, got 1 class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return classes, codes.astype(np.int64)
+
+
+def _positive_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, AnyArray, FloatArray]:
+    """Check lengths and weights; leave out the rows of weight 0."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    n_samples = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
+    if n_samples != len(y):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has "
+            f"{n_samples}, y has {len(y)}."
+        )
+    if sample_weight is None:
+        return X, y, np.ones(len(y))
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (len(y),):
+        raise ValueError(
+            f"sample_weight must have shape ({len(y)},), one weight per sample, got "
+            f"{weight.shape}."
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
+        raise ValueError("sample_weight must be finite, >= 0 and not all zero.")
+    kept = np.flatnonzero(weight > 0)
+    if len(kept) == len(weight):
+        return X, y, weight
+    rows = X.iloc[kept] if hasattr(X, "iloc") else np.asarray(X)[kept]
+    return rows, y[kept], weight[kept]
+
+
+def _starts_frame(result: SearchResult) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [
+        {
+            "kind": start.kind,
+            "objective": start.solution.objective,
+            "residual": start.solution.residual,
+            "status": str(start.solution.status),
+            "evaluations": start.solution.n_evaluations,
+            "seconds": start.seconds,
+        }
+        for start in result.starts
+    ]
+    return pd.DataFrame(rows).rename_axis("start")

@@ -1,0 +1,87 @@
+"""Text rules: a tree in words, in the names and units of the user's table.
+
+Only the drawing of text lives here; it reads a Tree and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sorct.encode import Categorical
+from sorct.link import cdf
+
+if TYPE_CHECKING:
+    from sorct.tree import Tree
+
+
+def tree_text(tree: Tree) -> str:
+    """Rules of the whole tree, one line per cut and leaf.
+
+    A cut reads "sum > limit": the larger the sum, the more probably a sample goes to
+    the branch marked "yes".
+    """
+    lines = [_headline(tree), ""]
+    _add_node(tree, 0, "", "", lines)
+    return "\n".join(lines)
+
+
+def _headline(tree: Tree) -> str:
+    n_used, n_variables = len(tree.variables_used), len(tree.encoder.variables)
+    return (
+        f"Tree of depth {tree.depth} with {_count(tree.n_branches, 'cut')} and "
+        f"{_count(tree.n_leaves, 'leaf', 'leaves')}, using {n_used} of "
+        f"{_count(n_variables, 'variable')}"
+    )
+
+
+def _count(n: int, one: str, many: str | None = None) -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def _add_node(tree: Tree, node: int, head: str, indent: str, lines: list[str]) -> None:
+    if node >= tree.n_branches:
+        lines.append(head + leaf_text(tree, node - tree.n_branches))
+        return
+    lines.append(head + cut_text(tree, node))
+    _add_node(tree, 2 * node + 1, indent + "├─ yes: ", indent + "│  ", lines)
+    _add_node(tree, 2 * node + 2, indent + "└─ no:  ", indent + "   ", lines)
+
+
+def cut_text(tree: Tree, t: int) -> str:
+    """Cut t as a sparse combination in original units, largest contribution first."""
+    columns = np.flatnonzero(tree.coef[:, t])
+    if columns.size == 0:
+        proba = float(cdf(np.array([-tree.gamma * tree.threshold[t]]))[0])
+        return f"(no variable) yes for {100 * proba:.3g} % of all samples"
+    weight, limit = tree.cut_in_units(t)
+    columns = columns[np.argsort(-np.abs(tree.coef[columns, t]), kind="stable")]
+    terms = []
+    for j in columns:
+        sign = "-" if weight[j] < 0 else "+" if terms else ""
+        terms.append(f"{sign} {_term(tree, j, abs(weight[j]))}".strip())
+    return f"{' '.join(terms)} > {limit:.4g}"
+
+
+def _term(tree: Tree, column: int, size: float) -> str:
+    variable = tree.encoder.variables[tree.encoder.column_variable[column]]
+    name = tree.encoder.column_names[column]
+    shown = f"[{name}]" if isinstance(variable, Categorical) else name
+    return f"{size:.4g} {shown}"
+
+
+def leaf_text(tree: Tree, leaf: int) -> str:
+    """Label of a leaf, its share of the training sample and the classes in it."""
+    mass = tree.mass[:, leaf]
+    share = float(mass.sum())
+    text = f"{tree.classes[tree.leaf_class[leaf]]}  ({100 * share:.1f} % of samples"
+    if share > 5e-4:
+        order = np.argsort(-mass, kind="stable")
+        parts = [
+            f"{100 * mass[k] / share:.0f} % {tree.classes[k]}"
+            for k in order
+            if mass[k] / share >= 0.005
+        ]
+        text += ": " + ", ".join(parts[:4])
+    return text + ")"

@@ -1,0 +1,245 @@
+"""Tree: a fitted tree, immutable, in the names and units of the user's table.
+
+Everything that people see, and every prediction, reads this object and nothing else;
+it needs no compiler and no solver. It is saved as JSON, and reading a file executes no
+code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.encode import TableEncoder
+from sorct.link import cdf
+from sorct.rules import tree_text
+from sorct.tree_json import tree_from_dict, tree_to_dict
+
+_ROWS = 8192
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """A fitted sparse randomized classification tree.
+
+    Nodes are numbered as a heap: children of t are 2t + 1 and 2t + 2, branches first,
+    then leaves from left to right. Cut t sends a sample left with probability
+    F(gamma (coef[:, t] . x / n_columns - threshold[t])), x being scaled to [0, 1].
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+    coef : array of shape (n_columns, n_branches), in scaled units
+    threshold : array of shape (n_branches,)
+    leaf_class : array of shape (n_leaves,), positions in ``classes``
+    classes : array of shape (n_classes,), the labels as given
+    gamma : float
+    cost_matrix : array of shape (n_classes, n_classes)
+    mass : array of shape (n_classes, n_leaves)
+        Share of the training sample of each class that lands in each leaf.
+    training : dict
+        How the tree was made: numbers and words for people, not used in prediction.
+    """
+
+    encoder: TableEncoder
+    coef: FloatArray
+    threshold: FloatArray
+    leaf_class: IntArray
+    classes: AnyArray
+    gamma: float
+    cost_matrix: FloatArray
+    mass: FloatArray
+    training: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in (
+            "coef", "threshold", "leaf_class", "classes", "cost_matrix", "mass",
+        ):  # fmt: skip
+            array = np.array(getattr(self, name))
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    # -- shape -----------------------------------------------------------------------
+
+    @property
+    def n_branches(self) -> int:
+        """Number of cuts."""
+        return int(self.threshold.size)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(self.leaf_class.size)
+
+    @property
+    def depth(self) -> int:
+        """Number of cuts on the way to a leaf."""
+        return self.n_leaves.bit_length() - 1
+
+    @property
+    def n_columns(self) -> int:
+        """Number of scaled columns."""
+        return int(self.coef.shape[0])
+
+    @property
+    def class_share(self) -> FloatArray:
+        """Share of every class in the training sample."""
+        return self.mass.sum(axis=1)
+
+    @property
+    def columns_used(self) -> tuple[str, ...]:
+        """Names of the columns that some cut uses."""
+        used = np.flatnonzero(self.coef.any(axis=1))
+        return tuple(self.encoder.column_names[j] for j in used)
+
+    @property
+    def variables_used(self) -> tuple[str, ...]:
+        """Names of the variables of the table that some cut uses."""
+        used = np.unique(self.encoder.column_variable[self.coef.any(axis=1)])
+        return tuple(self.encoder.variables[i].name for i in used)
+
+    def cut_in_units(self, t: int) -> tuple[FloatArray, float]:
+        """Weights and limit of cut t in original units: left when w . x > limit.
+
+        Multiplying by the number of columns keeps the numbers readable and changes no
+        decision.
+        """
+        weight = np.zeros(self.n_columns)
+        limit = self.n_columns * float(self.threshold[t])
+        for j in np.flatnonzero(self.coef[:, t]):
+            variable = self.encoder.variables[self.encoder.column_variable[j]]
+            lower, span = getattr(variable, "lower", 0.0), getattr(variable, "span", 1.0)
+            weight[j] = self.coef[j, t] / span
+            limit += self.coef[j, t] * (lower / span)
+        return weight, limit
+
+    # -- prediction ------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of every class, shape (n_samples, n_classes)."""
+        table = self.encoder.read(X)
+        proba = np.zeros((len(self.classes), table.n_samples))
+        for first in range(0, table.n_samples, _ROWS):
+            rows = slice(first, min(first + _ROWS, table.n_samples))
+            reach = self._leaf_reach(table, rows)
+            for leaf, k in enumerate(self.leaf_class):
+                proba[k, rows] += reach[leaf]
+        return proba.T
+
+    def leaf_reach(self, X: Any) -> FloatArray:
+        """Probability of ending in every leaf, shape (n_samples, n_leaves)."""
+        table = self.encoder.read(X)
+        return self._leaf_reach(table, slice(0, table.n_samples)).T
+
+    def predict(self, X: Any) -> AnyArray:
+        """Most probable class of every sample."""
+        return self.classes[np.argmax(self.predict_proba(X).T, axis=0)]
+
+    def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
+        """Class of least expected cost under given priors.
+
+        With class probabilities P_k(x), shares s_k of the classes in training and
+        priors pi_k, the class is the c with the least
+
+            sum_k W[k, c] P_k(x) pi_k / s_k,
+
+        W being the cost matrix. Without priors the factor pi_k / s_k is left out. Where
+        all products vanish the priors alone decide.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_variables)
+        priors : array of shape (n_classes,) or (n_samples, n_classes), or None
+            In the order of ``classes``; scaled to sum to 1.
+        """
+        proba = self.predict_proba(X)
+        if priors is not None:
+            given = self._check_priors(priors, len(proba))
+            weighted = proba * (given / self.class_share)
+            vanished = weighted.sum(axis=1, keepdims=True) <= 0.0
+            proba = np.where(vanished, np.broadcast_to(given, proba.shape), weighted)
+        return self.classes[np.argmin(proba @ self.cost_matrix, axis=1)]
+
+    def _leaf_reach(self, table: Any, rows: slice) -> FloatArray:
+        used = np.flatnonzero(self.coef.any(axis=1))
+        slope = self.gamma / self.n_columns
+        score = (slope * self.coef[used].T) @ self.encoder.scale(table, rows, used)
+        score -= self.gamma * self.threshold[:, np.newaxis]
+        left = cdf(score)
+        reach = np.empty((self.n_branches + self.n_leaves, left.shape[1]))
+        reach[0] = 1.0
+        for t in range(self.n_branches):
+            np.multiply(reach[t], left[t], out=reach[2 * t + 1])
+            np.subtract(reach[t], reach[2 * t + 1], out=reach[2 * t + 2])
+        return reach[self.n_branches :]
+
+    def _check_priors(self, priors: Any, n_samples: int) -> FloatArray:
+        given = np.asarray(priors, dtype=np.float64)
+        n_classes = len(self.classes)
+        if given.shape not in ((n_classes,), (n_samples, n_classes)):
+            raise ValueError(
+                f"priors must have shape ({n_classes},) or ({n_samples}, {n_classes}), "
+                f"one entry per class of {list(self.classes)}, got {given.shape}."
+            )
+        total = given.sum(axis=-1, keepdims=True)
+        if not np.isfinite(given).all() or (given < 0).any() or (total <= 0).any():
+            raise ValueError("priors must be finite, >= 0 and not all zero for a sample.")
+        return given / total
+
+    # -- text and files --------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return tree_text(self)
+
+    def __repr__(self) -> str:
+        used = len(self.columns_used)
+        return (
+            f"<Tree: depth {self.depth}, {used} of {self.n_columns} columns, "
+            f"{len(self.classes)} classes>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tree) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that ``from_dict`` turns back into the same tree."""
+        return tree_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Tree:
+        """Check plain data and build the tree."""
+        return cls(**tree_from_dict(data))
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the tree to a file, whole or not at all."""
+        target = Path(path)
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        try:
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Tree:
+        """Read a tree from a file; nothing in it is executed."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"{path} is not a sorct model: expected JSON, got {error}. The file may "
+                "be truncated."
+            ) from error
+        try:
+            return cls.from_dict(data)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
