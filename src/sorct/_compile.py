@@ -26,7 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _ORDERED = {"contract", "nnan", "nsz"}
 _FAST = _ORDERED | {"reassoc", "arcp"}
-_INSIDE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INSIDE = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _cache_folder() -> str:
@@ -66,7 +66,7 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_inside(function: Function) -> Function:
-    """Compile what only compiled code calls: no time goes into a Python entry."""
+    """Compile what only compiled code calls: into its caller, without a Python entry."""
     return _compile(function, fastmath=_FAST, **_INSIDE)
 
 

@@ -11,16 +11,23 @@ With u_t(x) = slope (a_t . x - level_t), where slope = gamma / p and level = p m
 where the value of leaf l for a sample of class k is ``payoff[k, l]``, the derivative of
 the smooth objective with respect to ``mass[k, l]``.
 
-Samples lie in blocks of one class each, feature by feature inside a block, so that
-vector instructions run across samples and a class needs no look-up per sample. No
-classes, no checks, no allocation in loops.
+Samples are sorted by class and lie in blocks, feature by feature inside a block, so
+that vector instructions run across samples. A segment is the part of a block that
+belongs to one class, so a class needs no look-up per sample. No classes, no checks, no
+allocation in loops.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import bits_of_float, compiled, compiled_in_order, compiled_inside, float_of_bits
+from sorct._compile import (
+    bits_of_float,
+    compiled,
+    compiled_in_order,
+    compiled_inside,
+    float_of_bits,
+)
 from sorct._typing import FloatArray, IntArray
 
 BLOCK = 256
@@ -32,16 +39,20 @@ _NEGLIGIBLE = 1e-20
 
 
 class Samples(NamedTuple):
-    """Training samples in blocks; rows that pad a block have weight 0.
+    """Training samples in blocks; samples that pad the last block have weight 0.
 
-    ``x`` holds block after block, each as a (n_features, size) array; ``start`` (one
-    more entry than blocks) counts samples; weights sum to 1.
+    ``x`` holds block after block, each as a (n_features, size) array, and ``start``
+    where each begins (one more entry than blocks). Block b consists of the segments
+    from ``first_segment[b]`` to ``first_segment[b + 1]``, of which ``segment_start``
+    and ``segment_class`` tell where each begins and its class. Weights sum to 1.
     """
 
     x: FloatArray
     start: IntArray
-    block_class: IntArray
     weight: FloatArray
+    first_segment: IntArray
+    segment_start: IntArray
+    segment_class: IntArray
 
 
 class Buffers(NamedTuple):
@@ -304,34 +315,41 @@ def _add_gradient(x: FloatArray, slope: float, buffers: Buffers) -> None:
 
 
 @compiled_inside
-def _descend_reach(
-    weight: FloatArray, first: int, n: int, label: int, buffers: Buffers
-) -> None:
+def _descend_reach(samples: Samples, b: int, buffers: Buffers) -> None:
     """Reach from the root down; the reach of the leaves is added to the mass."""
     branch, reach, mass = buffers.branch, buffers.reach, buffers.mass
+    first, n = samples.start[b], samples.start[b + 1] - samples.start[b]
     for i in range(n):
-        reach[0, i] = weight[first + i]
+        reach[0, i] = samples.weight[first + i]
     n_branches = mass.shape[1] - 1
     for t in range(n_branches):
         for i in range(n):
             left = reach[t, i] * branch[t, i]
             reach[2 * t + 1, i] = left
             reach[2 * t + 2, i] = reach[t, i] - left
-    for leaf in range(n_branches + 1):
-        total = 0.0
-        for i in range(n):
-            total += reach[n_branches + leaf, i]
-        mass[label, leaf] += total
+    for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
+        begin = samples.segment_start[s] - first
+        end = samples.segment_start[s + 1] - first
+        for leaf in range(n_branches + 1):
+            total = 0.0
+            for i in range(begin, end):
+                total += reach[n_branches + leaf, i]
+            mass[samples.segment_class[s], leaf] += total
 
 
 @compiled_inside
-def _ascend_value(n: int, label: int, buffers: Buffers) -> None:
-    """Values from the leaves up; scores' derivatives replace the branch probabilities."""
+def _ascend_value(samples: Samples, b: int, buffers: Buffers) -> None:
+    """Values from the leaves up; derivatives of the scores replace probabilities."""
     branch, reach, value = buffers.branch, buffers.reach, buffers.value
     n_branches = buffers.pull.size
-    for leaf in range(n_branches + 1):
-        for i in range(n):
-            value[n_branches + leaf, i] = buffers.payoff[label, leaf]
+    first, n = samples.start[b], samples.start[b + 1] - samples.start[b]
+    for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
+        begin = samples.segment_start[s] - first
+        end = samples.segment_start[s + 1] - first
+        for leaf in range(n_branches + 1):
+            payoff = buffers.payoff[samples.segment_class[s], leaf]
+            for i in range(begin, end):
+                value[n_branches + leaf, i] = payoff
     for step in range(n_branches):
         t = n_branches - 1 - step
         pull = 0.0
@@ -369,13 +387,13 @@ def accumulate(
     p, n_branches = coef.shape
     _clear(buffers, with_gradient)
     n_columns = used_columns(coef, buffers.columns)
-    for b in range(samples.block_class.size):
+    for b in range(samples.start.size - 1):
         first, last = samples.start[b], samples.start[b + 1]
-        n, label = last - first, samples.block_class[b]
+        n = last - first
         x = samples.x[p * first : p * last].reshape(p, n)
         fill_scores(x, buffers.columns, n_columns, coef, level, slope, buffers.branch)
         fill_cdf(buffers.branch, n_branches, n)
-        _descend_reach(samples.weight, first, n, label, buffers)
+        _descend_reach(samples, b, buffers)
         if with_gradient:
-            _ascend_value(n, label, buffers)
+            _ascend_value(samples, b, buffers)
             _add_gradient(x, slope, buffers)

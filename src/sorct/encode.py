@@ -97,11 +97,11 @@ class TableEncoder:
     @classmethod
     def learn(cls, X: Any, unknown: str = "error") -> TableEncoder:
         """Learn ranges and levels from training data."""
-        if not _is_frame(X):
-            numeric = _checked_array(X)
-            names = [f"x{j}" for j in range(numeric.shape[1])]
-            return cls(_learn_numeric(names, numeric), False, unknown)
-        _check_frame(X)
+        X = as_table(X)
+        if not is_frame(X):
+            names = [f"x{j}" for j in range(X.shape[1])]
+            _check_finite(X, names)
+            return cls(_learn_numeric(names, X), False, unknown)
         names = [str(name) for name in X.columns]
         plain = [name for name in X.columns if not _is_categorical(X[name])]
         found: dict[str, Variable] = {}
@@ -138,9 +138,9 @@ class TableEncoder:
 
     def read(self, X: Any) -> Table:
         """Check a table against the variables; nothing is scaled yet."""
-        if not (self.named and _is_frame(X)):
+        X = as_table(X)
+        if not (self.named and is_frame(X)):
             return self._read_array(X)
-        _check_frame(X)
         given = {str(name): name for name in X.columns}
         self._check_names(list(given))
         dummies, plain = {}, []
@@ -197,12 +197,13 @@ class TableEncoder:
                 "The tree was trained on a table with categorical columns; expected a "
                 f"pandas DataFrame, got {type(X).__name__}."
             )
-        numeric = _checked_array(X, [variable.name for variable in self.variables])
-        if numeric.shape[1] != len(self.variables):
+        if X.shape[1] != len(self.variables):
             raise ValueError(
                 f"Expected {len(self.variables)} columns as in training, "
-                f"got {numeric.shape[1]}."
+                f"got {X.shape[1]}."
             )
+        numeric = np.asarray(X, dtype=np.float64)
+        _check_finite(numeric, [variable.name for variable in self.variables])
         return Table(numeric, {})
 
     def _check_names(self, names: list[str]) -> None:
@@ -235,8 +236,25 @@ class TableEncoder:
         return dummies
 
 
-def _is_frame(X: Any) -> bool:
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas DataFrame, told without importing pandas."""
     return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "iloc")
+
+
+def as_table(X: Any) -> Any:
+    """A checked data frame as it is, anything else as a float64 matrix."""
+    if is_frame(X):
+        _check_frame(X)
+        return X
+    try:
+        return check_array(X, dtype=np.float64, ensure_all_finite=False)
+    except ValueError as error:
+        if "convert" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}. Plain arrays must be numeric; pass a pandas DataFrame for "
+            "categorical columns."
+        ) from error
 
 
 def _check_frame(X: Any) -> None:
@@ -248,7 +266,9 @@ def _check_frame(X: Any) -> None:
     names = [str(name) for name in X.columns]
     double = sorted({name for name in names if names.count(name) > 1})
     if double:
-        raise ValueError(f"Expected distinct column names, got twice: {_listed(double)}.")
+        raise ValueError(
+            f"Expected distinct column names, got twice: {_listed(double)}."
+        )
     for name in X.columns:
         kind = getattr(X[name].dtype, "kind", "O")
         if kind in "mMc":
@@ -272,20 +292,6 @@ def _numeric_part(X: Any, names: list[Any]) -> FloatArray:
     part = X if len(names) == X.shape[1] and list(X.columns) == names else X[names]
     numeric = part.to_numpy(dtype=np.float64, na_value=np.nan)
     _check_finite(numeric, [str(name) for name in names])
-    return np.asarray(numeric, dtype=np.float64)
-
-
-def _checked_array(X: Any, names: list[str] | None = None) -> FloatArray:
-    try:
-        numeric = check_array(X, dtype=np.float64, ensure_all_finite=False)
-    except ValueError as error:
-        if "convert" not in str(error):
-            raise
-        raise ValueError(
-            f"{error}. Plain arrays must be numeric; pass a pandas DataFrame for "
-            "categorical columns."
-        ) from error
-    _check_finite(numeric, names or [f"x{j}" for j in range(numeric.shape[1])])
     return np.asarray(numeric, dtype=np.float64)
 
 

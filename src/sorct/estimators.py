@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import (
+    assert_all_finite,
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.encode import UNKNOWN_POLICIES, TableEncoder
+from sorct.encode import UNKNOWN_POLICIES, TableEncoder, as_table, is_frame
 from sorct.topology import Topology, smallest_depth
 from sorct.tree import Tree
 
@@ -104,6 +109,8 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         Expected recall on the training sample, as constrained.
     residual_ : float
         Stationarity residual of the tree returned.
+    n_iter_ : int
+        Iterations of the start that led to it.
     status_ : Status
         How training ended; compares equal to its name, such as ``"converged"``.
     starts_ : DataFrame
@@ -285,6 +292,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         self.local_sparsity_ = params.local_sparsity
         self.global_sparsity_ = params.global_sparsity
         self.recall_, self.residual_ = best.recall, best.residual
+        self.n_iter_ = best.n_iterations
         self.status_ = result.status
         self.starts_ = _starts_frame(result)
         self.tree_ = Tree(
@@ -400,6 +408,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked_tree(self, X: Any) -> Tree:
         check_is_fitted(self)
+        X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return self.tree_
 
@@ -408,7 +417,12 @@ def _check_real(
     name: str, value: Any, expected: str, least: float, *, strict: bool = False
 ) -> None:
     good = isinstance(value, Real) and not isinstance(value, bool)
-    if not good or not np.isfinite(value) or value < least or (strict and value <= least):
+    if (
+        not good
+        or not np.isfinite(value)
+        or value < least
+        or (strict and value <= least)
+    ):
         raise ValueError(f"{name} must be {expected}, got {value!r}.")
 
 
@@ -436,16 +450,14 @@ def _encode_classes(y: AnyArray) -> tuple[AnyArray, IntArray]:
     return classes, codes.astype(np.int64)
 
 
-def _positive_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, AnyArray, FloatArray]:
+def _positive_rows(
+    X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, AnyArray, FloatArray]:
     """Check lengths and weights; leave out the rows of weight 0."""
-    y = column_or_1d(y, warn=True)
+    X, y = as_table(X), column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
     check_classification_targets(y)
-    n_samples = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
-    if n_samples != len(y):
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has "
-            f"{n_samples}, y has {len(y)}."
-        )
+    check_consistent_length(X, y)
     if sample_weight is None:
         return X, y, np.ones(len(y))
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -459,7 +471,7 @@ def _positive_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, AnyArray, F
     kept = np.flatnonzero(weight > 0)
     if len(kept) == len(weight):
         return X, y, weight
-    rows = X.iloc[kept] if hasattr(X, "iloc") else np.asarray(X)[kept]
+    rows = X.iloc[kept] if is_frame(X) else X[kept]
     return rows, y[kept], weight[kept]
 
 

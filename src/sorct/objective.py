@@ -9,6 +9,7 @@ problem as the row twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -44,33 +45,26 @@ def _merge_equal_rows(
     return order[starts_group], total
 
 
-def _block_bounds(codes: IntArray, n_classes: int) -> list[tuple[int, int, int]]:
-    """First row, last row and class of every block, for codes in ascending order."""
-    edges = np.searchsorted(codes, np.arange(n_classes + 1))
-    return [
-        (first, min(first + BLOCK, int(edges[k + 1])), k)
-        for k in range(n_classes)
-        for first in range(int(edges[k]), int(edges[k + 1]), BLOCK)
-    ]
-
-
 def make_samples(
     X: FloatArray, codes: IntArray, weight: FloatArray, n_classes: int
 ) -> Samples:
     """Lay the samples out for the kernels (see ``_kernels.Samples``)."""
     rows, total = _merge_equal_rows(X, codes, weight)
-    total = total / total.sum()
-    p = X.shape[1]
-    bounds = _block_bounds(codes[rows], n_classes)
-    sizes = [-(-(last - first) // LANES) * LANES for first, last, _ in bounds]
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    x, padded = np.zeros(p * start[-1]), np.zeros(start[-1])
-    for (first, last, _), at, size in zip(bounds, start[:-1], sizes, strict=True):
-        block = x[p * at : p * (at + size)].reshape(p, size)
-        block[:, : last - first] = X[rows[first:last]].T
-        padded[at : at + last - first] = total[first:last]
-    block_class = np.array([k for _, _, k in bounds], dtype=np.int64)
-    return Samples(x, start, block_class, padded)
+    n_rows, p = len(rows), X.shape[1]
+    n_padded = -(-n_rows // LANES) * LANES
+    start = np.append(np.arange(0, n_padded, BLOCK), n_padded)
+    x, padded = np.zeros(p * n_padded), np.zeros(n_padded)
+    padded[:n_rows] = total / total.sum()
+    for first, last in pairwise(start.tolist()):
+        block = x[p * first : p * last].reshape(p, last - first)
+        chosen = rows[first:last]
+        block[:, : len(chosen)] = X[chosen].T
+    # Samples that only pad count as of the last class, with weight 0.
+    class_start = np.searchsorted(codes[rows], np.arange(n_classes))
+    segment_start = np.union1d(start, class_start)
+    segment_class = np.searchsorted(class_start, segment_start[:-1], side="right") - 1
+    first_segment = np.searchsorted(segment_start, start)
+    return Samples(x, start, padded, first_segment, segment_start, segment_class)
 
 
 @dataclass(frozen=True)
@@ -107,11 +101,12 @@ class ExpectedCost:
         samples = make_samples(X, codes, weight, len(cost_matrix))
         centre, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
         share = np.zeros(len(cost_matrix))
-        for b, k in enumerate(samples.block_class):
+        for b in range(len(samples.start) - 1):
             x, block_weight = _block(samples, b, X.shape[1])
             centre += x @ block_weight
             square += (x * x) @ block_weight
-            share[k] += block_weight.sum()
+        segment_weight = np.add.reduceat(samples.weight, samples.segment_start[:-1])
+        np.add.at(share, samples.segment_class, segment_weight)
         spread = np.maximum(square - centre**2, 0.0)
         return cls(samples, cost_matrix, share, centre, spread)
 
@@ -127,7 +122,7 @@ class ExpectedCost:
 
     def some_samples(self, n_most: int) -> tuple[FloatArray, FloatArray]:
         """At most about n_most samples spread evenly, (n_features, n), and weights."""
-        n_blocks = len(self.samples.block_class)
+        n_blocks = len(self.samples.start) - 1
         stride = -(-len(self.samples.weight) // n_most)
         parts = [_block(self.samples, b, self.n_features) for b in range(n_blocks)]
         X = np.concatenate([x[:, ::stride] for x, _ in parts], axis=1)

@@ -94,7 +94,7 @@ class Problem:
         return Params(point.coef.copy(), threshold, point.leaf_class.copy())
 
 
-@compiled
+@compiled_inside
 def lagrangian(
     task: Task, mass: FloatArray, leaf_class: IntArray, pressure_out: FloatArray
 ) -> float:
@@ -113,7 +113,7 @@ def lagrangian(
     return value
 
 
-@compiled
+@compiled_inside
 def fill_payoff(
     task: Task, leaf_class: IntArray, pressure: FloatArray, payoff_out: FloatArray
 ) -> None:

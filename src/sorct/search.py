@@ -97,7 +97,7 @@ class Multistart:
             )
             return not (late or stop.is_set())
 
-        empty = self._solve_empty(problem)
+        empty = self._solve_empty(problem, keep_going)
         jobs = Parallel(n_jobs=self.n_jobs, require="sharedmem", return_as="generator")(
             delayed(self._solve_start)(problem, seed, k, empty, keep_going)
             for k in range(self.n_starts)
@@ -127,23 +127,30 @@ class Multistart:
         best = SearchResult(tuple(done), Status.CONVERGED).best.objective
         return callback(SearchProgress(len(done), self.n_starts, best, seconds)) is True
 
-    def _solve_empty(self, problem: Problem) -> Solution:
-        """Direct solution of the tree without features."""
+    def _solve_empty(
+        self, problem: Problem, keep_going: Callable[[], bool]
+    ) -> tuple[Solution, Solution]:
+        """Best tree without features, and where a descent leads from there."""
         params, multiplier = empty_tree(problem)
-        return self.solver.solve(problem, params, multiplier=multiplier)
+        fixed = replace(self.solver, max_iter=1)
+        empty = fixed.solve(problem, params, multiplier=multiplier)
+        below = self.solver.solve(
+            problem, params, multiplier=multiplier, keep_going=keep_going
+        )
+        return empty, below if below.better_than(empty) else empty
 
     def _solve_start(
         self,
         problem: Problem,
         seed: int,
         k: int,
-        empty: Solution,
+        empty: tuple[Solution, Solution],
         keep_going: Callable[[], bool],
     ) -> StartResult | None:
         """Solve start k; None if the search was over before it began (never start 0).
 
-        A start that ends no better than the tree without features is given that tree:
-        saturated thresholds hide it from descent.
+        A start that ends worse than the tree without features begins again from that
+        tree: saturated thresholds hide it from a descent that begins elsewhere.
         """
         if k > 0 and not keep_going():
             return None
@@ -152,8 +159,8 @@ class Multistart:
         solution = self.solver.solve(problem, start.params, keep_going=keep_going)
         if not solution.feasible:
             solution = self._restore(problem, start.params, solution, keep_going)
-        if empty.better_than(solution):
-            solution = empty
+        if empty[0].better_than(solution):
+            solution = empty[1]
         n_evaluations = start.n_evaluations + solution.n_evaluations
         solution = replace(solution, n_evaluations=n_evaluations)
         seconds = time.perf_counter() - begun

@@ -50,8 +50,8 @@ class Solution:
         Length of the proximal gradient step of the Lagrangian, 0 at a stationary point.
     mass : array of shape (n_classes, n_leaves), share of the sample by class and leaf
     status : Status
-    n_evaluations : int
-        Passes over the training sample.
+    n_iterations, n_evaluations : int
+        Steps of the solver, and passes over the training sample.
     """
 
     params: Params
@@ -62,6 +62,7 @@ class Solution:
     residual: float
     mass: FloatArray
     status: Status
+    n_iterations: int
     n_evaluations: int
 
     @property

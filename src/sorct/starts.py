@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.labels import best_labels
 from sorct.link import quantile
 from sorct.params import Params
+from sorct.penalties import Sparsity
 from sorct.problem import Problem
 from sorct.solvers.descent import descend
 
@@ -43,7 +43,7 @@ def draw_start(problem: Problem, seed: int, k: int) -> Start:
     params = _random_cuts(problem, rng)
     gammas = _gamma_ladder(problem.gamma)[k // 2 % _ANNEAL_KINDS :]
     if k % 2 == 0 or not gammas:
-        return Start("plain", _with_best_labels(problem, params), 1)
+        return Start("plain", params, 0)
     return _annealed(problem, params, gammas)
 
 
@@ -70,20 +70,15 @@ def _random_cuts(problem: Problem, rng: np.random.Generator) -> Params:
         goes_left = score[t] > level[t]
         inside[2 * t + 1] = np.where(goes_left, inside[t], 0.0)
         inside[2 * t + 2] = np.where(goes_left, 0.0, inside[t])
-    unlabelled = np.zeros(topology.n_leaves, dtype=np.int64)
-    return Params(coef, level / p, unlabelled)
+    # Any labels that cover the classes: a descent begins by choosing the best.
+    label = np.arange(topology.n_leaves) % problem.cost.n_classes
+    return Params(coef, level / p, label)
 
 
 def _weighted_quantile(values: FloatArray, weight: FloatArray, at: float) -> float:
     order = np.argsort(values, kind="stable")
     total = np.cumsum(weight[order])
     return float(values[order[np.searchsorted(total, at * total[-1])]])
-
-
-def _with_best_labels(problem: Problem, params: Params) -> Params:
-    mass = problem.cost.mass(params, problem.gamma)
-    label = best_labels(np.ascontiguousarray(problem.cost.cost_matrix.T @ mass))
-    return replace(params, leaf_class=label)
 
 
 def _gamma_ladder(gamma: float) -> list[float]:
@@ -99,11 +94,11 @@ def _annealed(problem: Problem, params: Params, gammas: list[float]) -> Start:
     cost = problem.cost
     balance = cost.n_classes * cost.share[:, np.newaxis]
     balanced = replace(cost, cost_matrix=cost.cost_matrix / balance)
-    flat = replace(problem, cost=balanced, gamma=gammas[0])
-    point = problem.point(_with_best_labels(flat, params))
-    n_evaluations = 1
+    flat = replace(problem, cost=balanced, penalty=Sparsity())
+    point = problem.point(params)
+    n_evaluations = 0
     for gamma in gammas:
-        task = flat.task(gamma=gamma)._replace(local=0.0, spread=0.0)
+        task = flat.task(gamma=gamma)
         progress = descend(task, point, 0.0, _ANNEAL_TOL, _ANNEAL_ITER)
         n_evaluations += progress.n_evaluations
     return Start("annealed", problem.params(point), n_evaluations)

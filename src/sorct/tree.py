@@ -114,7 +114,10 @@ class Tree:
         limit = self.n_columns * float(self.threshold[t])
         for j in np.flatnonzero(self.coef[:, t]):
             variable = self.encoder.variables[self.encoder.column_variable[j]]
-            lower, span = getattr(variable, "lower", 0.0), getattr(variable, "span", 1.0)
+            lower, span = (
+                getattr(variable, "lower", 0.0),
+                getattr(variable, "span", 1.0),
+            )
             weight[j] = self.coef[j, t] / span
             limit += self.coef[j, t] * (lower / span)
         return weight, limit
@@ -189,7 +192,9 @@ class Tree:
             )
         total = given.sum(axis=-1, keepdims=True)
         if not np.isfinite(given).all() or (given < 0).any() or (total <= 0).any():
-            raise ValueError("priors must be finite, >= 0 and not all zero for a sample.")
+            raise ValueError(
+                "priors must be finite, >= 0 and not all zero for a sample."
+            )
         return given / total
 
     # -- text and files --------------------------------------------------------------

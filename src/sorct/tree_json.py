@@ -90,7 +90,8 @@ def _floats(
     except (TypeError, ValueError) as error:
         raise ValueError(f"damaged sorct model: {key!r} must hold numbers.") from error
     right = array.ndim == len(shape) and all(
-        want is None or got == want for got, want in zip(array.shape, shape, strict=True)
+        want is None or got == want
+        for got, want in zip(array.shape, shape, strict=True)
     )
     _expect(right, f"{key!r} has shape {array.shape}, expected {shape}")
     _expect(bool(np.isfinite(array).all()), f"{key!r} must be finite")

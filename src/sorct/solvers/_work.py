@@ -94,7 +94,7 @@ def fill_slope(task: Task, work: Work) -> None:
             slope[j * n_branches + t] = buffers.grad_coef[j, t] + shift
 
 
-@compiled
+@compiled_inside
 def settle_levels(task: Task, point: Point, work: Work) -> bool:
     """Levels of the trial from the move; False if the move must be proposed again.
 

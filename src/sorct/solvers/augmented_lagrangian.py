@@ -21,6 +21,8 @@ from sorct.solvers.descent import Progress, descend
 _STIFFER, _STIFFEST = 4.0, 1e6
 _ROUNDS = 40
 _SETTLED = 1e-6
+# Rounds without progress after which the floors count as out of reach from here.
+_IDLE = 4
 # Multiplications in one uninterrupted call of compiled code, about 50 ms.
 _CHUNK = 1e8
 
@@ -28,6 +30,21 @@ _CHUNK = 1e8
 def always() -> bool:
     """Keep going."""
     return True
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Where a round has led to."""
+
+    params: Params
+    mass: FloatArray
+    recall: FloatArray
+
+    @classmethod
+    def at(cls, problem: Problem, point: Point) -> _Found:
+        params = problem.params(point)
+        mass = problem.cost.mass(params, problem.gamma)
+        return cls(params, mass, problem.cost.recall(mass, params.leaf_class))
 
 
 @dataclass(frozen=True)
@@ -59,20 +76,27 @@ class AugmentedLagrangian:
         floor = problem.constraint.floor
         if multiplier is None:
             multiplier = np.zeros_like(floor)
-        n_evaluations, last_gap = 0, np.inf
+        n_iterations, n_evaluations, n_idle = 0, 0, 0
+        last, best = np.inf, np.inf
         for _ in range(_ROUNDS):
             progress = self._round(problem, point, multiplier, stiffness, keep_going)
+            n_iterations += progress.n_iterations
             n_evaluations += progress.n_evaluations
-            gap = floor - _recall(problem, point)
+            found = _Found.at(problem, point)
+            gap = floor - found.recall
             # Missed floors, and multipliers on floors that are more than met.
             unsettled = float(np.abs(np.maximum(gap, -multiplier / stiffness)).max())
-            if unsettled <= _SETTLED or not keep_going():
+            n_idle = 0 if unsettled < 0.9 * best else n_idle + 1
+            if unsettled <= _SETTLED or n_idle > _IDLE or not keep_going():
                 break
             multiplier = np.maximum(0.0, multiplier + stiffness * gap)
-            if unsettled > last_gap / _STIFFER:
+            if unsettled > last / _STIFFER:
                 stiffness = min(_STIFFER * stiffness, _STIFFEST)
-            last_gap = unsettled
-        return self._solution(problem, point, progress, n_evaluations, keep_going)
+            last, best = unsettled, min(best, unsettled)
+        total = progress._replace(
+            n_iterations=n_iterations, n_evaluations=n_evaluations
+        )
+        return self._solution(problem, found, total, keep_going)
 
     def _round(
         self,
@@ -102,16 +126,13 @@ class AugmentedLagrangian:
     def _solution(
         self,
         problem: Problem,
-        point: Point,
+        found: _Found,
         progress: Progress,
-        n_evaluations: int,
         keep_going: Callable[[], bool],
     ) -> Solution:
-        params = problem.params(point)
-        mass = problem.cost.mass(params, problem.gamma)
-        cost = problem.cost.value(mass, params.leaf_class)
-        recall = problem.cost.recall(mass, params.leaf_class)
-        violation = problem.constraint.violation(recall)
+        params = found.params
+        cost = problem.cost.value(found.mass, params.leaf_class)
+        violation = problem.constraint.violation(found.recall)
         if progress.residual <= self.tol and violation <= FEASIBLE:
             status = Status.CONVERGED
         elif not keep_going():
@@ -124,16 +145,11 @@ class AugmentedLagrangian:
             params=params,
             objective=cost + problem.penalty.value(params.coef),
             cost=cost,
-            recall=recall,
+            recall=found.recall,
             violation=violation,
             residual=progress.residual,
-            mass=mass,
+            mass=found.mass,
             status=status,
-            n_evaluations=n_evaluations,
+            n_iterations=progress.n_iterations,
+            n_evaluations=progress.n_evaluations,
         )
-
-
-def _recall(problem: Problem, point: Point) -> FloatArray:
-    params = problem.params(point)
-    mass = problem.cost.mass(params, problem.gamma)
-    return problem.cost.recall(mass, params.leaf_class)

@@ -18,7 +18,6 @@ from sorct.solvers.proximal_gradient import (
     propose_spectral,
 )
 from sorct.solvers.quasi_newton import (
-    CUT,
     ON_FACE,
     UNSETTLED,
     fill_direction,
@@ -93,6 +92,7 @@ def descend(
             ):
                 # The same cuts under new labels: any value is welcome.
                 on_face, n_turn, bar = False, _TURN, _ANY
+                forget(memory)
                 combine(work.move, 0.0, 0.0, work.move)
                 continue
             if stop:
@@ -102,9 +102,7 @@ def descend(
                 fill_slope(task, work)
                 along = fill_face(task, point, work)
                 combine(work.change, 1.0, 1.0, work.face)
-                if outcome == CUT:
-                    forget(memory)
-                else:
+                if outcome == ON_FACE:
                     remember(work, memory)
             else:
                 combine(work.change, 0.0, -1.0, work.slope)
@@ -115,13 +113,13 @@ def descend(
             n_turn, n_cuts, scale = n_turn - 1, 0, 1.0
             if n_turn == 0 and not on_face:
                 on_face, n_turn = True, _FACE_TURN
-                forget(memory)
                 along = fill_face(task, point, work)
             if on_face and (n_turn == 0 or p * along <= _ON_FACE_SHARE * worst):
                 on_face, n_turn = False, _TURN
                 fill(history, value)
             if on_face:
-                fill_direction(work, memory, min(step, 0.1 / along))
+                length = min(step, 0.1 / along)
+                fill_direction(task, point, work, memory, length)
         elif on_face:
             scale, n_cuts = 0.3 * scale, n_cuts + 1
             if n_cuts > _MAX_CUTS:

@@ -19,12 +19,13 @@ def propose_spectral(task: Task, point: Point, step: float, work: Work) -> None:
     settled = False
     while not settled:
         for j in range(p):
-            row = work.trial.coef[j]
+            first, row = j * n_branches, work.row
             for t in range(n_branches):
-                row[t] = point.coef[j, t] - step * work.slope[j * n_branches + t]
+                row[t] = point.coef[j, t] - step * work.slope[first + t]
             prox_row(row, step * task.local, step * task.spread)
             for t in range(n_branches):
-                work.move[j * n_branches + t] = row[t] - point.coef[j, t]
+                work.trial.coef[j, t] = row[t]
+                work.move[first + t] = row[t] - point.coef[j, t]
         for i in range(p * n_branches, work.move.size):
             work.move[i] = -step * work.slope[i]
         settled = settle_levels(task, point, work)
