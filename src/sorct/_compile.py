@@ -33,7 +33,9 @@ def _cache_folder() -> str:
     package = Path(__file__).parent
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
-        digest.update(source.read_bytes())
+        text = source.read_bytes()
+        if b"@compiled" in text or source == Path(__file__):
+            digest.update(text)
     name = f"sorct-{digest.hexdigest()[:16]}"
     if numba.config.CACHE_DIR:
         return str(Path(numba.config.CACHE_DIR) / name)

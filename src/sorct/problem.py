@@ -35,9 +35,12 @@ class Point(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A problem for compiled code, with the multipliers of the moment."""
+    """A problem for compiled code, with the multipliers of the moment.
 
-    samples: Samples
+    The samples go beside it: compiled functions that do not need them compile faster
+    without.
+    """
+
     cost_matrix: FloatArray
     share: FloatArray
     centre: FloatArray
@@ -70,7 +73,6 @@ class Problem:
         if multiplier is None:
             multiplier = np.zeros(self.cost.n_classes)
         return Task(
-            self.cost.samples,
             self.cost.cost_matrix,
             self.cost.share,
             self.cost.centre,
@@ -134,7 +136,13 @@ def _any_positive(values: FloatArray) -> bool:
 
 
 @compiled
-def evaluate(task: Task, point: Point, pressure: FloatArray, buffers: Buffers) -> float:
+def evaluate(
+    samples: Samples,
+    task: Task,
+    point: Point,
+    pressure: FloatArray,
+    buffers: Buffers,
+) -> float:
     """Penalised Lagrangian; fills mass, pressure and the smooth part's gradients.
 
     The payoffs depend on the pressure, which depends on all masses. Where no class was
@@ -144,12 +152,12 @@ def evaluate(task: Task, point: Point, pressure: FloatArray, buffers: Buffers) -
     guess = not _any_positive(pressure)
     if guess:
         fill_payoff(task, point.leaf_class, pressure, buffers.payoff)
-    accumulate(task.samples, point.coef, point.level, task.slope, guess, buffers)
+    accumulate(samples, point.coef, point.level, task.slope, guess, buffers)
     value = lagrangian(task, buffers.mass, point.leaf_class, pressure)
     wrong = not guess or _any_positive(pressure)
     if wrong:
         fill_payoff(task, point.leaf_class, pressure, buffers.payoff)
-        accumulate(task.samples, point.coef, point.level, task.slope, wrong, buffers)
+        accumulate(samples, point.coef, point.level, task.slope, wrong, buffers)
     return value + penalty_value(point.coef, task.local, task.spread)
 
 

@@ -5,15 +5,20 @@ Only the drawing of text lives here; it reads a Tree and nothing else.
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sorct._typing import IntArray
 from sorct.encode import Categorical
 from sorct.link import cdf
 
 if TYPE_CHECKING:
     from sorct.tree import Tree
+
+
+_WIDTH = 88
 
 
 def tree_text(tree: Tree) -> str:
@@ -44,24 +49,43 @@ def _add_node(tree: Tree, node: int, head: str, indent: str, lines: list[str]) -
     if node >= tree.n_branches:
         lines.append(head + leaf_text(tree, node - tree.n_branches))
         return
-    lines.append(head + cut_text(tree, node))
-    _add_node(tree, 2 * node + 1, indent + "├─ yes: ", indent + "│  ", lines)
-    _add_node(tree, 2 * node + 2, indent + "└─ no:  ", indent + "   ", lines)
+    yes, no = 2 * node + 1, 2 * node + 2
+    if not reads_left(tree, node):
+        yes, no = no, yes
+    width = max(_WIDTH - len(head), 40)
+    first, *rest = textwrap.wrap(cut_text(tree, node), width, break_long_words=False)
+    lines.append(head + first)
+    lines.extend(f"{indent}│    {line}" for line in rest)
+    _add_node(tree, yes, indent + "├─ yes: ", indent + "│  ", lines)
+    _add_node(tree, no, indent + "└─ no:  ", indent + "   ", lines)
+
+
+def _by_contribution(tree: Tree, t: int) -> IntArray:
+    """Columns of cut t, largest coefficient in scaled units first."""
+    columns = np.flatnonzero(tree.coef[:, t])
+    return columns[np.argsort(-np.abs(tree.coef[columns, t]), kind="stable")]
+
+
+def reads_left(tree: Tree, t: int) -> bool:
+    """Whether "yes" means left; a cut is turned round to lead with a positive term."""
+    columns = _by_contribution(tree, t)
+    return columns.size == 0 or tree.coef[columns[0], t] > 0
 
 
 def cut_text(tree: Tree, t: int) -> str:
     """Cut t as a sparse combination in original units, largest contribution first."""
-    columns = np.flatnonzero(tree.coef[:, t])
+    columns = _by_contribution(tree, t)
     if columns.size == 0:
         proba = float(cdf(np.array([-tree.gamma * tree.threshold[t]]))[0])
         return f"(no variable) yes for {100 * proba:.3g} % of all samples"
     weight, limit = tree.cut_in_units(t)
-    columns = columns[np.argsort(-np.abs(tree.coef[columns, t]), kind="stable")]
-    terms = []
+    if not reads_left(tree, t):
+        weight, limit = -weight, -limit
+    text = ""
     for j in columns:
-        sign = "-" if weight[j] < 0 else "+" if terms else ""
-        terms.append(f"{sign} {_term(tree, j, abs(weight[j]))}".strip())
-    return f"{' '.join(terms)} > {limit:.4g}"
+        sign = "- " if weight[j] < 0 else "+ " if text else ""
+        text += f"{sign}{_term(tree, int(j), abs(weight[j]))} "
+    return f"{text}> {limit:.4g}"
 
 
 def _term(tree: Tree, column: int, size: float) -> str:

@@ -99,7 +99,7 @@ def _annealed(problem: Problem, params: Params, gammas: list[float]) -> Start:
     n_evaluations = 0
     for gamma in gammas:
         task = flat.task(gamma=gamma)
-        progress = descend(task, point, 0.0, _ANNEAL_TOL, _ANNEAL_ITER)
+        progress = descend(cost.samples, task, point, 0.0, _ANNEAL_TOL, _ANNEAL_ITER)
         n_evaluations += progress.n_evaluations
     return Start("annealed", problem.params(point), n_evaluations)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._compile import compiled, compiled_inside
-from sorct._kernels import Buffers, make_buffers
+from sorct._kernels import Buffers
 from sorct._typing import BoolArray, FloatArray
 from sorct.problem import Point, Task
 
@@ -26,8 +26,6 @@ class Work(NamedTuple):
     ``move`` is the last move and ``change`` what the gradient did along it.
     """
 
-    buffers: Buffers
-    pressure: FloatArray
     centred: BoolArray
     trial: Point
     row: FloatArray
@@ -39,13 +37,11 @@ class Work(NamedTuple):
 
 
 @compiled_inside
-def make_work(task: Task, point: Point) -> Work:
+def make_work(point: Point) -> Work:
     """Allocate the scratch memory of one solve; the trial is the point itself."""
     p, n_branches = point.coef.shape
-    n_classes, size = task.share.size, (p + 1) * n_branches
+    size = (p + 1) * n_branches
     return Work(
-        make_buffers(p, n_branches, n_classes),
-        np.zeros(n_classes),
         np.ones(n_branches, dtype=np.bool_),
         Point(point.coef.copy(), point.level.copy(), point.leaf_class),
         np.zeros(n_branches),
@@ -81,9 +77,9 @@ def combine(out: FloatArray, keep: float, by: float, b: FloatArray) -> None:
 
 
 @compiled_inside
-def fill_slope(task: Task, work: Work) -> None:
+def fill_slope(task: Task, buffers: Buffers, work: Work) -> None:
     """Gradient of the smooth part in the coordinates of every cut."""
-    slope, buffers = work.slope, work.buffers
+    slope = work.slope
     p, n_branches = buffers.grad_coef.shape
     for t in range(n_branches):
         slope[p * n_branches + t] = buffers.grad_level[t]

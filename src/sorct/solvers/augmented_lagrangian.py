@@ -108,12 +108,13 @@ class AugmentedLagrangian:
     ) -> Progress:
         """One minimisation, in calls short enough to be interrupted in between."""
         task = problem.task(multiplier, stiffness)
-        work = len(task.samples.weight) * (point.coef.size + point.level.size)
+        samples = problem.cost.samples
+        work = len(samples.weight) * (point.coef.size + point.level.size)
         chunk = max(1, int(_CHUNK / work))
         step, n_iterations, n_evaluations = 0.0, 0, 0
         while True:
             limit = min(chunk, self.max_iter - n_iterations)
-            part = descend(task, point, step, self.tol, limit)
+            part = descend(samples, task, point, step, self.tol, limit)
             step = part.step
             n_iterations += part.n_iterations
             n_evaluations += part.n_evaluations

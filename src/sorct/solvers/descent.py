@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._compile import compiled
+from sorct._kernels import Samples, make_buffers
 from sorct.problem import Point, Task, evaluate, relabel, residual
 from sorct.solvers._work import combine, copy_cuts, dot, fill, fill_slope, make_work
 from sorct.solvers.proximal_gradient import (
@@ -54,12 +55,18 @@ class Progress(NamedTuple):
 
 @compiled
 def descend(
-    task: Task, point: Point, step: float, tol: float, max_iter: int
+    samples: Samples,
+    task: Task,
+    point: Point,
+    step: float,
+    tol: float,
+    max_iter: int,
 ) -> Progress:
     """Move the point, in place, until its residual is at most tol.
 
     Parameters
     ----------
+    samples : Samples
     task : Task
     point : Point
         Start with valid labels; overwritten by the result.
@@ -69,26 +76,25 @@ def descend(
     max_iter : int
     """
     p, n_branches = point.coef.shape
-    work, memory = (
-        make_work(task, point),
-        make_memory(point.coef.size + point.level.size),
-    )
+    work, memory = make_work(point), make_memory(point.coef.size + n_branches)
+    buffers = make_buffers(p, n_branches, task.share.size)
+    pressure = np.zeros(task.share.size)
     history = np.zeros(_MEMORY)
     value, worst, along, scale, bar = 0.0, 0.0, 0.0, 1.0, _ANY
     iteration, n_evaluations, n_cuts, n_turn = 0, 0, 0, _FIRST_TURN
     on_face, outcome = False, ON_FACE
     while True:
-        trial = evaluate(task, work.trial, work.pressure, work.buffers)
+        trial = evaluate(samples, task, work.trial, pressure, buffers)
         n_evaluations += 1
         if trial <= bar:
             copy_cuts(work.trial, point)
             value, iteration = trial, iteration + 1
             if bar == _ANY:
                 fill(history, value)
-            worst = residual(task, point, work.buffers, work.row)
+            worst = residual(task, point, buffers, work.row)
             stop = worst <= tol or iteration >= max_iter
             if (stop or iteration % _RELABEL_EVERY == 1) and relabel(
-                task, point, work.pressure, work.buffers
+                task, point, pressure, buffers
             ):
                 # The same cuts under new labels: any value is welcome.
                 on_face, n_turn, bar = False, _TURN, _ANY
@@ -99,14 +105,14 @@ def descend(
                 break
             if on_face:
                 combine(work.change, 0.0, -1.0, work.face)
-                fill_slope(task, work)
+                fill_slope(task, buffers, work)
                 along = fill_face(task, point, work)
                 combine(work.change, 1.0, 1.0, work.face)
                 if outcome == ON_FACE:
                     remember(work, memory)
             else:
                 combine(work.change, 0.0, -1.0, work.slope)
-                fill_slope(task, work)
+                fill_slope(task, buffers, work)
                 combine(work.change, 1.0, 1.0, work.slope)
                 step = next_step(work, iteration % 2 == 0, step)
                 history[iteration % _MEMORY] = value
