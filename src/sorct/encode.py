@@ -8,6 +8,7 @@ without them. Plain arrays must be numeric.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -107,6 +108,7 @@ class TableEncoder:
         found: dict[str, Variable] = {}
         if plain:
             numeric = _numeric_part(X, plain)
+            _check_finite(numeric, [str(name) for name in plain])
             for variable in _learn_numeric([str(name) for name in plain], numeric):
                 found[variable.name] = variable
         for name in X.columns:
@@ -136,8 +138,22 @@ class TableEncoder:
         """Number of columns after encoding."""
         return len(self.column_names)
 
-    def read(self, X: Any) -> Table:
-        """Check a table against the variables; nothing is scaled yet."""
+    def read(self, X: Any, *, check_finite: bool = True) -> Table:
+        """Check a table against the variables; nothing is scaled yet.
+
+        Whoever puts off the search for NaN and infinity calls ``check_finite`` later.
+        """
+        table = self._read(X)
+        if check_finite:
+            self.check_finite(table)
+        return table
+
+    def check_finite(self, table: Table) -> None:
+        """Raise an error that names the columns with NaN or infinity."""
+        names = [v.name for v in self.variables if isinstance(v, Numeric)]
+        _check_finite(table.numeric, names)
+
+    def _read(self, X: Any) -> Table:
         X = as_table(X)
         if not (self.named and is_frame(X)):
             return self._read_array(X)
@@ -174,6 +190,22 @@ class TableEncoder:
                 out /= variable.span
         return scaled
 
+    def split(self, by_column: FloatArray) -> tuple[FloatArray, dict[int, FloatArray]]:
+        """Rows of a (n_columns, ...) array as a Table has its columns."""
+        numeric, dummies = [], {}
+        for i, variable in enumerate(self.variables):
+            part = by_column[self.column_variable == i]
+            if isinstance(variable, Numeric):
+                numeric.append(part)
+            else:
+                dummies[i] = part
+        empty = by_column[:0]
+        return np.concatenate([empty, *numeric]), dummies
+
+    def columns(self, X: Any) -> ScaledColumns:
+        """Scaled columns of a table, each made when it is asked for."""
+        return ScaledColumns(self, self.read(X))
+
     def encode(self, X: Any) -> FloatArray:
         """Whole table in [0, 1], shape (n_samples, n_columns), column-major."""
         table = self.read(X)
@@ -202,9 +234,7 @@ class TableEncoder:
                 f"Expected {len(self.variables)} columns as in training, "
                 f"got {X.shape[1]}."
             )
-        numeric = np.asarray(X, dtype=np.float64)
-        _check_finite(numeric, [variable.name for variable in self.variables])
-        return Table(numeric, {})
+        return Table(np.asarray(X, dtype=np.float64), {})
 
     def _check_names(self, names: list[str]) -> None:
         expected = [variable.name for variable in self.variables]
@@ -234,6 +264,20 @@ class TableEncoder:
             values[[value in unknown for value in values]] = variable.levels[0]
         dummies: FloatArray = variable.one_hot.transform(values.reshape(-1, 1))
         return dummies
+
+
+class ScaledColumns(Sequence[FloatArray]):
+    """The columns of a table in [0, 1]; only the table itself is held."""
+
+    def __init__(self, encoder: TableEncoder, table: Table) -> None:
+        self._encoder = encoder
+        self._table = table
+
+    def __len__(self) -> int:
+        return self._encoder.n_columns
+
+    def __getitem__(self, j: Any) -> Any:
+        return self._encoder.scale(self._table, slice(None), np.array([j]))[0]
 
 
 def is_frame(X: Any) -> bool:
@@ -291,7 +335,6 @@ def _is_categorical(column: Any) -> bool:
 def _numeric_part(X: Any, names: list[Any]) -> FloatArray:
     part = X if len(names) == X.shape[1] and list(X.columns) == names else X[names]
     numeric = part.to_numpy(dtype=np.float64, na_value=np.nan)
-    _check_finite(numeric, [str(name) for name in names])
     return np.asarray(numeric, dtype=np.float64)
 
 

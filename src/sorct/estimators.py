@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -125,8 +125,8 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
     Leaves carry whole labels. With floors on recall a tree with mixed labels could be
     slightly cheaper, but nobody could read it.
 
-    Fitting holds at most three copies of X in memory: the one given, the scaled one and
-    the one laid out for the compiled kernels.
+    Fitting holds at most three copies of X in memory: the one given, one laid out for
+    the compiled kernels and, if X is not a float64 matrix, one as such.
 
     Examples
     --------
@@ -236,15 +236,14 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
-        problem = self._problem(
-            encoder.encode(X), codes, weight, topology, cost_matrix, floor
-        )
+        columns = encoder.columns(X)
+        problem = self._problem(columns, codes, weight, topology, cost_matrix, floor)
         result = self._search(problem, seed, callback)
         self._keep(encoder, problem, result)
 
     def _problem(
         self,
-        X: FloatArray,
+        columns: Sequence[FloatArray],
         codes: IntArray,
         weight: FloatArray,
         topology: Topology,
@@ -259,7 +258,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
 
         warm_up()
         return Problem(
-            ExpectedCost.from_data(X, codes, weight, cost_matrix),
+            ExpectedCost.from_columns(columns, codes, weight, cost_matrix),
             Sparsity(float(self.alpha_local), float(self.alpha_global)),
             MinRecall(floor),
             topology,

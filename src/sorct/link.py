@@ -9,17 +9,15 @@ import numpy as np
 
 from sorct._typing import FloatArray
 
-# exp(709) is the largest that fits in a float64; F is 0 or 1 long before.
-_LARGEST = 708.0
-
 
 def cdf(score: FloatArray) -> FloatArray:
     """F(u) = 1 / (1 + exp(-u)), for scores of any size."""
-    bounded = np.clip(score, -_LARGEST, _LARGEST)
-    np.negative(bounded, out=bounded)
-    np.exp(bounded, out=bounded)
-    bounded += 1.0
-    return np.divide(1.0, bounded, out=bounded)
+    proba = np.negative(score)
+    # Where exp overflows to infinity, F is 0 to the last bit.
+    with np.errstate(over="ignore"):
+        np.exp(proba, out=proba)
+    proba += 1.0
+    return np.divide(1.0, proba, out=proba)
 
 
 def quantile(proba: FloatArray) -> FloatArray:

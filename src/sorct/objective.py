@@ -8,8 +8,8 @@ problem as the row twice.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -19,46 +19,53 @@ from sorct.constraints import fill_recall
 from sorct.params import Params
 
 
-def _row_keys(X: FloatArray) -> IntArray:
+def _row_keys(columns: Sequence[FloatArray], n_rows: int) -> IntArray:
     """Hash every row by its bits (sums of odd multiples modulo 2^64)."""
-    multipliers = np.random.default_rng(0).integers(1, 2**62, X.shape[1], np.int64)
-    keys = np.zeros(len(X), dtype=np.int64)
-    for column, multiplier in zip(X.T, multipliers, strict=True):
-        bits = np.ascontiguousarray(column).view(np.int64)
-        mixed = (bits ^ (bits >> 29)) * (2 * multiplier + 1)
+    odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
+    keys = np.zeros(n_rows, dtype=np.int64)
+    for j in range(len(columns)):
+        bits = np.ascontiguousarray(columns[j]).view(np.int64)
+        mixed = (bits ^ (bits >> 29)) * odd[j]
         keys += mixed ^ (mixed >> 32)
     return keys
 
 
 def _merge_equal_rows(
-    X: FloatArray, codes: IntArray, weight: FloatArray
+    columns: Sequence[FloatArray], codes: IntArray, weight: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Order rows by class, then key; return the rows kept and their total weights."""
-    order = np.lexsort((_row_keys(X), codes))
-    starts_group = np.ones(len(order), dtype=np.bool_)
-    same_class = codes[order[1:]] == codes[order[:-1]]
-    same_row = np.ones(len(order) - 1, dtype=np.bool_)
-    for column in X.T:
-        same_row &= column[order[1:]] == column[order[:-1]]
-    starts_group[1:] = ~(same_class & same_row)
-    total = np.add.reduceat(weight[order], np.flatnonzero(starts_group))
-    return order[starts_group], total
+    keys = _row_keys(columns, len(codes))
+    order = np.lexsort((keys, codes))
+    above, below = order[:-1], order[1:]
+    equal = (codes[above] == codes[below]) & (keys[above] == keys[below])
+    pairs = np.flatnonzero(equal)
+    for j in range(len(columns) if pairs.size else 0):
+        column = columns[j]
+        equal[pairs] &= column[above[pairs]] == column[below[pairs]]
+    begins = np.flatnonzero(np.append(True, ~equal))
+    return order[begins], np.add.reduceat(weight[order], begins)
 
 
 def make_samples(
-    X: FloatArray, codes: IntArray, weight: FloatArray, n_classes: int
+    columns: Sequence[FloatArray],
+    codes: IntArray,
+    weight: FloatArray,
+    n_classes: int,
 ) -> Samples:
     """Lay the samples out for the kernels (see ``_kernels.Samples``)."""
-    rows, total = _merge_equal_rows(X, codes, weight)
-    n_rows, p = len(rows), X.shape[1]
+    rows, total = _merge_equal_rows(columns, codes, weight)
+    n_rows, p = len(rows), len(columns)
     n_padded = -(-n_rows // LANES) * LANES
     start = np.append(np.arange(0, n_padded, BLOCK), n_padded)
     x, padded = np.zeros(p * n_padded), np.zeros(n_padded)
     padded[:n_rows] = total / total.sum()
-    for first, last in pairwise(start.tolist()):
-        block = x[p * first : p * last].reshape(p, last - first)
-        chosen = rows[first:last]
-        block[:, : len(chosen)] = X[chosen].T
+    n_whole = n_rows // BLOCK
+    whole = x[: p * BLOCK * n_whole].reshape(n_whole, p, BLOCK)
+    rest = x[p * BLOCK * n_whole :].reshape(p, -1)
+    for j in range(p):
+        column = columns[j][rows]
+        whole[:, j] = column[: BLOCK * n_whole].reshape(n_whole, BLOCK)
+        rest[j, : n_rows - BLOCK * n_whole] = column[BLOCK * n_whole :]
     # Samples that only pad count as of the last class, with weight 0.
     class_start = np.searchsorted(codes[rows], np.arange(n_classes))
     segment_start = np.union1d(start, class_start)
@@ -90,6 +97,31 @@ class ExpectedCost:
     spread: FloatArray
 
     @classmethod
+    def from_columns(
+        cls,
+        columns: Sequence[FloatArray],
+        codes: IntArray,
+        weight: FloatArray,
+        cost_matrix: FloatArray,
+    ) -> ExpectedCost:
+        """Prepare samples given column by column, with class codes and weights > 0.
+
+        Columns may be made when asked for: one at a time is held.
+        """
+        samples = make_samples(columns, codes, weight, len(cost_matrix))
+        p = len(columns)
+        centre, square = np.zeros(p), np.zeros(p)
+        for b in range(len(samples.start) - 1):
+            x, block_weight = _block(samples, b, p)
+            centre += x @ block_weight
+            square += (x * x) @ block_weight
+        share = np.zeros(len(cost_matrix))
+        segment_weight = np.add.reduceat(samples.weight, samples.segment_start[:-1])
+        np.add.at(share, samples.segment_class, segment_weight)
+        spread = np.maximum(square - centre**2, 0.0)
+        return cls(samples, cost_matrix, share, centre, spread)
+
+    @classmethod
     def from_data(
         cls,
         X: FloatArray,
@@ -97,18 +129,8 @@ class ExpectedCost:
         weight: FloatArray,
         cost_matrix: FloatArray,
     ) -> ExpectedCost:
-        """Prepare samples X in [0, 1] with class codes and positive weights."""
-        samples = make_samples(X, codes, weight, len(cost_matrix))
-        centre, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        share = np.zeros(len(cost_matrix))
-        for b in range(len(samples.start) - 1):
-            x, block_weight = _block(samples, b, X.shape[1])
-            centre += x @ block_weight
-            square += (x * x) @ block_weight
-        segment_weight = np.add.reduceat(samples.weight, samples.segment_start[:-1])
-        np.add.at(share, samples.segment_class, segment_weight)
-        spread = np.maximum(square - centre**2, 0.0)
-        return cls(samples, cost_matrix, share, centre, spread)
+        """Prepare samples X in [0, 1] of shape (n_samples, n_features)."""
+        return cls.from_columns(list(X.T), codes, weight, cost_matrix)
 
     @property
     def n_features(self) -> int:

@@ -9,19 +9,51 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
+from threadpoolctl import threadpool_limits
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.encode import TableEncoder
+from sorct.encode import Numeric, Table, TableEncoder
 from sorct.link import cdf
 from sorct.rules import tree_text
 from sorct.tree_json import tree_from_dict, tree_to_dict
 
-_ROWS = 8192
+_ROWS, _MANY_ROWS = 4096, 100_000
+
+# Scaling is folded into the cuts where rounding then costs less than 1e-10 in a score.
+_NARROW, _FAR = 1e-250, 1e5
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Cuts in original units: scores are x . weight - limit."""
+
+    numeric: FloatArray
+    dummies: dict[int, FloatArray]
+    limit: FloatArray
+
+
+def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
+    """Do the work for all rows, block by block; large tables use all cores."""
+    blocks = [
+        slice(first, min(first + _ROWS, n_samples))
+        for first in range(0, n_samples, _ROWS)
+    ]
+    if n_samples < _MANY_ROWS:
+        for rows in blocks:
+            work(rows)
+        return
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(cpu_count()) as pool:
+        list(pool.map(work, blocks))
+
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,23 +158,39 @@ class Tree:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every class, shape (n_samples, n_classes)."""
-        table = self.encoder.read(X)
-        proba = np.zeros((len(self.classes), table.n_samples))
-        for first in range(0, table.n_samples, _ROWS):
-            rows = slice(first, min(first + _ROWS, table.n_samples))
-            reach = self._leaf_reach(table, rows)
-            for leaf, k in enumerate(self.leaf_class):
-                proba[k, rows] += reach[leaf]
+        table = self.encoder.read(X, check_finite=False)
+        proba = np.empty((len(self.classes), table.n_samples))
+        _each_block(
+            lambda rows: self._fill_proba(table, rows, proba[:, rows]), table.n_samples
+        )
         return proba.T
-
-    def leaf_reach(self, X: Any) -> FloatArray:
-        """Probability of ending in every leaf, shape (n_samples, n_leaves)."""
-        table = self.encoder.read(X)
-        return self._leaf_reach(table, slice(0, table.n_samples)).T
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of every sample."""
-        return self.classes[np.argmax(self.predict_proba(X).T, axis=0)]
+        table = self.encoder.read(X, check_finite=False)
+        code = np.zeros(table.n_samples, dtype=np.intp)
+
+        def fill(rows: slice) -> None:
+            proba = np.empty((len(self.classes), rows.stop - rows.start))
+            self._fill_proba(table, rows, proba)
+            largest = proba[0]
+            for k in range(1, len(proba)):
+                code[rows][proba[k] > largest] = k
+                np.maximum(largest, proba[k], out=largest)
+
+        _each_block(fill, table.n_samples)
+        return np.take(self.classes, code)
+
+    def leaf_reach(self, X: Any) -> FloatArray:
+        """Probability of ending in every leaf, shape (n_samples, n_leaves)."""
+        table = self.encoder.read(X, check_finite=False)
+        reach = np.empty((self.n_leaves, table.n_samples))
+
+        def fill(rows: slice) -> None:
+            reach[:, rows] = self._leaf_reach(table, rows)
+
+        _each_block(fill, table.n_samples)
+        return reach.T
 
     def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
         """Class of least expected cost under given priors.
@@ -169,18 +217,66 @@ class Tree:
             proba = np.where(vanished, np.broadcast_to(given, proba.shape), weighted)
         return self.classes[np.argmin(proba @ self.cost_matrix, axis=1)]
 
-    def _leaf_reach(self, table: Any, rows: slice) -> FloatArray:
-        used = np.flatnonzero(self.coef.any(axis=1))
-        slope = self.gamma / self.n_columns
-        score = (slope * self.coef[used].T) @ self.encoder.scale(table, rows, used)
-        score -= self.gamma * self.threshold[:, np.newaxis]
-        left = cdf(score)
+    def _fill_proba(self, table: Table, rows: slice, proba_out: FloatArray) -> None:
+        reach = self._leaf_reach(table, rows)
+        proba_out[:] = 0.0
+        for leaf, k in enumerate(self.leaf_class):
+            proba_out[k] += reach[leaf]
+
+    def _leaf_reach(self, table: Table, rows: slice) -> FloatArray:
+        """Reach of every leaf, shape (n_leaves, n_rows)."""
+        left = cdf(self._score(table, rows))
         reach = np.empty((self.n_branches + self.n_leaves, left.shape[1]))
         reach[0] = 1.0
         for t in range(self.n_branches):
             np.multiply(reach[t], left[t], out=reach[2 * t + 1])
             np.subtract(reach[t], reach[2 * t + 1], out=reach[2 * t + 2])
         return reach[self.n_branches :]
+
+    def _score(self, table: Table, rows: slice) -> FloatArray:
+        """gamma (coef . x / n_columns - threshold), shape (n_branches, n_rows).
+
+        NaN and infinity in any numeric column show in the product, zero weights
+        included; only then are they looked for.
+        """
+        weights = self._weights
+        if weights is None:
+            self.encoder.check_finite(table)
+            scaled = self.encoder.scale(table, rows, np.arange(self.n_columns))
+            slope = self.gamma / self.n_columns
+            score = (slope * self.coef.T) @ scaled
+            score -= self.gamma * self.threshold[:, np.newaxis]
+            return score
+        with np.errstate(over="ignore", invalid="ignore"):
+            product = table.numeric[rows] @ weights.numeric
+            for i, weight in weights.dummies.items():
+                product += table.dummies[i][rows] @ weight
+            product -= weights.limit
+            if not np.isfinite(product.sum()):
+                self.encoder.check_finite(table)
+        return np.ascontiguousarray(product.T)
+
+    @cached_property
+    def _weights(self) -> _Weights | None:
+        """Cuts with the scaling folded in, or None where that would lose digits."""
+        slope = self.gamma / self.n_columns
+        weight = np.zeros((self.n_columns, self.n_branches))
+        limit = self.gamma * self.threshold
+        for j in np.flatnonzero(self.coef.any(axis=1)):
+            lower, span = self._range(j)
+            if span < _NARROW or abs(lower) / span * self.gamma > _FAR:
+                return None
+            weight[j] = slope * self.coef[j] / span
+            limit = limit + weight[j] * lower
+        numeric, dummies = self.encoder.split(weight)
+        return _Weights(numeric, dummies, limit)
+
+    def _range(self, column: int) -> tuple[float, float]:
+        """Lower end and span of a column; a 0/1 column is its own scale."""
+        variable = self.encoder.variables[self.encoder.column_variable[column]]
+        if isinstance(variable, Numeric):
+            return variable.lower, variable.span
+        return 0.0, 1.0
 
     def _check_priors(self, priors: Any, n_samples: int) -> FloatArray:
         given = np.asarray(priors, dtype=np.float64)

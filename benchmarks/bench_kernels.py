@@ -1,0 +1,45 @@
+"""One evaluation (mass matrix and gradient) against the BLAS products it consists of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.timing import best_seconds, print_table
+from sorct._kernels import accumulate, make_buffers
+from sorct.objective import make_samples
+
+SHAPES = ((426, 30, 1), (2829, 21, 3), (3450, 57, 1), (100_000, 50, 3))
+
+
+def run() -> None:
+    """Print time and ratio for every shape; the bar is 1.5."""
+    rows = []
+    for n_samples, p, n_branches in SHAPES:
+        ours, blas = _compare(n_samples, p, n_branches)
+        times = [f"{1e6 * ours:.1f}", f"{1e6 * blas:.1f}"]
+        rows.append([f"{n_samples} x {p}, {n_branches}", *times, f"{ours / blas:.2f}"])
+    header = ["N x p, cuts", "ours (us)", "BLAS + exp (us)", "ratio (bar 1.50)"]
+    print_table("One evaluation: mass matrix and gradient", header, rows)
+
+
+def _compare(n_samples: int, p: int, n_branches: int) -> tuple[float, float]:
+    rng = np.random.default_rng(0)
+    n_classes = 2 if n_branches == 1 else 3
+    X = rng.uniform(size=(n_samples, p))
+    codes = rng.integers(0, n_classes, n_samples)
+    coef = rng.uniform(-1, 1, (p, n_branches))
+    level = (X @ coef).mean(axis=0)
+    samples = make_samples(list(X.T), codes, np.ones(n_samples), n_classes)
+    buffers = make_buffers(p, n_branches, n_classes)
+    buffers.payoff[:] = rng.uniform(size=buffers.payoff.shape)
+    score, pull = X @ coef, rng.normal(size=(n_samples, n_branches))
+
+    def blas() -> None:
+        X @ coef
+        pull.T @ X
+        np.exp(score)
+
+    def ours() -> None:
+        accumulate(samples, coef, level, 512.0 / p, True, buffers)
+
+    return best_seconds(ours), best_seconds(blas)
