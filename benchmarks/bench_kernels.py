@@ -1,4 +1,4 @@
-"""One evaluation (mass matrix and gradient) against the BLAS products it consists of."""
+"""One evaluation (mass matrix and gradient) against the BLAS products in it."""
 
 from __future__ import annotations
 

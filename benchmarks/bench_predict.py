@@ -30,4 +30,6 @@ def run() -> None:
         ratio = f"{seconds / cart_seconds:.2f}"
         rows.append([name, used, f"{seconds:.3f}", f"{cart_seconds:.3f}", ratio])
     header = ["ours", "columns used", "ours (s)", "CART (s)", "ratio (bar 1.00)"]
-    print_table(f"Predict {N_SAMPLES:,} rows x {N_FEATURES}, depth {DEPTH}", header, rows)
+    print_table(
+        f"Predict {N_SAMPLES:,} rows x {N_FEATURES}, depth {DEPTH}", header, rows
+    )

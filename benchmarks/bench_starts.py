@@ -45,9 +45,7 @@ def cells() -> list[Cell]:
     found = []
     for name, (load, depth) in loaders.items():
         X, y = load(return_X_y=True)
-        X, _, y, _ = train_test_split(
-            X, y, test_size=0.25, random_state=0, stratify=y
-        )
+        X, _, y, _ = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
         X = MinMaxScaler().fit_transform(X)
         found += [Cell(name, X, y, depth, *alphas) for alphas in ALPHAS]
     return found

@@ -1,4 +1,4 @@
-"""Start-up: what an import costs, what compiling costs once, what every process pays."""
+"""Start-up: an import, compiling once, and what every later process pays."""
 
 from __future__ import annotations
 

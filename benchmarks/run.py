@@ -6,7 +6,7 @@ import os
 import sys
 from importlib import import_module
 
-PARTS = ("kernels", "starts", "predict", "memory", "startup")
+PARTS = ("kernels", "starts", "predict", "memory", "startup", "accuracy")
 
 
 def main(names: list[str]) -> None:

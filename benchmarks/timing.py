@@ -1,4 +1,4 @@
-"""How we time: threads pinned, best of several, machine and versions with the number."""
+"""How we time: threads pinned, best of several, machine and versions named."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def machine() -> str:
     return f"{platform.machine()} {platform.system()}, one thread; {listed}"
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
     """Print columns wide enough for their longest entry."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     print(f"\n{title}")

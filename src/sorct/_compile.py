@@ -68,7 +68,7 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_inside(function: Function) -> Function:
-    """Compile what only compiled code calls: into its caller, without a Python entry."""
+    """Compile what only compiled code calls, into its caller."""
     return _compile(function, fastmath=_FAST, **_INSIDE)
 
 
@@ -77,21 +77,20 @@ def compiled_in_order(function: Function) -> Function:
     return _compile(function, fastmath=_ORDERED)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def bits_of_float(_context: Any, _value: Any) -> Any:
-    """Reinterpret a float64 as the int64 with the same bits."""
-
+def _bits_of_float(_context: Any, _value: Any) -> Any:
     def bitcast(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.IntType(64))
 
     return types.int64(types.float64), bitcast
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def float_of_bits(_context: Any, _value: Any) -> Any:
-    """Reinterpret an int64 as the float64 with the same bits."""
-
+def _float_of_bits(_context: Any, _value: Any) -> Any:
     def bitcast(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.bitcast(args[0], ir.DoubleType())
 
     return types.float64(types.int64), bitcast
+
+
+# Reinterpret the bits of a float64 as an int64, and back.
+bits_of_float: Any = intrinsic(_bits_of_float)
+float_of_bits: Any = intrinsic(_float_of_bits)

@@ -110,7 +110,8 @@ def _exp(x: float) -> float:
     e = e * r + 0.5
     e = e * r + 1.0
     e = e * r + 1.0
-    return float_of_bits(bits_of_float(e) + (bits_of_float(shifted) << 52))  # type: ignore[no-any-return]
+    power = bits_of_float(shifted) << 52
+    return float(float_of_bits(bits_of_float(e) + power))
 
 
 @compiled_in_order

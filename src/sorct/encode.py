@@ -67,7 +67,7 @@ Variable = Numeric | Categorical
 
 @dataclass(frozen=True)
 class Table:
-    """A checked table: numeric columns side by side, categorical ones as 0/1 columns."""
+    """A checked table: numeric columns side by side, categorical ones as 0/1."""
 
     numeric: FloatArray
     dummies: dict[int, FloatArray]
@@ -373,8 +373,8 @@ def _level_values(column: Any, name: str) -> AnyArray:
     """Values of a categorical column as Python objects; missing ones are an error."""
     if column.isna().any():
         raise ValueError(
-            f"Input X contains NaN (missing values) in column {name!r}. Impute, or make "
-            "'missing' a level of its own."
+            f"Input X contains NaN (missing values) in column {name!r}. Impute, or "
+            "make 'missing' a level of its own."
         )
     values = np.empty(len(column), dtype=object)
     values[:] = column.astype(object).to_list()
@@ -392,8 +392,8 @@ def _levels(column: Any, name: str) -> tuple[Any, ...]:
         except TypeError as error:
             kinds = sorted({type(value).__name__ for value in values})
             raise TypeError(
-                f"Column {name!r} mixes values of types {_listed(kinds)}; each argument "
-                "must be a string or a number. Convert the column to one type."
+                f"Column {name!r} mixes values of types {_listed(kinds)}; each "
+                "argument must be a string or a number. Convert the column to one type."
             ) from error
     return tuple(level.item() if hasattr(level, "item") else level for level in levels)
 

@@ -73,7 +73,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         Strength of global sparsity: fewer columns in the whole tree.
     cost_matrix : array of shape (n_classes, n_classes) or None, default=None
         Cost of predicting the column's class for a sample of the row's, in the order of
-        ``classes_``; non-negative with a zero diagonal. None means 0.5 off the diagonal.
+        ``classes_``; non-negative, zero on the diagonal. None means 0.5 elsewhere.
     min_recall : float, mapping from class to float, or None, default=None
         Floor under the expected recall of every class, or of the classes named.
     gamma : float, default=512.0
@@ -209,7 +209,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         return self._checked_tree(X).predict(X)
 
     def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
-        """Class of least expected cost under given priors; see ``Tree.predict_bayes``."""
+        """Class of least expected cost under priors; see ``Tree.predict_bayes``."""
         return self._checked_tree(X).predict_bayes(X, priors)
 
     # -- fitting ---------------------------------------------------------------------
@@ -431,7 +431,8 @@ def _check_whole(name: str, value: Any) -> None:
 
 
 def _check_rate(rate: Any) -> float:
-    if not isinstance(rate, Real) or isinstance(rate, bool) or not 0.0 <= rate <= 1.0:
+    good = isinstance(rate, Real) and not isinstance(rate, bool)
+    if not good or not 0.0 <= float(rate) <= 1.0:
         raise ValueError(
             f"min_recall must be a rate in [0, 1] or a mapping from class to rate, got "
             f"{rate!r}."

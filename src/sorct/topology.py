@@ -1,7 +1,7 @@
 """Node numbers of a complete binary tree: integers only.
 
-Nodes are numbered as a heap: the root is 0, the children of node t are 2t + 1 (left) and
-2t + 2 (right). Branches come first, then the leaves from left to right.
+Nodes are numbered as a heap: the root is 0, the children of node t are 2t + 1 (left)
+and 2t + 2 (right). Branches come first, then the leaves from left to right.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class Topology:
     @property
     def n_branches(self) -> int:
         """Number of cuts, 2^depth - 1."""
-        return 2**self.depth - 1
+        return (1 << self.depth) - 1
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves, 2^depth."""
-        return 2**self.depth
+        return 1 << self.depth
 
     def route(self, leaf: int) -> tuple[tuple[int, bool], ...]:
         """Branches passed from the root to a leaf, each with whether it turns left."""

@@ -55,7 +55,6 @@ def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
         list(pool.map(work, blocks))
 
 
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """A fitted sparse randomized classification tree.
@@ -122,7 +121,7 @@ class Tree:
     @property
     def class_share(self) -> FloatArray:
         """Share of every class in the training sample."""
-        return self.mass.sum(axis=1)
+        return np.asarray(self.mass.sum(axis=1))
 
     @property
     def columns_used(self) -> tuple[str, ...]:
@@ -215,7 +214,8 @@ class Tree:
             weighted = proba * (given / self.class_share)
             vanished = weighted.sum(axis=1, keepdims=True) <= 0.0
             proba = np.where(vanished, np.broadcast_to(given, proba.shape), weighted)
-        return self.classes[np.argmin(proba @ self.cost_matrix, axis=1)]
+        code = np.argmin(proba @ self.cost_matrix, axis=1)
+        return np.asarray(self.classes[code])
 
     def _fill_proba(self, table: Table, rows: slice, proba_out: FloatArray) -> None:
         reach = self._leaf_reach(table, rows)
@@ -234,7 +234,7 @@ class Tree:
         return reach[self.n_branches :]
 
     def _score(self, table: Table, rows: slice) -> FloatArray:
-        """gamma (coef . x / n_columns - threshold), shape (n_branches, n_rows).
+        """Scores gamma (coef . x / n_columns - threshold), (n_branches, n_rows).
 
         NaN and infinity in any numeric column show in the product, zero weights
         included; only then are they looked for.
@@ -271,7 +271,7 @@ class Tree:
         numeric, dummies = self.encoder.split(weight)
         return _Weights(numeric, dummies, limit)
 
-    def _range(self, column: int) -> tuple[float, float]:
+    def _range(self, column: np.integer[Any]) -> tuple[float, float]:
         """Lower end and span of a column; a 0/1 column is its own scale."""
         variable = self.encoder.variables[self.encoder.column_variable[column]]
         if isinstance(variable, Numeric):
@@ -291,7 +291,7 @@ class Tree:
             raise ValueError(
                 "priors must be finite, >= 0 and not all zero for a sample."
             )
-        return given / total
+        return np.asarray(given / total)
 
     # -- text and files --------------------------------------------------------------
 
@@ -337,8 +337,8 @@ class Tree:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(
-                f"{path} is not a sorct model: expected JSON, got {error}. The file may "
-                "be truncated."
+                f"{path} is not a sorct model: expected JSON, got {error}. The file "
+                "may be truncated."
             ) from error
         try:
             return cls.from_dict(data)
