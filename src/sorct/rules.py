@@ -76,8 +76,7 @@ def cut_text(tree: Tree, t: int) -> str:
     """Cut t as a sparse combination in original units, largest contribution first."""
     columns = _by_contribution(tree, t)
     if columns.size == 0:
-        proba = float(cdf(np.array([-tree.gamma * tree.threshold[t]]))[0])
-        return f"(no variable) yes for {100 * proba:.3g} % of all samples"
+        return _text_without_variables(tree, t)
     weight, limit = tree.cut_in_units(t)
     if not reads_left(tree, t):
         weight, limit = -weight, -limit
@@ -86,6 +85,13 @@ def cut_text(tree: Tree, t: int) -> str:
         sign = "- " if weight[j] < 0 else "+ " if text else ""
         text += f"{sign}{_term(tree, int(j), abs(weight[j]))} "
     return f"{text}> {limit:.4g}"
+
+
+def _text_without_variables(tree: Tree, t: int) -> str:
+    proba = float(cdf(np.array([-tree.gamma * tree.threshold[t]]))[0])
+    if min(proba, 1.0 - proba) < 5e-4:
+        return f"(no variable: always {'yes' if proba > 0.5 else 'no'})"
+    return f"(no variable: yes with probability {proba:.3f})"
 
 
 def _term(tree: Tree, column: int, size: float) -> str:

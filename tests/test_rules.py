@@ -1,0 +1,165 @@
+"""Text rules: what is printed is the tree, in the user's names and units."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sorct import SORCTClassifier, Tree
+from sorct.rules import cut_text, leaf_text
+from tests.test_encode import mixed_table
+from tests.test_tree import random_tree
+
+TERM = re.compile(r"([+-] |)([\d.e+-]+) (\[\w+ = \w+\]|[a-z]+)(?= [+>-])")
+SHARE = re.compile(r"\(([\d.]+) % of samples(?:: (.*))?\)$")
+MANY = np.array([f"class{k:02d}" for k in range(16)])
+depths = pytest.mark.parametrize("depth", [1, 2, 3, 4])
+
+
+def read_tree(text):
+    """Read a printed tree: a leaf's text, or a cut's text with its yes and no."""
+    body = re.sub(r"\n[│ ]*│    (?=\S)", " ", text.split("\n\n", 1)[1])
+    lines = iter(re.sub(r"(?m)^[│ ]*(├─ yes: |└─ no:  )", "", body).split("\n"))
+
+    def read_node():
+        line = next(lines)
+        return line if SHARE.search(line) else (line, read_node(), read_node())
+
+    root = read_node()
+    assert next(lines, None) is None, "there are lines after the tree"
+    return root
+
+
+def cuts_of(node):
+    """Texts of the cuts of a printed tree."""
+    return (
+        [] if isinstance(node, str) else [node[0], *cuts_of(node[1]), *cuts_of(node[2])]
+    )
+
+
+def leaves_of(node):
+    """Texts of the leaves of a printed tree."""
+    return [node] if isinstance(node, str) else leaves_of(node[1]) + leaves_of(node[2])
+
+
+def follow(node, row):
+    """Leaf that a reader with a pocket calculator reaches."""
+    while not isinstance(node, str):
+        total = sum(
+            float(size) * (-1.0 if sign == "- " else 1.0) * printed_value(name, row)
+            for sign, size, name in TERM.findall(node[0])
+        )
+        node = node[1] if total > float(node[0].rsplit(">", 1)[1]) else node[2]
+    return node
+
+
+def printed_value(name, row):
+    """Value of a printed name: a number, or whether a variable has a level."""
+    variable, _, level = name.strip("[]").partition(" = ")
+    return float(str(row[variable]) == level) if level else float(row[variable])
+
+
+def check_that_rules_lead_where_the_tree_does(tree, rows, most):
+    """Compare with a reader on the samples, most of them, that no cut splits in two."""
+    root, reach = read_tree(str(tree)), tree.leaf_reach(rows)
+    decided = reach.max(axis=1) > 0.9
+    assert decided.mean() > most
+    found = [follow(root, row) for _, row in rows[decided].iterrows()]
+    assert found == [leaf_text(tree, leaf) for leaf in reach[decided].argmax(axis=1)]
+
+
+@pytest.fixture
+def table(rng):
+    """Numbers and categories."""
+    return mixed_table(rng, 300)
+
+
+@pytest.fixture
+def fitted(rng, table):
+    """Train a sparse tree on a rule with a number and a category."""
+    score = table["age"] / 72 + (table["city"] == "Rome") + rng.normal(0, 0.05, 300)
+    y = np.array(["young", "old", "Roman"])[np.digitize(score, [0.8, 1.3])]
+    model = SORCTClassifier(alpha_global=0.5, n_starts=5, random_state=0)
+    return model.fit(table, y).tree_
+
+
+@depths
+def test_every_node_is_printed_once(rng, table, depth):
+    """As many cuts and leaves as the tree has, each with its own text."""
+    tree = random_tree(rng, table, depth, MANY[: 2**depth])
+    root = read_tree(str(tree))
+    cuts = {cut_text(tree, t) for t in range(tree.n_branches)}
+    assert len(cuts) == len(cuts_of(root)) == 2**depth - 1
+    assert set(cuts_of(root)) == cuts
+    assert sorted(leaves_of(root)) == sorted(
+        leaf_text(tree, leaf) for leaf in range(tree.n_leaves)
+    )
+    assert f"depth {depth} " in str(tree).splitlines()[0]
+
+
+@depths
+def test_a_cut_names_exactly_the_columns_it_uses(rng, table, depth):
+    """Numbers by name, categories as [variable = level], nothing else."""
+    tree = random_tree(rng, table, depth)
+    for t in range(tree.n_branches):
+        used = [tree.encoder.column_names[j] for j in np.flatnonzero(tree.coef[:, t])]
+        shown = [f"[{name}]" if "=" in name else name for name in used]
+        printed = [name for _, _, name in TERM.findall(cut_text(tree, t))]
+        assert sorted(printed) == sorted(shown)
+
+
+def test_the_tree_names_exactly_the_variables_it_uses(fitted):
+    """Head line and cuts together."""
+    cuts = " ".join(cuts_of(read_tree(str(fitted))))
+    names = {name.strip("[]").split(" = ")[0] for _, _, name in TERM.findall(cuts)}
+    assert names == set(fitted.variables_used) >= {"age", "city"}
+    assert len(names) < 5
+    assert f"using {len(names)} of 5 variables" in str(fitted).splitlines()[0]
+
+
+def test_every_class_has_a_leaf_and_shares_sum_to_all(fitted):
+    """Each leaf starts with its class; shares sum to 100 up to rounding."""
+    leaves = leaves_of(read_tree(str(fitted)))
+    assert {text.split()[0] for text in leaves} == {"young", "old", "Roman"}
+    shares = [float(SHARE.search(text)[1]) for text in leaves]
+    assert sum(shares) == pytest.approx(100.0, abs=0.05 * len(shares))
+
+
+def test_classes_inside_a_leaf_sum_to_all(rng, table):
+    """Per cent by class, largest first."""
+    tree = random_tree(rng, table, 3)
+    for leaf in leaves_of(read_tree(str(tree))):
+        parts = SHARE.search(leaf)[2].split(", ")
+        shares = [float(part.split(" % ")[0]) for part in parts]
+        assert sum(shares) == pytest.approx(100.0, abs=0.5 * len(shares))
+        assert shares == sorted(shares, reverse=True)
+
+
+@depths
+def test_printed_rules_lead_where_the_tree_does(rng, table, depth):
+    """Numbers and categories, on new rows."""
+    tree = random_tree(rng, table, depth, MANY[: 2**depth], gamma=512.0)
+    check_that_rules_lead_where_the_tree_does(tree, mixed_table(rng, 200), 0.3)
+
+
+@pytest.mark.parametrize("offset", [0.0, 2e3, 1e6, 1.7e9])
+def test_digits_suffice_for_columns_far_from_zero(rng, offset):
+    """Years and time stamps vary little beside their size; their rules still hold."""
+    rows = pd.DataFrame(offset + 100.0 * rng.random((200, 2)), columns=["begin", "end"])
+    tree = random_tree(rng, rows, 1, MANY[:2], gamma=512.0)
+    check_that_rules_lead_where_the_tree_does(tree, rows, 0.6)
+
+
+@pytest.mark.parametrize("threshold", [-0.003, 0.0, 0.004])
+def test_a_cut_without_variables_says_so(rng, table, threshold):
+    """All samples go to yes, the left, with one probability, F(-gamma mu)."""
+    tree = random_tree(rng, table, 1, MANY[:2])
+    empty = {"coef": 0.0 * tree.coef, "threshold": np.array([threshold])}
+    tree = Tree(**{**vars(tree), **empty})
+    proba = 100.0 / (1.0 + np.exp(64.0 * threshold))
+    assert read_tree(str(tree)) == (
+        f"(no variable) yes for {proba:.3g} % of all samples",
+        leaf_text(tree, 0),
+        leaf_text(tree, 1),
+    )
