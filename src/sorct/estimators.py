@@ -7,12 +7,14 @@ neither.
 from __future__ import annotations
 
 import copy
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import (
@@ -221,6 +223,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: Any,
         callback: Callable[[SearchProgress], object] | None,
     ) -> None:
+        begun = time.perf_counter()
         self._check_numbers()
         if y is None:
             raise ValueError(
@@ -236,9 +239,11 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
+        begun += _load_compiled_code()
         columns = encoder.columns(X)
         problem = self._problem(columns, codes, weight, topology, cost_matrix, floor)
-        result = self._search(problem, seed, callback)
+        spent = time.perf_counter() - begun
+        result = self._search(problem, seed, callback, spent)
         self._keep(encoder, problem, result)
 
     def _problem(
@@ -254,9 +259,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         from sorct.objective import ExpectedCost
         from sorct.penalties import Sparsity
         from sorct.problem import Problem
-        from sorct.warm_up import warm_up
 
-        warm_up()
         return Problem(
             ExpectedCost.from_columns(columns, codes, weight, cost_matrix),
             Sparsity(float(self.alpha_local), float(self.alpha_global)),
@@ -270,12 +273,14 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         problem: Problem,
         seed: int,
         callback: Callable[[SearchProgress], object] | None,
+        spent: float,
     ) -> SearchResult:
         from sorct.search import Multistart
         from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 
         solver = AugmentedLagrangian(float(self.tol), int(self.max_iter))
-        search = Multistart(solver, int(self.n_starts), self.n_jobs, self.time_limit)
+        limit = None if self.time_limit is None else max(self.time_limit - spent, 0.0)
+        search = Multistart(solver, int(self.n_starts), self.n_jobs, limit)
         return search.run(problem, seed, callback)
 
     def _keep(
@@ -389,6 +394,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         _check_real("tol", self.tol, "a finite number > 0", 0.0, strict=True)
         _check_whole("n_starts", self.n_starts)
         _check_whole("max_iter", self.max_iter)
+        effective_n_jobs(self.n_jobs)
         if self.time_limit is not None:
             limit = self.time_limit
             _check_real("time_limit", limit, "seconds > 0 or None", 0.0, strict=True)
@@ -473,6 +479,15 @@ def _positive_rows(
         return X, y, weight
     rows = X.iloc[kept] if is_frame(X) else X[kept]
     return rows, y[kept], weight[kept]
+
+
+def _load_compiled_code() -> float:
+    """Seconds that compiling or loading took in this call: no time limit counts them."""
+    begun = time.perf_counter()
+    from sorct.warm_up import warm_up
+
+    warm_up()
+    return time.perf_counter() - begun
 
 
 def _starts_frame(result: SearchResult) -> pd.DataFrame:

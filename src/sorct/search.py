@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from threading import Event
+from threading import Timer
 
-from joblib import Parallel, delayed
+import numpy as np
+from joblib import effective_n_jobs
 
+from sorct._typing import IntArray
 from sorct.params import Params
 from sorct.penalties import Sparsity
 from sorct.problem import Problem
@@ -87,107 +91,98 @@ class Multistart:
         seed: int,
         callback: Callable[[SearchProgress], object] | None = None,
     ) -> SearchResult:
-        """Run the starts; a callback that returns True stops the search."""
+        """Run the starts; a callback that returns True stops the search.
+
+        Starts run in threads of their own even when there is only one, so that the
+        calling thread can be interrupted and compiled code can be told to stop.
+        """
         begun = time.perf_counter()
-        stop = Event()
-
-        def keep_going() -> bool:
-            late = self.time_limit is not None and (
-                time.perf_counter() - begun > self.time_limit
-            )
-            return not (late or stop.is_set())
-
-        empty = self._solve_empty(problem, keep_going)
-        jobs = Parallel(n_jobs=self.n_jobs, require="sharedmem", return_as="generator")(
-            delayed(self._solve_start)(problem, seed, k, empty, keep_going)
-            for k in range(self.n_starts)
-        )
+        stop = np.zeros(1, dtype=np.int64)
+        empty = self._empty(problem)
         done: list[StartResult] = []
         stopped = False
-        try:
-            for result in jobs:
-                if result is None:
-                    continue
-                done.append(result)
-                if callback is not None and not stopped:
+        with _deadline(self.time_limit, stop), self._threads() as pool:
+            starts = [
+                pool.submit(self._solve_start, problem, seed, k, empty, stop)
+                for k in range(self.n_starts)
+            ]
+            try:
+                for start in starts:
+                    result = start.result()
+                    if result is None:
+                        continue
+                    done.append(result)
                     seconds = time.perf_counter() - begun
                     stopped = self._report(callback, done, seconds)
                     if stopped:
-                        stop.set()
-        finally:
-            stop.set()
+                        break
+            finally:
+                # Whatever ended the loop, nothing may go on without us.
+                stop[0] = 1
         return self._result(tuple(done), stopped)
+
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(effective_n_jobs(self.n_jobs))
 
     def _report(
         self,
-        callback: Callable[[SearchProgress], object],
+        callback: Callable[[SearchProgress], object] | None,
         done: list[StartResult],
         seconds: float,
     ) -> bool:
+        if callback is None:
+            return False
         best = SearchResult(tuple(done), Status.CONVERGED).best.objective
         return callback(SearchProgress(len(done), self.n_starts, best, seconds)) is True
 
-    def _solve_empty(
-        self, problem: Problem, keep_going: Callable[[], bool]
-    ) -> tuple[Solution, Solution]:
-        """Best tree without features, and where a descent leads from there."""
+    def _empty(self, problem: Problem) -> Solution:
+        """Best tree without features, not moved."""
         params, multiplier = empty_tree(problem)
-        fixed = replace(self.solver, max_iter=1)
-        empty = fixed.solve(problem, params, multiplier=multiplier)
-        below = self.solver.solve(
-            problem, params, multiplier=multiplier, keep_going=keep_going
+        return replace(self.solver, max_iter=1).solve(
+            problem, params, multiplier=multiplier
         )
-        return empty, below if below.better_than(empty) else empty
 
     def _solve_start(
-        self,
-        problem: Problem,
-        seed: int,
-        k: int,
-        empty: tuple[Solution, Solution],
-        keep_going: Callable[[], bool],
+        self, problem: Problem, seed: int, k: int, empty: Solution, stop: IntArray
     ) -> StartResult | None:
         """Solve start k; None if the search was over before it began (never start 0).
 
         A start that ends worse than the tree without features begins again from that
         tree: saturated thresholds hide it from a descent that begins elsewhere.
         """
-        if k > 0 and not keep_going():
+        if k > 0 and stop[0] != 0:
             return None
         begun = time.perf_counter()
-        start = draw_start(problem, seed, k)
-        solution = self.solver.solve(problem, start.params, keep_going=keep_going)
+        start = draw_start(problem, seed, k, stop)
+        solution = self.solver.solve(problem, start.params, stop=stop)
+        spent = start.n_evaluations + solution.n_evaluations
         if not solution.feasible:
-            solution = self._restore(problem, start.params, solution, keep_going)
-        if empty[0].better_than(solution):
-            solution = empty[1]
-        n_evaluations = start.n_evaluations + solution.n_evaluations
-        solution = replace(solution, n_evaluations=n_evaluations)
+            restored = self._restore(problem, start.params, stop)
+            spent += restored.n_evaluations
+            solution = restored if restored.better_than(solution) else solution
+        if empty.better_than(solution):
+            below = self._descend_from_empty(problem, stop)
+            spent += below.n_evaluations
+            solution = below if below.better_than(empty) else empty
+        solution = replace(solution, n_evaluations=spent)
         seconds = time.perf_counter() - begun
-        logger.debug(
-            "start %d: objective %.6g in %.3f s", k, solution.objective, seconds
-        )
+        logger.debug("start %d: %.6g after %.3f s", k, solution.objective, seconds)
         return StartResult(start.kind, solution, seconds)
 
-    def _restore(
-        self,
-        problem: Problem,
-        params: Params,
-        failed: Solution,
-        keep_going: Callable[[], bool],
-    ) -> Solution:
+    def _descend_from_empty(self, problem: Problem, stop: IntArray) -> Solution:
+        params, multiplier = empty_tree(problem)
+        return self.solver.solve(problem, params, multiplier=multiplier, stop=stop)
+
+    def _restore(self, problem: Problem, params: Params, stop: IntArray) -> Solution:
         """Meet the floors without penalties first, then hold on to them stiffly.
 
         Strong penalties can empty a tree before the floors on recall have their say.
         """
         free = replace(problem, penalty=Sparsity())
-        found = self.solver.solve(free, params, keep_going=keep_going)
-        solution = self.solver.solve(
-            problem, found.params, stiffness=_HOLD, keep_going=keep_going
-        )
-        spent = failed.n_evaluations + found.n_evaluations + solution.n_evaluations
-        best = solution if solution.better_than(failed) else failed
-        return replace(best, n_evaluations=spent)
+        found = self.solver.solve(free, params, stop=stop)
+        solution = self.solver.solve(problem, found.params, stiffness=_HOLD, stop=stop)
+        spent = found.n_evaluations + solution.n_evaluations
+        return replace(solution, n_evaluations=spent)
 
     def _result(self, done: tuple[StartResult, ...], stopped: bool) -> SearchResult:
         best = SearchResult(done, Status.CONVERGED).best
@@ -201,3 +196,18 @@ class Multistart:
         else:
             status = best.status
         return SearchResult(done, status)
+
+
+@contextmanager
+def _deadline(seconds: float | None, stop: IntArray) -> Iterator[None]:
+    """Set ``stop`` when the time is over."""
+    if seconds is None:
+        yield
+        return
+    timer = Timer(seconds, stop.fill, args=(1,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -37,14 +37,14 @@ class Start:
     n_evaluations: int
 
 
-def draw_start(problem: Problem, seed: int, k: int) -> Start:
+def draw_start(problem: Problem, seed: int, k: int, stop: IntArray) -> Start:
     """Start k of a seed: plain if k is even, annealed if it is odd."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))
     params = _random_cuts(problem, rng)
     gammas = _gamma_ladder(problem.gamma)[k // 2 % _ANNEAL_KINDS :]
     if k % 2 == 0 or not gammas:
         return Start("plain", params, 0)
-    return _annealed(problem, params, gammas)
+    return _annealed(problem, params, gammas, stop)
 
 
 def _random_cuts(problem: Problem, rng: np.random.Generator) -> Params:
@@ -90,7 +90,9 @@ def _gamma_ladder(gamma: float) -> list[float]:
     return ladder[::-1]
 
 
-def _annealed(problem: Problem, params: Params, gammas: list[float]) -> Start:
+def _annealed(
+    problem: Problem, params: Params, gammas: list[float], stop: IntArray
+) -> Start:
     cost = problem.cost
     balance = cost.n_classes * cost.share[:, np.newaxis]
     balanced = replace(cost, cost_matrix=cost.cost_matrix / balance)
@@ -99,7 +101,9 @@ def _annealed(problem: Problem, params: Params, gammas: list[float]) -> Start:
     n_evaluations = 0
     for gamma in gammas:
         task = flat.task(gamma=gamma)
-        progress = descend(cost.samples, task, point, 0.0, _ANNEAL_TOL, _ANNEAL_ITER)
+        progress = descend(
+            cost.samples, task, point, 0.0, _ANNEAL_TOL, _ANNEAL_ITER, stop
+        )
         n_evaluations += progress.n_evaluations
     return Start("annealed", problem.params(point), n_evaluations)
 

@@ -7,12 +7,11 @@ much. Without an active floor the first round is the only one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from sorct._typing import FloatArray
+from sorct._typing import FloatArray, IntArray
 from sorct.params import Params
 from sorct.problem import Point, Problem
 from sorct.solution import FEASIBLE, Solution, Status
@@ -23,13 +22,11 @@ _ROUNDS = 40
 _SETTLED = 1e-6
 # Rounds without progress after which the floors count as out of reach from here.
 _IDLE = 4
-# Multiplications in one uninterrupted call of compiled code, about 50 ms.
-_CHUNK = 1e8
 
 
-def always() -> bool:
-    """Keep going."""
-    return True
+def never() -> IntArray:
+    """Return a stop that nobody sets."""
+    return np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -69,17 +66,19 @@ class AugmentedLagrangian:
         *,
         multiplier: FloatArray | None = None,
         stiffness: float = 10.0,
-        keep_going: Callable[[], bool] = always,
+        stop: IntArray | None = None,
     ) -> Solution:
-        """Descend from the start; stop early when ``keep_going`` says so."""
-        point = problem.point(start)
+        """Descend from the start; ``stop`` ends it early, see ``descend``."""
+        point, samples = problem.point(start), problem.cost.samples
         floor = problem.constraint.floor
+        stop = never() if stop is None else stop
         if multiplier is None:
             multiplier = np.zeros_like(floor)
         n_iterations, n_evaluations, n_idle = 0, 0, 0
         last, best = np.inf, np.inf
         for _ in range(_ROUNDS):
-            progress = self._round(problem, point, multiplier, stiffness, keep_going)
+            task = problem.task(multiplier, stiffness)
+            progress = descend(samples, task, point, 0.0, self.tol, self.max_iter, stop)
             n_iterations += progress.n_iterations
             n_evaluations += progress.n_evaluations
             found = _Found.at(problem, point)
@@ -87,7 +86,7 @@ class AugmentedLagrangian:
             # Missed floors, and multipliers on floors that are more than met.
             unsettled = float(np.abs(np.maximum(gap, -multiplier / stiffness)).max())
             n_idle = 0 if unsettled < 0.9 * best else n_idle + 1
-            if unsettled <= _SETTLED or n_idle > _IDLE or not keep_going():
+            if unsettled <= _SETTLED or n_idle > _IDLE or stop[0] != 0:
                 break
             multiplier = np.maximum(0.0, multiplier + stiffness * gap)
             if unsettled > last / _STIFFER:
@@ -96,47 +95,22 @@ class AugmentedLagrangian:
         total = progress._replace(
             n_iterations=n_iterations, n_evaluations=n_evaluations
         )
-        return self._solution(problem, found, total, keep_going)
-
-    def _round(
-        self,
-        problem: Problem,
-        point: Point,
-        multiplier: FloatArray,
-        stiffness: float,
-        keep_going: Callable[[], bool],
-    ) -> Progress:
-        """One minimisation, in calls short enough to be interrupted in between."""
-        task = problem.task(multiplier, stiffness)
-        samples = problem.cost.samples
-        work = len(samples.weight) * (point.coef.size + point.level.size)
-        chunk = max(1, int(_CHUNK / work))
-        step, n_iterations, n_evaluations = 0.0, 0, 0
-        while True:
-            limit = min(chunk, self.max_iter - n_iterations)
-            part = descend(samples, task, point, step, self.tol, limit)
-            step = part.step
-            n_iterations += part.n_iterations
-            n_evaluations += part.n_evaluations
-            stalled = part.n_iterations < limit
-            if stalled or n_iterations >= self.max_iter or not keep_going():
-                return part._replace(
-                    n_iterations=n_iterations, n_evaluations=n_evaluations
-                )
+        return self._solution(problem, found, total, stopped=stop[0] != 0)
 
     def _solution(
         self,
         problem: Problem,
         found: _Found,
         progress: Progress,
-        keep_going: Callable[[], bool],
+        *,
+        stopped: bool,
     ) -> Solution:
         params = found.params
         cost = problem.cost.value(found.mass, params.leaf_class)
         violation = problem.constraint.violation(found.recall)
         if progress.residual <= self.tol and violation <= FEASIBLE:
             status = Status.CONVERGED
-        elif not keep_going():
+        elif stopped:
             status = Status.TIME_LIMIT
         elif violation > FEASIBLE:
             status = Status.INFEASIBLE

@@ -11,6 +11,7 @@ import numpy as np
 
 from sorct._compile import compiled
 from sorct._kernels import Samples, make_buffers
+from sorct._typing import IntArray
 from sorct.problem import Point, Task, evaluate, relabel, residual
 from sorct.solvers._work import combine, copy_cuts, dot, fill, fill_slope, make_work
 from sorct.solvers.proximal_gradient import (
@@ -61,6 +62,7 @@ def descend(
     step: float,
     tol: float,
     max_iter: int,
+    stop: IntArray,
 ) -> Progress:
     """Move the point, in place, until its residual is at most tol.
 
@@ -74,6 +76,8 @@ def descend(
         First length of a spectral step, 0 to choose one.
     tol : float
     max_iter : int
+    stop : array of one integer
+        Another thread sets it to end the descent after the evaluation of the moment.
     """
     p, n_branches = point.coef.shape
     work, memory = make_work(point), make_memory(point.coef.size + n_branches)
@@ -92,8 +96,8 @@ def descend(
             if bar == _ANY:
                 fill(history, value)
             worst = residual(task, point, buffers, work.row)
-            stop = worst <= tol or iteration >= max_iter
-            if (stop or iteration % _RELABEL_EVERY == 1) and relabel(
+            done = worst <= tol or iteration >= max_iter or stop[0] != 0
+            if (done or iteration % _RELABEL_EVERY == 1) and relabel(
                 task, point, pressure, buffers
             ):
                 # The same cuts under new labels: any value is welcome.
@@ -101,7 +105,7 @@ def descend(
                 forget(memory)
                 combine(work.move, 0.0, 0.0, work.move)
                 continue
-            if stop:
+            if done:
                 break
             if on_face:
                 combine(work.change, 0.0, -1.0, work.face)
@@ -133,7 +137,7 @@ def descend(
                 fill(history, value)
         else:
             step *= 0.25
-            if step < SHORTEST_STEP:
+            if step < SHORTEST_STEP or stop[0] != 0:
                 break
         if on_face:
             outcome = propose_on_face(task, point, scale, work)
