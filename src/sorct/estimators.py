@@ -10,25 +10,26 @@ import copy
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import (
-    assert_all_finite,
-    check_consistent_length,
-    check_random_state,
-    column_or_1d,
-)
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.encode import UNKNOWN_POLICIES, TableEncoder, as_table, is_frame
-from sorct.topology import Topology, smallest_depth
+from sorct.checks import (
+    check_real,
+    check_whole,
+    checked_classes,
+    checked_cost_matrix,
+    checked_floor,
+    checked_samples,
+    checked_topology,
+)
+from sorct.encode import UNKNOWN_POLICIES, TableEncoder, as_table
+from sorct.topology import Topology
 from sorct.tree import Tree
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
     from sorct.problem import Problem
     from sorct.search import SearchProgress, SearchResult
-
-_DEEPEST = 12
 
 
 class InfeasibleError(ValueError):
@@ -229,13 +228,13 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "SORCTClassifier requires y to be passed, but the target y is None."
             )
-        X, y, weight = _positive_rows(X, y, sample_weight)
+        X, y, weight = checked_samples(X, y, sample_weight)
         encoder = TableEncoder.learn(X, self.handle_unknown)
         validate_data(self, X, skip_check_array=True)
-        self.classes_, codes = _encode_classes(y)
-        topology = self._topology(len(self.classes_))
-        cost_matrix = self._cost_matrix(len(self.classes_))
-        floor = self._floor()
+        self.classes_, codes = checked_classes(y)
+        topology = checked_topology(self.depth, len(self.classes_))
+        cost_matrix = checked_cost_matrix(self.cost_matrix, self.classes_)
+        floor = checked_floor(self.min_recall, self.classes_)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
@@ -344,67 +343,17 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
             rates,
         )
 
-    def _topology(self, n_classes: int) -> Topology:
-        smallest = smallest_depth(n_classes)
-        depth = smallest if self.depth is None else int(self.depth)
-        if depth < smallest:
-            raise ValueError(
-                f"A tree of depth {depth} has {2**depth} leaves, too few for "
-                f"{n_classes} classes; the smallest depth that works is {smallest}."
-            )
-        return Topology(depth)
-
-    def _cost_matrix(self, n_classes: int) -> FloatArray:
-        if self.cost_matrix is None:
-            return 0.5 * (1.0 - np.eye(n_classes))
-        matrix = np.array(self.cost_matrix, dtype=np.float64)
-        if matrix.shape != (n_classes, n_classes):
-            raise ValueError(
-                f"cost_matrix must have shape ({n_classes}, {n_classes}), one row and "
-                f"column per class of {self.classes_.tolist()}, got {matrix.shape}."
-            )
-        if not np.isfinite(matrix).all() or (matrix < 0).any():
-            raise ValueError("cost_matrix must be finite and >= 0 everywhere.")
-        if np.diag(matrix).any():
-            raise ValueError(
-                "cost_matrix must have a zero diagonal (a right prediction costs "
-                f"nothing), got {np.diag(matrix).tolist()}."
-            )
-        return matrix
-
-    def _floor(self) -> FloatArray:
-        labels = self.classes_.tolist()
-        floor = np.zeros(len(labels))
-        if isinstance(self.min_recall, Mapping):
-            for label, rate in self.min_recall.items():
-                if label not in labels:
-                    raise ValueError(
-                        f"min_recall names class {label!r}, which is not among the "
-                        f"classes {labels}."
-                    )
-                floor[labels.index(label)] = _check_rate(rate)
-        elif self.min_recall is not None:
-            floor[:] = _check_rate(self.min_recall)
-        return floor
-
     def _check_numbers(self) -> None:
-        _check_real("alpha_local", self.alpha_local, "a finite number >= 0", 0.0)
-        _check_real("alpha_global", self.alpha_global, "a finite number >= 0", 0.0)
-        _check_real("gamma", self.gamma, "a finite number > 0", 0.0, strict=True)
-        _check_real("tol", self.tol, "a finite number > 0", 0.0, strict=True)
-        _check_whole("n_starts", self.n_starts)
-        _check_whole("max_iter", self.max_iter)
+        check_real("alpha_local", self.alpha_local, "a finite number >= 0")
+        check_real("alpha_global", self.alpha_global, "a finite number >= 0")
+        check_real("gamma", self.gamma, "a finite number > 0", positive=True)
+        check_real("tol", self.tol, "a finite number > 0", positive=True)
+        check_whole("n_starts", self.n_starts)
+        check_whole("max_iter", self.max_iter)
         effective_n_jobs(self.n_jobs)
         if self.time_limit is not None:
-            limit = self.time_limit
-            _check_real("time_limit", limit, "seconds > 0 or None", 0.0, strict=True)
-        if self.depth is not None:
-            _check_whole("depth", self.depth)
-            if self.depth > _DEEPEST:
-                raise ValueError(
-                    f"depth must be at most {_DEEPEST} (a complete tree has 2^depth "
-                    f"leaves), got {self.depth}."
-                )
+            expected = "a number of seconds > 0 or None"
+            check_real("time_limit", self.time_limit, expected, positive=True)
         if self.handle_unknown not in UNKNOWN_POLICIES:
             raise ValueError(
                 f"handle_unknown must be one of {UNKNOWN_POLICIES}, "
@@ -418,71 +367,8 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         return self.tree_
 
 
-def _check_real(
-    name: str, value: Any, expected: str, least: float, *, strict: bool = False
-) -> None:
-    good = isinstance(value, Real) and not isinstance(value, bool)
-    if (
-        not good
-        or not np.isfinite(value)
-        or value < least
-        or (strict and value <= least)
-    ):
-        raise ValueError(f"{name} must be {expected}, got {value!r}.")
-
-
-def _check_whole(name: str, value: Any) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
-
-
-def _check_rate(rate: Any) -> float:
-    good = isinstance(rate, Real) and not isinstance(rate, bool)
-    if not good or not 0.0 <= float(rate) <= 1.0:
-        raise ValueError(
-            f"min_recall must be a rate in [0, 1] or a mapping from class to rate, got "
-            f"{rate!r}."
-        )
-    return float(rate)
-
-
-def _encode_classes(y: AnyArray) -> tuple[AnyArray, IntArray]:
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            "SORCTClassifier needs samples of at least 2 classes, got 1 class: "
-            f"{classes.tolist()[0]!r}."
-        )
-    return classes, codes.astype(np.int64)
-
-
-def _positive_rows(
-    X: Any, y: Any, sample_weight: Any
-) -> tuple[Any, AnyArray, FloatArray]:
-    """Check lengths and weights; leave out the rows of weight 0."""
-    X, y = as_table(X), column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    check_consistent_length(X, y)
-    if sample_weight is None:
-        return X, y, np.ones(len(y))
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (len(y),):
-        raise ValueError(
-            f"sample_weight must have shape ({len(y)},), one weight per sample, got "
-            f"{weight.shape}."
-        )
-    if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
-        raise ValueError("sample_weight must be finite, >= 0 and not all zero.")
-    kept = np.flatnonzero(weight > 0)
-    if len(kept) == len(weight):
-        return X, y, weight
-    rows = X.iloc[kept] if is_frame(X) else X[kept]
-    return rows, y[kept], weight[kept]
-
-
 def _load_compiled_code() -> float:
-    """Seconds that compiling or loading took in this call: no time limit counts them."""
+    """Seconds that compiling or loading took: no time limit counts them."""
     begun = time.perf_counter()
     from sorct.warm_up import warm_up
 

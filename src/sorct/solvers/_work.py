@@ -63,6 +63,15 @@ def dot(a: FloatArray, b: FloatArray) -> float:
 
 
 @compiled
+def largest(values: FloatArray) -> float:
+    """Largest entry."""
+    found = float(values[0])
+    for i in range(1, values.size):
+        found = max(found, values[i])
+    return found
+
+
+@compiled
 def fill(out: FloatArray, value: float) -> None:
     """Set every entry."""
     for i in range(out.size):

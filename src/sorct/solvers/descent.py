@@ -13,10 +13,10 @@ from sorct._compile import compiled
 from sorct._kernels import Samples, make_buffers
 from sorct._typing import IntArray
 from sorct.problem import Point, Task, evaluate, relabel, residual
-from sorct.solvers._work import combine, copy_cuts, dot, fill, fill_slope, make_work
+from sorct.solvers._work import combine, copy_cuts, dot, fill, largest, make_work
 from sorct.solvers.proximal_gradient import (
     SHORTEST_STEP,
-    next_step,
+    learn_spectral,
     propose_spectral,
 )
 from sorct.solvers.quasi_newton import (
@@ -25,9 +25,9 @@ from sorct.solvers.quasi_newton import (
     fill_direction,
     fill_face,
     forget,
+    learn_on_face,
     make_memory,
     propose_on_face,
-    remember,
 )
 
 # Spectral steps before the first turn on a face and between later ones, and the
@@ -108,17 +108,9 @@ def descend(
             if done:
                 break
             if on_face:
-                combine(work.change, 0.0, -1.0, work.face)
-                fill_slope(task, buffers, work)
-                along = fill_face(task, point, work)
-                combine(work.change, 1.0, 1.0, work.face)
-                if outcome == ON_FACE:
-                    remember(work, memory)
+                along = learn_on_face(task, point, buffers, work, memory, outcome)
             else:
-                combine(work.change, 0.0, -1.0, work.slope)
-                fill_slope(task, buffers, work)
-                combine(work.change, 1.0, 1.0, work.slope)
-                step = next_step(work, iteration % 2 == 0, step)
+                step = learn_spectral(task, buffers, work, iteration % 2 == 0, step)
                 history[iteration % _MEMORY] = value
             n_turn, n_cuts, scale = n_turn - 1, 0, 1.0
             if n_turn == 0 and not on_face:
@@ -148,9 +140,7 @@ def descend(
             bar = value + _DECREASE * dot(work.move, work.face)
         else:
             propose_spectral(task, point, step, work)
-            bar = value
-            for i in range(_MEMORY):
-                bar = max(bar, history[i])
-            bar -= _DECREASE * dot(work.move, work.move) / (2.0 * step)
+            fall = dot(work.move, work.move) / (2.0 * step)
+            bar = largest(history) - _DECREASE * fall
         bar += _ROUNDING * abs(value)
     return Progress(value, worst, step, iteration, n_evaluations)

@@ -5,9 +5,10 @@ A step is accepted when the objective falls below the largest of the last few va
 """
 
 from sorct._compile import compiled_inside
+from sorct._kernels import Buffers
 from sorct.problem import Point, Task
 from sorct.prox import prox_row
-from sorct.solvers._work import Work, dot, settle_levels
+from sorct.solvers._work import Work, combine, dot, fill_slope, settle_levels
 
 SHORTEST_STEP, _LONGEST_STEP = 1e-12, 1e10
 
@@ -48,3 +49,14 @@ def next_step(work: Work, short: bool, step: float) -> float:
         return min(2.0 * step, _LONGEST_STEP)
     length = sy / dot(work.change, work.change) if short else ss / sy
     return min(max(length, SHORTEST_STEP), _LONGEST_STEP)
+
+
+@compiled_inside
+def learn_spectral(
+    task: Task, buffers: Buffers, work: Work, short: bool, step: float
+) -> float:
+    """Renew the slope at the accepted point; return the length of the next step."""
+    combine(work.change, 0.0, -1.0, work.slope)
+    fill_slope(task, buffers, work)
+    combine(work.change, 1.0, 1.0, work.slope)
+    return next_step(work, short, step)

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._compile import compiled_inside
+from sorct._kernels import Buffers
 from sorct._typing import FloatArray, IntArray
 from sorct.problem import Point, Task
-from sorct.solvers._work import Work, combine, dot, settle_levels
+from sorct.solvers._work import Work, combine, dot, fill_slope, settle_levels
 
 _PAIRS = 10
 
@@ -241,3 +242,25 @@ def remember(work: Work, memory: Memory) -> None:
         memory.move[i, k] = work.move[k]
         memory.change[i, k] = work.change[k]
     memory.n_pairs[0] += 1
+
+
+@compiled_inside
+def learn_on_face(
+    task: Task,
+    point: Point,
+    buffers: Buffers,
+    work: Work,
+    memory: Memory,
+    outcome: int,
+) -> float:
+    """Renew slope and face at the accepted point; return the size of its gradient.
+
+    A move that was cut at the border of the face tells nothing of the curvature on it.
+    """
+    combine(work.change, 0.0, -1.0, work.face)
+    fill_slope(task, buffers, work)
+    along = fill_face(task, point, work)
+    combine(work.change, 1.0, 1.0, work.face)
+    if outcome == ON_FACE:
+        remember(work, memory)
+    return along
