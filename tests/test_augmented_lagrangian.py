@@ -143,13 +143,13 @@ def test_a_huge_penalty_leaves_exact_zeros(draw_case, depth, n_classes, name):
 
 
 @pytest.mark.parametrize(
-    ("keep_going", "status"), [(True, Status.MAX_ITER), (False, Status.TIME_LIMIT)]
+    ("stop", "status"), [(0, Status.MAX_ITER), (1, Status.TIME_LIMIT)]
 )
-def test_an_early_end_is_said(draw_case, keep_going, status):
+def test_an_early_end_is_said(draw_case, stop, status):
     """One iteration does not converge; who ended it shows in the status."""
     problem, truth, tree = draw_case(depth=2, n_classes=3)
     solver = AugmentedLagrangian(tol=1e-6, max_iter=1)
-    solution = solver.solve(problem, tree, keep_going=lambda: keep_going)
+    solution = solver.solve(problem, tree, stop=np.array([stop]))
     assert solution.status is status
     assert solution.residual > solver.tol
     assert solution.objective == pytest.approx(truth.objective(solution.params))

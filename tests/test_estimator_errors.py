@@ -154,6 +154,7 @@ def test_too_many_classes_name_the_depth_that_works(
         (np.ones((N, 1)), r"shape \(30,\).*got \(30, 1\)"),
         (2.0, r"shape \(30,\).*got \(\)"),
         (["heavy"] * N, "number"),
+        (np.where(Y, 1e-300, 1e300), "class"),
     ],
 )
 def test_odd_weights_are_refused(no_work, odd, words):

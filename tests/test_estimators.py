@@ -2,6 +2,7 @@
 
 import pickle
 import signal
+import threading
 
 import numpy as np
 import pandas as pd
@@ -163,6 +164,17 @@ def test_weight_two_is_the_row_twice_and_weight_zero_is_no_row(rng, clouds, opti
     weighted = model(**options).fit(X, y, sample_weight=weight)
     repeated = model(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert_same_fit(weighted, repeated)
+
+
+@pytest.mark.parametrize("exponent", [-1000, -30, 30, 1000, 1023])
+def test_a_common_factor_of_the_weights_changes_nothing(rng, clouds, exponent):
+    """Powers of two are exact, so the trees are equal to the last bit."""
+    weight = rng.uniform(0.5, 1.0, 200)
+    one, other = (
+        model(depth=2).fit(*clouds, sample_weight=factor * weight)
+        for factor in (1.0, 2.0**exponent)
+    )
+    assert_same_fit(one, other)
 
 
 def test_a_class_of_weight_zero_is_no_class(iris):
@@ -348,6 +360,15 @@ def test_an_interrupted_fit_changes_nothing(clouds, iris, n_jobs, fitted):
         clf.fit(*clouds, callback=lambda progress: signal.raise_signal(signal.SIGINT))
     assert vars(clf).keys() == before.keys()
     assert all(value is before[name] for name, value in vars(clf).items())
+
+
+def test_ctrl_c_ends_a_long_fit(clouds):
+    """It is heard between the starts, not after them."""
+    heard, main = [], threading.main_thread().ident
+    threading.Timer(0.2, signal.pthread_kill, [main, signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        model(depth=4, n_starts=500).fit(*clouds, callback=heard.append)
+    assert 0 < len(heard) < 250
 
 
 def test_a_new_fit_forgets_the_old_one(iris, clouds):

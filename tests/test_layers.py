@@ -20,6 +20,7 @@ LAYERS = [
     "report",
     "plotting",
     "estimators",
+    "checks",
     "warm_up",
     "path",
     "search",

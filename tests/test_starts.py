@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
 from sorct.starts import draw_start, empty_tree
 
 STEEP = 512.0
@@ -28,9 +28,9 @@ def test_a_start_depends_on_its_seed_and_number_only(draw_case):
     """Drawn again it is the same; of another seed or number it is another."""
     problem = draw_case(gamma=STEEP).problem
     numbers = [(seed, k) for seed in (3, 4) for k in range(6)]
-    starts = [draw_start(problem, seed, k).params for seed, k in numbers]
+    starts = [draw_start(problem, seed, k, never()).params for seed, k in numbers]
     for start, (seed, k) in zip(starts, numbers, strict=True):
-        assert same_tree(start, draw_start(problem, seed, k).params)
+        assert same_tree(start, draw_start(problem, seed, k, never()).params)
     assert not any(same_tree(*pair) for pair in combinations(starts, 2))
 
 
@@ -39,7 +39,7 @@ def test_a_start_depends_on_its_seed_and_number_only(draw_case):
 def test_starts_are_trees_of_the_problem(draw_case, depth, n_classes, k):
     """In the box, every class present, plain and annealed by turns."""
     case = draw_case(depth=depth, n_classes=n_classes, gamma=STEEP)
-    start = draw_start(case.problem, 0, k)
+    start = draw_start(case.problem, 0, k, never())
     assert start.kind == ("plain", "annealed")[k % 2]
     assert start.params.coef.shape == case.tree.coef.shape
     assert np.all(np.abs(start.params.coef) <= 1.0)
@@ -52,7 +52,7 @@ def test_the_first_cut_of_a_plain_start_separates_samples(draw_case, seed):
     """Between 10 and 90 per cent of the weight lie on its left."""
     problem, truth, _ = draw_case(n=400, depth=2)
     for k in range(0, 20, 2):
-        params = draw_start(problem, seed, k).params
+        params = draw_start(problem, seed, k, never()).params
         left = truth.X @ params.coef[:, 0] / 4 > params.threshold[0]
         assert 0.1 <= np.average(left, weights=truth.weight) <= 0.9
 

@@ -15,6 +15,8 @@ from sorct.encode import as_table, is_frame
 from sorct.topology import Topology, smallest_depth
 
 _DEEPEST = 12
+# Share of a class below which its recall would be lost in rounding.
+_LIGHTEST = 1e-14
 
 
 def check_real(name: str, value: Any, expected: str, *, positive: bool = False) -> None:
@@ -30,6 +32,15 @@ def check_whole(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
 
 
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse what joblib could not use."""
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}."
+        )
+
+
 def checked_samples(
     X: Any, y: Any, sample_weight: Any
 ) -> tuple[Any, AnyArray, FloatArray]:
@@ -40,7 +51,7 @@ def checked_samples(
     check_consistent_length(X, y)
     if sample_weight is None:
         return X, y, np.ones(len(y))
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = _floats("sample_weight", sample_weight)
     if weight.shape != (len(y),):
         raise ValueError(
             f"sample_weight must have shape ({len(y)},), one weight per sample, got "
@@ -49,18 +60,34 @@ def checked_samples(
     if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
         raise ValueError("sample_weight must be finite, >= 0 and not all zero.")
     kept = np.flatnonzero(weight > 0)
+    # Divided by a power of two, which is exact, so that no sum overflows.
+    weight = np.ldexp(weight, -np.frexp(weight.max())[1])
     if len(kept) == len(weight):
         return X, y, weight
     return X.iloc[kept] if is_frame(X) else X[kept], y[kept], weight[kept]
 
 
-def checked_classes(y: AnyArray) -> tuple[AnyArray, IntArray]:
+def _floats(name: str, values: Any) -> FloatArray:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}.") from error
+
+
+def checked_classes(y: AnyArray, weight: FloatArray) -> tuple[AnyArray, IntArray]:
     """Distinct labels in order, and the code of every sample."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             "SORCTClassifier needs samples of at least 2 classes, got 1 class: "
             f"{classes.tolist()[0]!r}."
+        )
+    share = np.bincount(codes, weight)
+    if share.min() < _LIGHTEST * share.sum():
+        label = classes.tolist()[int(np.argmin(share))]
+        raise ValueError(
+            f"sample_weight leaves class {label!r} next to nothing beside the others "
+            f"({share.min():.1e} of {share.sum():.1e})."
         )
     return classes, codes.astype(np.int64)
 
@@ -89,7 +116,7 @@ def checked_cost_matrix(cost_matrix: Any, classes: AnyArray) -> FloatArray:
     n_classes = len(classes)
     if cost_matrix is None:
         return 0.5 * (1.0 - np.eye(n_classes))
-    matrix = np.array(cost_matrix, dtype=np.float64)
+    matrix = _floats("cost_matrix", cost_matrix)
     if matrix.shape != (n_classes, n_classes):
         raise ValueError(
             f"cost_matrix must have shape ({n_classes}, {n_classes}), one row and "

@@ -8,7 +8,7 @@ without them. Plain arrays must be numeric.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -314,13 +314,13 @@ def _check_frame(X: Any) -> None:
             f"Expected distinct column names, got twice: {_listed(double)}."
         )
     for name in X.columns:
-        kind = getattr(X[name].dtype, "kind", "O")
-        if kind in "mMc":
+        dtype = X[name].dtype
+        if getattr(dtype, "kind", "O") == "c":
+            raise ValueError(f"Complex data not supported: column {str(name)!r}.")
+        if not _is_categorical(X[name]) and getattr(dtype, "kind", "O") not in "biuf":
             raise ValueError(
-                f"Column {str(name)!r} has dtype {X[name].dtype}; expected numbers or "
-                "categories. Turn dates into numbers first."
-                if kind != "c"
-                else f"Complex data not supported: column {str(name)!r}."
+                f"Column {str(name)!r} has dtype {dtype}; expected numbers or "
+                "categories. Turn dates and the like into numbers first."
             )
 
 
@@ -352,7 +352,7 @@ def _check_finite(numeric: FloatArray, names: list[str]) -> None:
 
 
 def _learn_numeric(names: list[str], numeric: FloatArray) -> tuple[Numeric, ...]:
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         scaler = MinMaxScaler().fit(numeric)
         lower, upper = scaler.data_min_, scaler.data_max_
         span = upper - lower
@@ -378,6 +378,12 @@ def _level_values(column: Any, name: str) -> AnyArray:
         )
     values = np.empty(len(column), dtype=object)
     values[:] = column.astype(object).to_list()
+    for value in values:
+        if not isinstance(value, Hashable):
+            raise TypeError(
+                f"Column {name!r} holds a {type(value).__name__}; each argument must "
+                "be a string or a number."
+            )
     return values
 
 

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -20,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.checks import (
+    check_n_jobs,
     check_real,
     check_whole,
     checked_classes,
@@ -224,6 +224,8 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         begun = time.perf_counter()
         self._check_numbers()
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be callable or None, got {callback!r}.")
         if y is None:
             raise ValueError(
                 "SORCTClassifier requires y to be passed, but the target y is None."
@@ -231,7 +233,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         X, y, weight = checked_samples(X, y, sample_weight)
         encoder = TableEncoder.learn(X, self.handle_unknown)
         validate_data(self, X, skip_check_array=True)
-        self.classes_, codes = checked_classes(y)
+        self.classes_, codes = checked_classes(y, weight)
         topology = checked_topology(self.depth, len(self.classes_))
         cost_matrix = checked_cost_matrix(self.cost_matrix, self.classes_)
         floor = checked_floor(self.min_recall, self.classes_)
@@ -350,7 +352,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         check_real("tol", self.tol, "a finite number > 0", positive=True)
         check_whole("n_starts", self.n_starts)
         check_whole("max_iter", self.max_iter)
-        effective_n_jobs(self.n_jobs)
+        check_n_jobs(self.n_jobs)
         if self.time_limit is not None:
             expected = "a number of seconds > 0 or None"
             check_real("time_limit", self.time_limit, expected, positive=True)

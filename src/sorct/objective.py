@@ -35,7 +35,8 @@ def _merge_equal_rows(
 ) -> tuple[IntArray, FloatArray]:
     """Order rows by class, then key; return the rows kept and their total weights."""
     keys = _row_keys(columns, len(codes))
-    order = np.lexsort((keys, codes))
+    # Equal rows in the order of their weights: sums do not depend on the input's order.
+    order = np.lexsort((weight, keys, codes))
     above, below = order[:-1], order[1:]
     equal = (codes[above] == codes[below]) & (keys[above] == keys[below])
     pairs = np.flatnonzero(equal)

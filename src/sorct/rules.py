@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 88
+# A number is printed such that its rounding moves a cut by less than this share of its
+# largest term, also for columns far from zero.
+_ROUNDING = 1e-3
 
 
 def tree_text(tree: Tree) -> str:
@@ -80,11 +83,20 @@ def cut_text(tree: Tree, t: int) -> str:
     weight, limit = tree.cut_in_units(t)
     if not reads_left(tree, t):
         weight, limit = -weight, -limit
-    text = ""
+    text, error = "", _ROUNDING * float(np.abs(tree.coef[columns, t]).max())
     for j in columns:
         sign = "- " if weight[j] < 0 else "+ " if text else ""
-        text += f"{sign}{_term(tree, int(j), abs(weight[j]))} "
-    return f"{text}> {limit:.4g}"
+        size = _rounded(abs(weight[j]), error / tree.largest_value(int(j)))
+        text += f"{sign}{size} {_name(tree, int(j))} "
+    return f"{text}> {_rounded(limit, error)}"
+
+
+def _rounded(number: float, error: float) -> str:
+    """Four digits, or as many as keep the rounding below the error."""
+    digits = 4
+    if number != 0.0 and error > 0.0:
+        digits = int(np.clip(np.ceil(np.log10(abs(number) / error)), 4, 17))
+    return f"{number:.{digits}g}"
 
 
 def _text_without_variables(tree: Tree, t: int) -> str:
@@ -94,11 +106,10 @@ def _text_without_variables(tree: Tree, t: int) -> str:
     return f"(no variable: yes with probability {proba:.3f})"
 
 
-def _term(tree: Tree, column: int, size: float) -> str:
+def _name(tree: Tree, column: int) -> str:
     variable = tree.encoder.variables[tree.encoder.column_variable[column]]
     name = tree.encoder.column_names[column]
-    shown = f"[{name}]" if isinstance(variable, Categorical) else name
-    return f"{size:.4g} {shown}"
+    return f"[{name}]" if isinstance(variable, Categorical) else name
 
 
 def leaf_text(tree: Tree, leaf: int) -> str:

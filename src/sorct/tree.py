@@ -89,6 +89,13 @@ class Tree:
     training: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._freeze()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
+
+    def _freeze(self) -> None:
         for name in (
             "coef", "threshold", "leaf_class", "classes", "cost_matrix", "mass",
         ):  # fmt: skip
@@ -271,6 +278,11 @@ class Tree:
         numeric, dummies = self.encoder.split(weight)
         return _Weights(numeric, dummies, limit)
 
+    def largest_value(self, column: int) -> float:
+        """Largest size of a column in training, in original units (1 for a dummy)."""
+        lower, span = self._range(np.int64(column))
+        return max(abs(lower), abs(lower + span))
+
     def _range(self, column: np.integer[Any]) -> tuple[float, float]:
         """Lower end and span of a column; a 0/1 column is its own scale."""
         variable = self.encoder.variables[self.encoder.column_variable[column]]
@@ -279,7 +291,10 @@ class Tree:
         return 0.0, 1.0
 
     def _check_priors(self, priors: Any, n_samples: int) -> FloatArray:
-        given = np.asarray(priors, dtype=np.float64)
+        try:
+            given = np.asarray(priors, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"priors must be an array of numbers: {error}.") from error
         n_classes = len(self.classes)
         if given.shape not in ((n_classes,), (n_samples, n_classes)):
             raise ValueError(
@@ -335,7 +350,7 @@ class Tree:
         """Read a tree from a file; nothing in it is executed."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(
                 f"{path} is not a sorct model: expected JSON, got {error}. The file "
                 "may be truncated."

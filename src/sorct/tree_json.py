@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sorct.tree import Tree
 
 FORMAT, VERSION = "sorct-tree", 1
+_PLAIN = (str, int, float, bool)
 _LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 
 
@@ -53,8 +54,8 @@ def tree_from_dict(data: Any) -> dict[str, Any]:
         f"coef must have 2^depth - 1 columns, got {n_branches}",
     )
     n_classes = len(classes)
-    gamma = _get(data, "gamma", (int, float))
-    _expect(gamma > 0 and np.isfinite(gamma), f"gamma must be positive, got {gamma!r}")
+    gamma = _number(data, "gamma")
+    _expect(gamma > 0, f"gamma must be positive, got {gamma!r}")
     mass = _floats(data, "mass", (n_classes, n_branches + 1))
     _expect((mass.sum(axis=1) > 0).all(), "mass must be positive for every class")
     return {
@@ -63,7 +64,7 @@ def tree_from_dict(data: Any) -> dict[str, Any]:
         "threshold": _floats(data, "threshold", (n_branches,)),
         "leaf_class": _leaf_class(data, n_branches + 1, n_classes),
         "classes": classes,
-        "gamma": float(gamma),
+        "gamma": gamma,
         "cost_matrix": _floats(data, "cost_matrix", (n_classes, n_classes)),
         "mass": mass,
         "training": _get(data, "training", dict),
@@ -82,12 +83,22 @@ def _get(data: dict[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
     return value
 
 
+def _number(data: dict[str, Any], key: str) -> float:
+    value = _get(data, key, (int, float))
+    try:
+        finite = bool(np.isfinite(float(value)))
+    except OverflowError:
+        finite = False
+    _expect(finite, f"{key!r} must be a finite number")
+    return float(value)
+
+
 def _floats(
     data: dict[str, Any], key: str, shape: tuple[int | None, ...]
 ) -> FloatArray:
     try:
         array = np.array(_get(data, key, list), dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"damaged sorct model: {key!r} must hold numbers.") from error
     right = array.ndim == len(shape) and all(
         want is None or got == want
@@ -111,6 +122,11 @@ def _leaf_class(data: dict[str, Any], n_leaves: int, n_classes: int) -> AnyArray
 def _variable_to_dict(variable: Variable) -> dict[str, Any]:
     if isinstance(variable, Numeric):
         return {"name": variable.name, "lower": variable.lower, "span": variable.span}
+    if not all(isinstance(level, _PLAIN) for level in variable.levels):
+        raise TypeError(
+            f"Levels of column {variable.name!r} cannot be saved: expected strings, "
+            f"numbers or booleans, got {variable.levels[:3]}."
+        )
     return {"name": variable.name, "levels": list(variable.levels)}
 
 
@@ -118,14 +134,11 @@ def _variable_from_dict(data: Any) -> Variable:
     _expect(isinstance(data, dict), "a variable must be an object")
     name = _get(data, "name", str)
     if "levels" not in data:
-        lower, span = (_get(data, key, (int, float)) for key in ("lower", "span"))
-        _expect(
-            bool(np.isfinite([lower, span]).all()) and span >= 0,
-            f"range of variable {name!r} is not finite",
-        )
-        return Numeric(name, float(lower), float(span))
+        lower, span = _number(data, "lower"), _number(data, "span")
+        _expect(span >= 0, f"range of variable {name!r} is negative")
+        return Numeric(name, lower, span)
     levels = _get(data, "levels", list)
-    plain = all(isinstance(level, (str, int, float, bool)) for level in levels)
+    plain = all(isinstance(level, _PLAIN) for level in levels)
     _expect(plain and len(levels) > 0, f"levels of variable {name!r} are not plain")
     return Categorical(name, tuple(levels))
 
@@ -156,6 +169,8 @@ def _classes_from_dict(data: dict[str, Any]) -> AnyArray:
     _expect(all(isinstance(label, kind) for label in labels), "labels of mixed types")
     _expect(len(labels) >= 2, "there are fewer than two classes")
     try:
-        return np.array(labels, dtype=np.dtype(code))
-    except TypeError as error:
+        classes = np.array(labels, dtype=np.dtype(code))
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"damaged sorct model: label type {code!r}.") from error
+    _expect(classes.tolist() == labels, f"labels do not fit their type {code!r}")
+    return classes

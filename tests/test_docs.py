@@ -1,0 +1,71 @@
+"""Documents tell the truth: examples run, and every public name says what it is."""
+
+import ast
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sorct
+import sorct.estimators
+from sorct import SORCTClassifier, Tree
+
+README = Path(__file__).parents[1] / "README.md"
+CLASSES = [SORCTClassifier, Tree, sorct.InfeasibleError]
+
+
+def test_examples_in_docstrings_run():
+    """There is one at least, and all give what they show."""
+    failed, attempted = doctest.testmod(sorct.estimators)
+    assert attempted > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize("name", sorct.__all__)
+def test_every_public_name_exists_and_has_a_docstring(name):
+    """One sentence at least; the version is a version."""
+    thing = getattr(sorct, name)
+    if name == "__version__":
+        assert re.fullmatch(r"\d+\.\d+\.\d+.*", thing)
+    else:
+        assert "." in inspect.getdoc(thing)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_public_method_has_its_own_docstring(cls):
+    """What a class defines itself, it explains itself."""
+    for name, member in vars(cls).items():
+        if not name.startswith("_") and (callable(member) or hasattr(member, "fget")):
+            assert getattr(member, "__doc__", None), name
+
+
+def test_every_parameter_is_documented_with_its_default():
+    """In the order of the signature, no more and no less."""
+    section = SORCTClassifier.__doc__.split("Parameters\n")[1].split("Attributes\n")[0]
+    told = re.findall(r"(?m)^    (\w+) : .*default=(.*)$", section)
+    signature = inspect.signature(SORCTClassifier).parameters.values()
+    assert [name for name, _ in told] == [parameter.name for parameter in signature]
+    for (name, default), parameter in zip(told, signature, strict=True):
+        assert ast.literal_eval(default) == parameter.default, name
+
+
+def test_every_fitted_attribute_is_documented():
+    """Whatever fit leaves behind is listed, and whatever is listed is there."""
+    section = SORCTClassifier.__doc__.split("Attributes\n")[1].split("Notes\n")[0]
+    told = set(re.findall(r"\b([a-z]\w*_)(?=[\s,]| :)", section))
+    frame = pytest.importorskip("pandas").DataFrame({"a": [0.0, 1.0, 2.0]})
+    clf = SORCTClassifier(n_starts=1).fit(frame, np.array([0, 0, 1]))
+    assert told == {name for name in vars(clf) if name.endswith("_")}
+
+
+def test_the_readmes_python_runs(tmp_path, monkeypatch):
+    """All blocks, one after the other, as a reader would paste them."""
+    blocks = re.findall(r"(?ms)^```python\n(.*?)^```", README.read_text("utf-8"))
+    assert blocks, "README.md shows no Python code"
+    monkeypatch.chdir(tmp_path)
+    scope = {"__name__": "readme"}
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), scope)
