@@ -54,7 +54,7 @@ def test_descent_goes_down_and_stays_in_the_box(
     """However early it ends, the point is a better tree with all classes present."""
     samples, task, point = start(draw_case(**options), multiplier)
     first = value_at(samples, task, point)
-    progress = descend(samples, task, point, 0.0, TOL, max_iter, never())
+    progress = descend(samples, task, point, TOL, max_iter, never())
     assert progress.objective <= first + 1e-15
     assert progress.objective == pytest.approx(
         value_at(samples, task, point), abs=1e-13
@@ -70,7 +70,7 @@ def test_residual_certifies_where_descent_ends(draw_case, options, multiplier):
     """Below tol, and the reference's own residual agrees."""
     case = draw_case(**options)
     samples, task, point = start(case, multiplier)
-    progress = descend(samples, task, point, 0.0, TOL, 20_000, never())
+    progress = descend(samples, task, point, TOL, 20_000, never())
     assert progress.residual <= TOL
     tree = case.problem.params(point)
     recall = case.truth.recall(tree)
@@ -82,9 +82,9 @@ def test_residual_certifies_where_descent_ends(draw_case, options, multiplier):
 def test_a_stationary_point_is_left_where_it_is(draw_case, options):
     """Descending again costs one evaluation and moves nothing."""
     samples, task, point = start(draw_case(**options), 0.0)
-    descend(samples, task, point, 0.0, TOL, 20_000, never())
+    descend(samples, task, point, TOL, 20_000, never())
     before = [part.copy() for part in point]
-    progress = descend(samples, task, point, 0.0, TOL, 20_000, never())
+    progress = descend(samples, task, point, TOL, 20_000, never())
     assert progress.n_evaluations == 1
     for part, kept in zip(point, before, strict=True):
         np.testing.assert_array_equal(part, kept)
@@ -97,7 +97,7 @@ def test_descent_is_deterministic(draw_case, options):
     ends = []
     for _ in range(2):
         samples, task, point = start(case, 0.0)
-        descend(samples, task, point, 0.0, TOL, 500, never())
+        descend(samples, task, point, TOL, 500, never())
         ends.append(point)
     for one, other in zip(*ends, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -110,7 +110,7 @@ def test_a_constant_feature_is_dropped(draw_case):
     problem = problem_of(replace(case.truth, X=X))
     point = problem.point(case.tree)
     assert np.all(point.coef[2] != 0.0)
-    descend(problem.cost.samples, problem.task(), point, 0.0, TOL, 20_000, never())
+    descend(problem.cost.samples, problem.task(), point, TOL, 20_000, never())
     assert np.all(point.coef[2] == 0.0)
 
 
@@ -118,7 +118,7 @@ def test_without_features_a_single_cut_goes_to_the_box(draw_case):
     """The cost is then linear in F(-gamma mu), so that mu = -1 or 1 exactly is best."""
     case = draw_case(depth=1, alpha_local=1e4, gamma=4.0)
     samples, task, point = start(case, 0.0)
-    descend(samples, task, point, 0.0, TOL, 20_000, never())
+    descend(samples, task, point, TOL, 20_000, never())
     tree = case.problem.params(point)
     share = np.bincount(case.truth.y, case.truth.weight) / case.truth.weight.sum()
     cheap, dear = np.sort(share @ case.truth.cost_matrix)

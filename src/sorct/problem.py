@@ -149,15 +149,15 @@ def evaluate(
     under pressure the gradient is computed along in the first pass, and a second one is
     needed only if the guess was wrong.
     """
-    guess = not _any_positive(pressure)
-    if guess:
-        fill_payoff(task, point.leaf_class, pressure, buffers.payoff)
-    accumulate(samples, point.coef, point.level, task.slope, guess, buffers)
-    value = lagrangian(task, buffers.mass, point.leaf_class, pressure)
-    wrong = not guess or _any_positive(pressure)
-    if wrong:
-        fill_payoff(task, point.leaf_class, pressure, buffers.payoff)
-        accumulate(samples, point.coef, point.level, task.slope, wrong, buffers)
+    leaf_class, value, known = point.leaf_class, 0.0, False
+    with_gradient = not _any_positive(pressure)
+    while not known:
+        fill_payoff(task, leaf_class, pressure, buffers.payoff)
+        accumulate(samples, point.coef, point.level, task.slope, with_gradient, buffers)
+        guessed = not _any_positive(pressure)
+        value = lagrangian(task, buffers.mass, leaf_class, pressure)
+        known = with_gradient and guessed == (not _any_positive(pressure))
+        with_gradient = True
     return value + penalty_value(point.coef, task.local, task.spread)
 
 

@@ -101,9 +101,7 @@ def _annealed(
     n_evaluations = 0
     for gamma in gammas:
         task = flat.task(gamma=gamma)
-        progress = descend(
-            cost.samples, task, point, 0.0, _ANNEAL_TOL, _ANNEAL_ITER, stop
-        )
+        progress = descend(cost.samples, task, point, _ANNEAL_TOL, _ANNEAL_ITER, stop)
         n_evaluations += progress.n_evaluations
     return Start("annealed", problem.params(point), n_evaluations)
 

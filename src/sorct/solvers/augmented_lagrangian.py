@@ -78,7 +78,7 @@ class AugmentedLagrangian:
         last, best = np.inf, np.inf
         for _ in range(_ROUNDS):
             task = problem.task(multiplier, stiffness)
-            progress = descend(samples, task, point, 0.0, self.tol, self.max_iter, stop)
+            progress = descend(samples, task, point, self.tol, self.max_iter, stop)
             n_iterations += progress.n_iterations
             n_evaluations += progress.n_evaluations
             found = _Found.at(problem, point)

@@ -20,6 +20,7 @@ from sorct.solvers.proximal_gradient import (
     propose_spectral,
 )
 from sorct.solvers.quasi_newton import (
+    CUT,
     ON_FACE,
     UNSETTLED,
     fill_direction,
@@ -49,7 +50,6 @@ class Progress(NamedTuple):
 
     objective: float
     residual: float
-    step: float
     n_iterations: int
     n_evaluations: int
 
@@ -59,7 +59,6 @@ def descend(
     samples: Samples,
     task: Task,
     point: Point,
-    step: float,
     tol: float,
     max_iter: int,
     stop: IntArray,
@@ -72,8 +71,6 @@ def descend(
     task : Task
     point : Point
         Start with valid labels; overwritten by the result.
-    step : float
-        First length of a spectral step, 0 to choose one.
     tol : float
     max_iter : int
     stop : array of one integer
@@ -84,7 +81,7 @@ def descend(
     buffers = make_buffers(p, n_branches, task.share.size)
     pressure = np.zeros(task.share.size)
     history = np.zeros(_MEMORY)
-    value, worst, along, scale, bar = 0.0, 0.0, 0.0, 1.0, _ANY
+    value, worst, step, along, scale, bar = 0.0, 0.0, 0.0, 0.0, 1.0, _ANY
     iteration, n_evaluations, n_cuts, n_turn = 0, 0, 0, _FIRST_TURN
     on_face, outcome = False, ON_FACE
     while True:
@@ -108,7 +105,8 @@ def descend(
             if done:
                 break
             if on_face:
-                along = learn_on_face(task, point, buffers, work, memory, outcome)
+                was_cut = outcome == CUT
+                along = learn_on_face(task, point, buffers, work, memory, was_cut)
             else:
                 step = learn_spectral(task, buffers, work, iteration % 2 == 0, step)
                 history[iteration % _MEMORY] = value
@@ -143,4 +141,4 @@ def descend(
             fall = dot(work.move, work.move) / (2.0 * step)
             bar = largest(history) - _DECREASE * fall
         bar += _ROUNDING * abs(value)
-    return Progress(value, worst, step, iteration, n_evaluations)
+    return Progress(value, worst, iteration, n_evaluations)

@@ -251,7 +251,7 @@ def learn_on_face(
     buffers: Buffers,
     work: Work,
     memory: Memory,
-    outcome: int,
+    was_cut: bool,
 ) -> float:
     """Renew slope and face at the accepted point; return the size of its gradient.
 
@@ -261,6 +261,6 @@ def learn_on_face(
     fill_slope(task, buffers, work)
     along = fill_face(task, point, work)
     combine(work.change, 1.0, 1.0, work.face)
-    if outcome == ON_FACE:
+    if not was_cut:
         remember(work, memory)
     return along
