@@ -68,7 +68,10 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_inside(function: Function) -> Function:
-    """Compile what only compiled code calls, into its caller."""
+    """Compile what only compiled code calls, into its caller.
+
+    There is no way in from Python: calling it from there ends the process.
+    """
     return _compile(function, fastmath=_FAST, **_INSIDE)
 
 

@@ -8,6 +8,7 @@ problem as the row twice.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,8 @@ def _row_keys(columns: Sequence[FloatArray], n_rows: int) -> IntArray:
     odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
     keys = np.zeros(n_rows, dtype=np.int64)
     for j in range(len(columns)):
-        bits = np.ascontiguousarray(columns[j]).view(np.int64)
+        # Adding 0 turns -0.0 into 0.0, which has other bits but is equal.
+        bits = (columns[j] + 0.0).view(np.int64)
         mixed = (bits ^ (bits >> 29)) * odd[j]
         keys += mixed ^ (mixed >> 32)
     return keys
@@ -35,8 +37,7 @@ def _merge_equal_rows(
 ) -> tuple[IntArray, FloatArray]:
     """Order rows by class, then key; return the rows kept and their total weights."""
     keys = _row_keys(columns, len(codes))
-    # Equal rows in the order of their weights: sums do not depend on the input's order.
-    order = np.lexsort((weight, keys, codes))
+    order = np.lexsort((keys, codes))
     above, below = order[:-1], order[1:]
     equal = (codes[above] == codes[below]) & (keys[above] == keys[below])
     pairs = np.flatnonzero(equal)
@@ -44,7 +45,16 @@ def _merge_equal_rows(
         column = columns[j]
         equal[pairs] &= column[above[pairs]] == column[below[pairs]]
     begins = np.flatnonzero(np.append(True, ~equal))
-    return order[begins], np.add.reduceat(weight[order], begins)
+    return order[begins], _sum_groups(weight[order], begins)
+
+
+def _sum_groups(values: FloatArray, begins: IntArray) -> FloatArray:
+    """Sum of every group, rounded once: neither order nor repetition matters."""
+    total = values[begins]
+    ends = np.append(begins[1:], len(values))
+    for group in np.flatnonzero(ends - begins > 1):
+        total[group] = math.fsum(values[begins[group] : ends[group]])
+    return total
 
 
 def make_samples(

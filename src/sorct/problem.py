@@ -127,7 +127,7 @@ def fill_payoff(
                 payoff_out[k, leaf] -= pressure[k] / task.share[k]
 
 
-@compiled
+@compiled_inside
 def _any_positive(values: FloatArray) -> bool:
     for k in range(values.size):
         if values[k] > 0.0:

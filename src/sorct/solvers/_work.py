@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import compiled, compiled_inside
+from sorct._compile import compiled_inside
 from sorct._kernels import Buffers
 from sorct._typing import BoolArray, FloatArray
 from sorct.problem import Point, Task
@@ -53,7 +53,7 @@ def make_work(point: Point) -> Work:
     )
 
 
-@compiled
+@compiled_inside
 def dot(a: FloatArray, b: FloatArray) -> float:
     """Inner product."""
     total = 0.0
@@ -62,7 +62,7 @@ def dot(a: FloatArray, b: FloatArray) -> float:
     return total
 
 
-@compiled
+@compiled_inside
 def largest(values: FloatArray) -> float:
     """Largest entry."""
     found = float(values[0])
@@ -71,14 +71,14 @@ def largest(values: FloatArray) -> float:
     return found
 
 
-@compiled
+@compiled_inside
 def fill(out: FloatArray, value: float) -> None:
     """Set every entry."""
     for i in range(out.size):
         out[i] = value
 
 
-@compiled
+@compiled_inside
 def combine(out: FloatArray, keep: float, by: float, b: FloatArray) -> None:
     """Replace out by keep * out + by * b."""
     for i in range(out.size):
