@@ -342,11 +342,28 @@ def test_a_callback_that_returns_true_stops(clouds):
 
 def test_a_fit_that_did_not_converge_warns_at_the_users_line(iris):
     """The warning tells the residual and what to raise."""
-    with pytest.warns(ConvergenceWarning, match="residual.*max_iter=1 .*Raise") as told:
+    with pytest.warns(
+        ConvergenceWarning, match="residual.*Raise max_iter .it is 1"
+    ) as told:
         clf = model(max_iter=1).fit(*iris)
     assert told[0].filename == __file__
     assert clf.status_ == "max_iter"
     assert clf.residual_ > clf.tol
+
+
+@pytest.mark.parametrize("random_state", range(3))
+def test_strong_penalties_do_not_hide_a_better_tree(iris, random_state):
+    """Where a tree with features beats the empty one, some start finds it."""
+    found = model(alpha_local=4.0, random_state=random_state).fit(*iris)
+    assert found.objective_ < 0.15
+    assert found.score(*iris) > 0.9
+
+
+def test_an_infeasible_error_survives_pickling():
+    """Worker processes hand it back whole."""
+    error = InfeasibleError("not met", {"a": 0.5})
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.recall) == ("not met", {"a": 0.5})
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

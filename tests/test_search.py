@@ -99,7 +99,7 @@ def test_the_callback_hears_of_every_start_once(draw_case, n_jobs):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("answer", [True, False, None, 1])
+@pytest.mark.parametrize("answer", [True, np.True_, False, None, 0])
 def test_only_true_stops_a_search(draw_case, n_jobs, answer):
     """A callback that returns True is not called again, and the status says so."""
     heard = []
@@ -109,7 +109,7 @@ def test_only_true_stops_a_search(draw_case, n_jobs, answer):
         return answer if progress.n_done == 2 else None
 
     result = search(draw_case().problem, 30, n_jobs, callback=callback)
-    if answer is True:
+    if answer:
         assert len(heard) == 2
         assert 2 <= len(result.starts) < 30
         assert result.status is Status.STOPPED

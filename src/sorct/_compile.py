@@ -9,6 +9,7 @@ version of this library must not be read.
 """
 
 import hashlib
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -19,17 +20,20 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+logger = logging.getLogger("sorct")
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Inputs are finite by the time they get here, and division by zero cannot occur:
 # without these promises the loops would not use vector instructions.
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _ORDERED = {"contract", "nnan", "nsz"}
 _FAST = _ORDERED | {"reassoc", "arcp"}
 _INSIDE = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def _cache_folder() -> str:
+def _cache_folder() -> Path | None:
+    """First place we may write to, or None."""
     package = Path(__file__).parent
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
@@ -37,25 +41,35 @@ def _cache_folder() -> str:
         if b"@compiled" in text or source == Path(__file__):
             digest.update(text)
     name = f"sorct-{digest.hexdigest()[:16]}"
+    places = [package / "__pycache__", Path.home() / ".cache" / "sorct"]
     if numba.config.CACHE_DIR:
-        return str(Path(numba.config.CACHE_DIR) / name)
-    if os.access(package, os.W_OK):
-        return str(package / "__pycache__" / name)
-    return str(Path.home() / ".cache" / name)
+        places.insert(0, Path(numba.config.CACHE_DIR))
+    for place in places:
+        try:
+            (place / name).mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(place / name, os.W_OK):
+            return place / name
+    logger.warning(
+        "No folder for compiled code can be written: every process compiles."
+    )
+    return None
 
 
 _CACHE_FOLDER = _cache_folder()
+_OPTIONS["cache"] = _CACHE_FOLDER is not None
 
 
 def nothing_cached() -> bool:
     """Whether this version has not been compiled on this machine yet."""
-    return next(Path(_CACHE_FOLDER).rglob("*.nbi"), None) is None
+    return _CACHE_FOLDER is None or next(_CACHE_FOLDER.rglob("*.nbi"), None) is None
 
 
 def _compile(function: Function, **options: Any) -> Function:
     # numba chooses the folder when a function is decorated.
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _CACHE_FOLDER
+    numba.config.CACHE_DIR = str(_CACHE_FOLDER)
     try:
         return cast(Function, numba.njit(**_OPTIONS, **options)(function))
     finally:

@@ -76,7 +76,12 @@ def _floats(name: str, values: Any) -> FloatArray:
 
 def checked_classes(y: AnyArray, weight: FloatArray) -> tuple[AnyArray, IntArray]:
     """Distinct labels in order, and the code of every sample."""
-    classes, codes = np.unique(y, return_inverse=True)
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(
+            f"y mixes labels that cannot be ordered ({error}); convert it to one type."
+        ) from error
     if len(classes) < 2:
         raise ValueError(
             "SORCTClassifier needs samples of at least 2 classes, got 1 class: "
@@ -96,12 +101,12 @@ def checked_topology(depth: Any, n_classes: int) -> Topology:
     """Tree of the depth asked for, or the smallest with a leaf for every class."""
     smallest = smallest_depth(n_classes)
     if depth is None:
-        return Topology(smallest)
+        depth = smallest
     check_whole("depth", depth)
     if depth > _DEEPEST:
         raise ValueError(
             f"depth must be at most {_DEEPEST} (a complete tree has 2^depth leaves), "
-            f"got {depth}."
+            f"got {depth} for {n_classes} classes."
         )
     if depth < smallest:
         raise ValueError(

@@ -148,10 +148,10 @@ class TableEncoder:
             self.check_finite(table)
         return table
 
-    def check_finite(self, table: Table) -> None:
-        """Raise an error that names the columns with NaN or infinity."""
+    def check_finite(self, table: Table, rows: slice = slice(None)) -> None:  # noqa: B008
+        """Raise an error that names the columns with NaN or infinity in some rows."""
         names = [v.name for v in self.variables if isinstance(v, Numeric)]
-        _check_finite(table.numeric, names)
+        _check_finite(table.numeric[rows], names)
 
     def _read(self, X: Any) -> Table:
         X = as_table(X)

@@ -49,8 +49,11 @@ class InfeasibleError(ValueError):
     """
 
     def __init__(self, message: str, recall: dict[Any, float]) -> None:
-        super().__init__(message)
+        super().__init__(message, recall)
         self.recall = recall
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class SORCTClassifier(ClassifierMixin, BaseEstimator):
@@ -82,7 +85,8 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
     n_starts : int, default=20
         Number of starts of the local solver.
     tol : float, default=1e-6
-        Bound on the stationarity residual, in the units of a / n_columns and mu.
+        Bound on the stationarity residual, in the units of a / n_columns and mu. It is
+        absolute: keep the costs in ``cost_matrix`` of the size of 1.
     max_iter : int, default=2000
         Bound on the iterations of one start (of one round, with active floors).
     time_limit : float or None, default=None
@@ -279,7 +283,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         from sorct.search import Multistart
         from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 
-        solver = AugmentedLagrangian(float(self.tol), int(self.max_iter))
+        solver = AugmentedLagrangian(float(self.tol), min(int(self.max_iter), 2**31))
         limit = None if self.time_limit is None else max(self.time_limit - spent, 0.0)
         search = Multistart(solver, int(self.n_starts), self.n_jobs, limit)
         return search.run(problem, seed, callback)
@@ -322,8 +326,9 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         )
         if result.status == "max_iter":
             warnings.warn(
-                f"The residual is {best.residual:.1e} after max_iter={self.max_iter} "
-                f"iterations, above tol={self.tol}. Raise max_iter or tol.",
+                f"The residual is {best.residual:.1e} after {best.n_iterations} "
+                f"iterations, above tol={self.tol}. Raise max_iter (it is "
+                f"{self.max_iter}) or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -339,9 +344,10 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
             for (label, rate), asked in zip(rates.items(), floor, strict=True)
         )
         raise InfeasibleError(
-            f"min_recall could not be met by {len(result.starts)} starts. Best rates "
-            f"attained on the training sample: {shown}. Lower min_recall, lower the "
-            "alphas, or raise depth, n_starts or time_limit.",
+            f"min_recall could not be met by {len(result.starts)} starts"
+            f"{_why_short(result.status)}. Best rates attained on the training sample: "
+            f"{shown}. Lower min_recall, lower the alphas, or raise depth, n_starts or "
+            "time_limit.",
             rates,
         )
 
@@ -367,6 +373,12 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return self.tree_
+
+
+def _why_short(status: str) -> str:
+    """Why there were not more starts, if so."""
+    reasons = {"time_limit": " before time_limit", "stopped": " before the callback"}
+    return reasons.get(status, "")
 
 
 def _load_compiled_code() -> float:

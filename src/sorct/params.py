@@ -5,7 +5,7 @@ The paper's letters and the words used in code, docs and reports:
 ====================  ==================  =====================  =====================
 paper                 code                paper                  code
 ====================  ==================  =====================  =====================
-a_jt                  ``coef[j, t]``      lambda^L, lambda^G     ``alpha_local``, ``alpha_global``
+a_jt                  ``coef[j, t]``      p B lambda^L, p lambda^G  ``alpha_local``, ``alpha_global``
 mu_t                  ``threshold[t]``    rho_k                  ``min_recall[k]``
 C_kt (0/1)            ``leaf_class[t]``   W                      ``cost_matrix``
 p_it, P_it            ``branch_proba``,   gamma                  ``gamma``

@@ -5,8 +5,8 @@ Only the drawing of text lives here; it reads a Tree and nothing else.
 
 from __future__ import annotations
 
-import textwrap
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,11 +56,27 @@ def _add_node(tree: Tree, node: int, head: str, indent: str, lines: list[str]) -
     if not reads_left(tree, node):
         yes, no = no, yes
     width = max(_WIDTH - len(head), 40)
-    first, *rest = textwrap.wrap(cut_text(tree, node), width, break_long_words=False)
+    first, *rest = _wrapped(cut_text(tree, node), width)
     lines.append(head + first)
     lines.extend(f"{indent}│    {line}" for line in rest)
     _add_node(tree, yes, indent + "├─ yes: ", indent + "│  ", lines)
     _add_node(tree, no, indent + "└─ no:  ", indent + "   ", lines)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines broken before a sign, never inside a term."""
+    lines = [""]
+    for part in re.split(r" (?=[-+>] )", text):
+        if lines[-1] and len(lines[-1]) + len(part) + 1 > width:
+            lines.append(part)
+        else:
+            lines[-1] = f"{lines[-1]} {part}".strip()
+    return lines
+
+
+def _printable(name: Any) -> str:
+    """A name on one line, control characters escaped."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(name))
 
 
 def _by_contribution(tree: Tree, t: int) -> IntArray:
@@ -108,7 +124,7 @@ def _text_without_variables(tree: Tree, t: int) -> str:
 
 def _name(tree: Tree, column: int) -> str:
     variable = tree.encoder.variables[tree.encoder.column_variable[column]]
-    name = tree.encoder.column_names[column]
+    name = _printable(tree.encoder.column_names[column])
     return f"[{name}]" if isinstance(variable, Categorical) else name
 
 
@@ -116,11 +132,12 @@ def leaf_text(tree: Tree, leaf: int) -> str:
     """Label of a leaf, its share of the training sample and the classes in it."""
     mass = tree.mass[:, leaf]
     share = float(mass.sum())
-    text = f"{tree.classes[tree.leaf_class[leaf]]}  ({100 * share:.1f} % of samples"
+    label = _printable(tree.classes[tree.leaf_class[leaf]])
+    text = f"{label}  ({100 * share:.1f} % of samples"
     if share > 5e-4:
         order = np.argsort(-mass, kind="stable")
         parts = [
-            f"{100 * mass[k] / share:.0f} % {tree.classes[k]}"
+            f"{100 * mass[k] / share:.0f} % {_printable(tree.classes[k])}"
             for k in order
             if mass[k] / share >= 0.005
         ]

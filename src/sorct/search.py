@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from threading import Timer
+from functools import partial
+from itertools import islice
+from threading import TIMEOUT_MAX, Timer
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -30,6 +33,8 @@ logger = logging.getLogger("sorct")
 
 # Stiffness of the floors on recall when descending from a tree that meets them.
 _HOLD = 1e3
+# Shares of the penalties through which a start is led that failed with all at once.
+_SHARES = (0.0, 2.0**-6, 2.0**-4, 2.0**-2, 1.0)
 
 
 @dataclass(frozen=True)
@@ -101,16 +106,10 @@ class Multistart:
         empty = self._empty(problem)
         done: list[StartResult] = []
         stopped = False
+        solve = partial(self._solve_start, problem, seed, empty=empty, stop=stop)
         with _deadline(self.time_limit, stop), self._threads() as pool:
-            starts = [
-                pool.submit(self._solve_start, problem, seed, k, empty, stop)
-                for k in range(self.n_starts)
-            ]
             try:
-                for start in starts:
-                    result = start.result()
-                    if result is None:
-                        continue
+                for result in self._in_order(pool, solve, stop):
                     done.append(result)
                     seconds = time.perf_counter() - begun
                     stopped = self._report(callback, done, seconds)
@@ -124,6 +123,24 @@ class Multistart:
     def _threads(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(effective_n_jobs(self.n_jobs))
 
+    def _in_order(
+        self,
+        pool: ThreadPoolExecutor,
+        solve: Callable[[int], StartResult | None],
+        stop: IntArray,
+    ) -> Iterator[StartResult]:
+        """Results of the starts, 0 first; only a few wait in line for a thread."""
+        numbers = iter(range(self.n_starts))
+        ahead = islice(numbers, 2 * effective_n_jobs(self.n_jobs))
+        waiting = deque(pool.submit(solve, k) for k in ahead)
+        while waiting:
+            result = waiting.popleft().result()
+            if result is not None:
+                yield result
+            k = next(numbers, None)
+            if k is not None and stop[0] == 0:
+                waiting.append(pool.submit(solve, k))
+
     def _report(
         self,
         callback: Callable[[SearchProgress], object] | None,
@@ -133,7 +150,8 @@ class Multistart:
         if callback is None:
             return False
         best = SearchResult(tuple(done), Status.CONVERGED).best.objective
-        return callback(SearchProgress(len(done), self.n_starts, best, seconds)) is True
+        progress = SearchProgress(len(done), self.n_starts, best, seconds)
+        return bool(callback(progress))
 
     def _empty(self, problem: Problem) -> Solution:
         """Best tree without features, not moved."""
@@ -143,12 +161,14 @@ class Multistart:
         )
 
     def _solve_start(
-        self, problem: Problem, seed: int, k: int, empty: Solution, stop: IntArray
+        self, problem: Problem, seed: int, k: int, *, empty: Solution, stop: IntArray
     ) -> StartResult | None:
         """Solve start k; None if the search was over before it began (never start 0).
 
-        A start that ends worse than the tree without features begins again from that
-        tree: saturated thresholds hide it from a descent that begins elsewhere.
+        A start that misses its floors or ends no better than the tree without features
+        descends once more, first without penalties. If that tree is still the better
+        one, the start continues from there: saturated thresholds hide it from a descent
+        that begins elsewhere.
         """
         if k > 0 and stop[0] != 0:
             return None
@@ -156,7 +176,7 @@ class Multistart:
         start = draw_start(problem, seed, k, stop)
         solution = self.solver.solve(problem, start.params, stop=stop)
         spent = start.n_evaluations + solution.n_evaluations
-        if not solution.feasible:
+        if not solution.feasible or not solution.better_than(empty):
             restored = self._restore(problem, start.params, stop)
             spent += restored.n_evaluations
             solution = restored if restored.better_than(solution) else solution
@@ -174,14 +194,18 @@ class Multistart:
         return self.solver.solve(problem, params, multiplier=multiplier, stop=stop)
 
     def _restore(self, problem: Problem, params: Params, stop: IntArray) -> Solution:
-        """Meet the floors without penalties first, then hold on to them stiffly.
+        """Descend without penalties first, then with more and more of them.
 
-        Strong penalties can empty a tree before the floors on recall have their say.
+        Strong penalties can empty a tree before the data or the floors on recall have
+        their say. Floors that are met are held on to stiffly.
         """
-        free = replace(problem, penalty=Sparsity())
-        found = self.solver.solve(free, params, stop=stop)
-        solution = self.solver.solve(problem, found.params, stiffness=_HOLD, stop=stop)
-        spent = found.n_evaluations + solution.n_evaluations
+        spent, stiffness = 0, 10.0
+        for share in _SHARES:
+            local, spread = problem.penalty.alpha_local, problem.penalty.alpha_global
+            eased = replace(problem, penalty=Sparsity(share * local, share * spread))
+            solution = self.solver.solve(eased, params, stiffness=stiffness, stop=stop)
+            params, stiffness = solution.params, _HOLD
+            spent += solution.n_evaluations
         return replace(solution, n_evaluations=spent)
 
     def _result(self, done: tuple[StartResult, ...], stopped: bool) -> SearchResult:
@@ -204,7 +228,7 @@ def _deadline(seconds: float | None, stop: IntArray) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    timer = Timer(seconds, stop.fill, args=(1,))
+    timer = Timer(min(seconds, TIMEOUT_MAX), stop.fill, args=(1,))
     timer.daemon = True
     timer.start()
     try:

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from sorct.rules import tree_text
 from sorct.tree_json import tree_from_dict, tree_to_dict
 
 _ROWS, _MANY_ROWS = 4096, 100_000
+_BLAS = Lock()
 
 # Scaling is folded into the cuts where rounding then costs less than 1e-10 in a score.
 _NARROW, _FAR = 1e-250, 1e5
@@ -51,7 +53,12 @@ def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
         for rows in blocks:
             work(rows)
         return
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(cpu_count()) as pool:
+    # BLAS has one limit for the process: who sets it must be the one to lift it.
+    with (
+        _BLAS,
+        threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(cpu_count()) as pool,
+    ):
         list(pool.map(work, blocks))
 
 
@@ -248,10 +255,11 @@ class Tree:
         """
         weights = self._weights
         if weights is None:
-            self.encoder.check_finite(table)
-            scaled = self.encoder.scale(table, rows, np.arange(self.n_columns))
+            self.encoder.check_finite(table, rows)
+            used = np.flatnonzero(self.coef.any(axis=1))
+            scaled = self.encoder.scale(table, rows, used)
             slope = self.gamma / self.n_columns
-            score = (slope * self.coef.T) @ scaled
+            score = (slope * self.coef[used].T) @ scaled
             score -= self.gamma * self.threshold[:, np.newaxis]
             return score
         with np.errstate(over="ignore", invalid="ignore"):
@@ -260,7 +268,8 @@ class Tree:
                 product += table.dummies[i][rows] @ weight
             product -= weights.limit
             if not np.isfinite(product.sum()):
-                self.encoder.check_finite(table)
+                self.encoder.check_finite(table, rows)
+                product = np.nan_to_num(product, nan=0.0)
         return np.ascontiguousarray(product.T)
 
     @cached_property
