@@ -192,14 +192,14 @@ def relabel(task: Task, point: Point, pressure: FloatArray, buffers: Buffers) ->
     if the Lagrangian itself falls.
     """
     mass, leaf_class = buffers.mass, point.leaf_class
-    cost = np.zeros(mass.shape)
+    cost, scratch = buffers.label_cost, buffers.scratch
     for leaf in range(leaf_class.size):
         for k in range(mass.shape[0]):
+            cost[k, leaf] = 0.0
             for true in range(mass.shape[0]):
                 cost[k, leaf] += task.cost_matrix[true, k] * mass[true, leaf]
             cost[k, leaf] -= pressure[k] * mass[k, leaf] / task.share[k]
     label = best_labels(cost)
-    scratch = np.empty_like(pressure)
     now = lagrangian(task, mass, leaf_class, scratch)
     if lagrangian(task, mass, label, scratch) >= now - 1e-14:
         return False

@@ -35,6 +35,7 @@ logger = logging.getLogger("sorct")
 _HOLD = 1e3
 # Shares of the penalties through which a start is led that failed with all at once.
 _SHARES = (0.0, 2.0**-6, 2.0**-4, 2.0**-2, 1.0)
+_ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,8 @@ class Multistart:
         for share in _SHARES:
             local, spread = problem.penalty.alpha_local, problem.penalty.alpha_global
             eased = replace(problem, penalty=Sparsity(share * local, share * spread))
-            solution = self.solver.solve(eased, params, stiffness=stiffness, stop=stop)
+            solver = self.solver if share == 1.0 else _ROUGH
+            solution = solver.solve(eased, params, stiffness=stiffness, stop=stop)
             params, stiffness = solution.params, _HOLD
             spent += solution.n_evaluations
         return replace(solution, n_evaluations=spent)

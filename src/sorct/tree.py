@@ -27,7 +27,7 @@ from sorct.link import cdf
 from sorct.rules import tree_text
 from sorct.tree_json import tree_from_dict, tree_to_dict
 
-_ROWS, _MANY_ROWS = 4096, 100_000
+_ROWS, _MANY_ROWS = 16_384, 100_000
 _BLAS = Lock()
 
 # Scaling is folded into the cuts where rounding then costs less than 1e-10 in a score.

@@ -36,7 +36,6 @@ class Work(NamedTuple):
     direction: FloatArray
 
 
-@compiled_inside
 def make_work(point: Point) -> Work:
     """Allocate the scratch memory of one solve; the trial is the point itself."""
     p, n_branches = point.coef.shape

@@ -10,10 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._compile import compiled
-from sorct._kernels import Samples, make_buffers
-from sorct._typing import IntArray
+from sorct._kernels import Buffers, Samples, make_buffers
+from sorct._typing import FloatArray, IntArray
 from sorct.problem import Point, Task, evaluate, relabel, residual
-from sorct.solvers._work import combine, copy_cuts, dot, fill, largest, make_work
+from sorct.solvers._work import (
+    Work,
+    combine,
+    copy_cuts,
+    dot,
+    fill,
+    largest,
+    make_work,
+)
 from sorct.solvers.proximal_gradient import (
     SHORTEST_STEP,
     learn_spectral,
@@ -23,6 +31,7 @@ from sorct.solvers.quasi_newton import (
     CUT,
     ON_FACE,
     UNSETTLED,
+    Memory,
     fill_direction,
     fill_face,
     forget,
@@ -54,7 +63,6 @@ class Progress(NamedTuple):
     n_evaluations: int
 
 
-@compiled
 def descend(
     samples: Samples,
     task: Task,
@@ -77,10 +85,38 @@ def descend(
         Another thread sets it to end the descent after the evaluation of the moment.
     """
     p, n_branches = point.coef.shape
-    work, memory = make_work(point), make_memory(point.coef.size + n_branches)
-    buffers = make_buffers(p, n_branches, task.share.size)
-    pressure = np.zeros(task.share.size)
-    history = np.zeros(_MEMORY)
+    # Memory is laid out here: every allocation in compiled code takes long to compile.
+    return _descend(
+        samples,
+        task,
+        point,
+        tol,
+        max_iter,
+        stop,
+        make_work(point),
+        make_memory(point.coef.size + n_branches),
+        make_buffers(p, n_branches, task.share.size),
+        np.zeros(task.share.size),
+        np.zeros(_MEMORY),
+    )
+
+
+@compiled
+def _descend(
+    samples: Samples,
+    task: Task,
+    point: Point,
+    tol: float,
+    max_iter: int,
+    stop: IntArray,
+    work: Work,
+    memory: Memory,
+    buffers: Buffers,
+    pressure: FloatArray,
+    history: FloatArray,
+) -> Progress:
+    """Descend with the memory given; all of it starts as zeros."""
+    p = point.coef.shape[0]
     value, worst, step, along, scale, bar = 0.0, 0.0, 0.0, 0.0, 1.0, _ANY
     iteration, n_evaluations, n_cuts, n_turn = 0, 0, 0, _FIRST_TURN
     on_face, outcome = False, ON_FACE

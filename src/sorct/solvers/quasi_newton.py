@@ -33,7 +33,6 @@ class Memory(NamedTuple):
     n_pairs: IntArray
 
 
-@compiled_inside
 def make_memory(size: int) -> Memory:
     """Allocate an empty memory for vectors of the given size."""
     return Memory(
