@@ -48,7 +48,7 @@ _MEMORY, _ROUNDING = 8, 1e-15
 _DECREASE = 1e-4
 # A turn on a face ends after this many cuts of one step, or when less than this share
 # of the residual lies on the face.
-_MAX_CUTS, _ON_FACE_SHARE = 10, 0.1
+_MAX_CUTS, _ON_FACE_SHARE = 10, 0.3
 _RELABEL_EVERY = 10
 # Above any objective.
 _ANY = 1e300

@@ -16,7 +16,7 @@ from sorct._typing import FloatArray, IntArray
 from sorct.problem import Point, Task
 from sorct.solvers._work import Work, combine, dot, fill_slope, settle_levels
 
-_PAIRS = 10
+_PAIRS = 20
 
 # What became of a proposed move.
 ON_FACE, CUT, UNSETTLED = 0, 1, 2
