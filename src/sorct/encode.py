@@ -23,6 +23,8 @@ UNKNOWN_POLICIES = ("error", "first_level")
 
 # A column whose span is lost in the rounding of its values is constant.
 _CONSTANT = 10.0 * float(np.finfo(np.float64).eps)
+# One over a narrower span would overflow.
+_NARROWEST = 1e-305
 
 
 @dataclass(frozen=True)
@@ -362,6 +364,7 @@ def _learn_numeric(names: list[str], numeric: FloatArray) -> tuple[Numeric, ...]
             f"Column {_listed(wide)} spans more than the largest float; rescale it."
         )
     constant = span <= _CONSTANT * np.maximum(np.abs(lower), np.abs(upper))
+    constant |= span < _NARROWEST
     span = np.where(constant, 0.0, span)
     return tuple(
         Numeric(name, float(low), float(width))
