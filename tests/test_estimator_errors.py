@@ -44,7 +44,9 @@ def no_work(monkeypatch):
     return work
 
 
-def refused(no_work, words, X=X, y=Y, sample_weight=None, error=ValueError, **options):
+def assert_refused(
+    no_work, words, X=X, y=Y, sample_weight=None, error=ValueError, **options
+):
     """Check that a fit is refused with these words and leaves nothing behind."""
     clf = SORCTClassifier(**options)
     before = dict(vars(clf))
@@ -88,7 +90,7 @@ def refused(no_work, words, X=X, y=Y, sample_weight=None, error=ValueError, **op
 )
 def test_odd_tables_are_refused(no_work, odd, words):
     """The message names the column, or says what a table must look like."""
-    refused(no_work, words, X=odd)
+    assert_refused(no_work, words, X=odd)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_odd_tables_are_refused(no_work, odd, words):
 )
 def test_tables_of_another_type_are_refused(no_work, odd, words):
     """A TypeError says what to convert."""
-    refused(no_work, words, X=odd, error=TypeError)
+    assert_refused(no_work, words, X=odd, error=TypeError)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_tables_of_another_type_are_refused(no_work, odd, words):
 )
 def test_odd_targets_are_refused(no_work, odd, words):
     """The message says what the classes must be like."""
-    refused(no_work, words, y=odd)
+    assert_refused(no_work, words, y=odd)
 
 
 def test_a_target_of_one_column_is_taken_with_a_warning():
@@ -139,7 +141,7 @@ def test_too_many_classes_name_the_depth_that_works(
     words = (
         f"depth {depth} .*{n_classes} classes.*smallest depth that works is {smallest}"
     )
-    refused(no_work, words, y=np.arange(N) % n_classes, depth=depth)
+    assert_refused(no_work, words, y=np.arange(N) % n_classes, depth=depth)
 
 
 @pytest.mark.parametrize(
@@ -159,12 +161,12 @@ def test_too_many_classes_name_the_depth_that_works(
 )
 def test_odd_weights_are_refused(no_work, odd, words):
     """The message names sample_weight and what it must be."""
-    refused(no_work, f"sample_weight.*{words}", sample_weight=odd)
+    assert_refused(no_work, f"sample_weight.*{words}", sample_weight=odd)
 
 
 def test_weights_that_leave_one_class_are_refused(no_work):
     """Rows of weight 0 do not count."""
-    refused(no_work, "at least 2 classes, got 1 class: 1", sample_weight=Y)
+    assert_refused(no_work, "at least 2 classes, got 1 class: 1", sample_weight=Y)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,7 @@ def test_weights_that_leave_one_class_are_refused(no_work):
 def test_odd_settings_are_refused(no_work, name, words, values):
     """The message names the setting and what it must be."""
     for value in values:
-        refused(no_work, f"{name}.*{words}", **{name: value})
+        assert_refused(no_work, f"{name}.*{words}", **{name: value})
 
 
 def test_a_callback_that_cannot_be_called_is_refused(no_work):

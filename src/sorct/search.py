@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
-from threading import TIMEOUT_MAX, Timer
+from queue import SimpleQueue
+from threading import TIMEOUT_MAX, Lock, Timer
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -110,7 +109,7 @@ class Multistart:
         solve = partial(self._solve_start, problem, seed, empty=empty, stop=stop)
         with _deadline(self.time_limit, stop), self._threads() as pool:
             try:
-                for result in self._in_order(pool, solve, stop):
+                for result in self._in_order(pool, solve):
                     done.append(result)
                     seconds = time.perf_counter() - begun
                     stopped = self._report(callback, done, seconds)
@@ -125,22 +124,45 @@ class Multistart:
         return ThreadPoolExecutor(effective_n_jobs(self.n_jobs))
 
     def _in_order(
-        self,
-        pool: ThreadPoolExecutor,
-        solve: Callable[[int], StartResult | None],
-        stop: IntArray,
+        self, pool: ThreadPoolExecutor, solve: Callable[[int], StartResult | None]
     ) -> Iterator[StartResult]:
-        """Results of the starts, 0 first; only a few wait in line for a thread."""
-        numbers = iter(range(self.n_starts))
-        ahead = islice(numbers, 2 * effective_n_jobs(self.n_jobs))
-        waiting = deque(pool.submit(solve, k) for k in ahead)
-        while waiting:
-            result = waiting.popleft().result()
-            if result is not None:
-                yield result
-            k = next(numbers, None)
-            if k is not None and stop[0] == 0:
-                waiting.append(pool.submit(solve, k))
+        """Results of the starts, 0 first, until one says that the search is over.
+
+        Every thread is set to work once and then takes the next start by itself: an
+        interrupt while a pool takes a task would leave the pool locked.
+        """
+        numbers, lock = iter(range(self.n_starts)), Lock()
+        finished: SimpleQueue[tuple[int, StartResult | None | Exception]]
+        finished = SimpleQueue()
+
+        def work() -> None:
+            result: StartResult | None | Exception = None
+            while True:
+                with lock:
+                    k = next(numbers, None)
+                if k is None:
+                    return
+                try:
+                    result = solve(k)
+                except Exception as error:
+                    result = error
+                finished.put((k, result))
+                if not isinstance(result, StartResult):
+                    return
+
+        for _ in range(effective_n_jobs(self.n_jobs)):
+            pool.submit(work)
+        early: dict[int, StartResult | None | Exception] = {}
+        for k in range(self.n_starts):
+            while k not in early:
+                number, result = finished.get()
+                early[number] = result
+            result = early.pop(k)
+            if isinstance(result, Exception):
+                raise result
+            if result is None:
+                return
+            yield result
 
     def _report(
         self,
