@@ -7,10 +7,10 @@ import pytest
 from scipy.special import expit
 
 from sorct._kernels import make_buffers
-from sorct.problem import evaluate
 from sorct.solvers.augmented_lagrangian import never
 from sorct.solvers.descent import descend
 from tests.conftest import problem_of
+from tests.doors import evaluate
 
 TOL = 1e-6
 trees = pytest.mark.parametrize(

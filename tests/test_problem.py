@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sorct._kernels import make_buffers
-from sorct.problem import evaluate, relabel, residual
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from tests.doors import evaluate, relabel, residual
 
 STIFFNESS = 7.0
 problems = pytest.mark.parametrize(

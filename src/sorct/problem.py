@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import compiled, compiled_inside
+from sorct._compile import compiled_inside
 from sorct._kernels import Buffers, Samples, accumulate
 from sorct._typing import FloatArray, IntArray
 from sorct.constraints import MinRecall, fill_recall
@@ -135,7 +135,7 @@ def _any_positive(values: FloatArray) -> bool:
     return False
 
 
-@compiled
+@compiled_inside
 def evaluate(
     samples: Samples,
     task: Task,
@@ -161,7 +161,7 @@ def evaluate(
     return value + penalty_value(point.coef, task.local, task.spread)
 
 
-@compiled
+@compiled_inside
 def residual(task: Task, point: Point, buffers: Buffers, row: FloatArray) -> float:
     """Length of the proximal gradient step in the largest coordinate.
 
@@ -184,7 +184,7 @@ def residual(task: Task, point: Point, buffers: Buffers, row: FloatArray) -> flo
     return worst
 
 
-@compiled
+@compiled_inside
 def relabel(task: Task, point: Point, pressure: FloatArray, buffers: Buffers) -> bool:
     """Give the leaves their best labels at fixed cuts; tell whether any changed.
 
