@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from sorct.labels import assign, best_labels
+from tests.doors import assign, best_labels
 
 
 def draw_costs(rng, shape, kind):

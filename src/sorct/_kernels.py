@@ -67,8 +67,6 @@ class Buffers(NamedTuple):
     value: FloatArray
     pull: FloatArray
     columns: IntArray
-    label_cost: FloatArray
-    scratch: FloatArray
 
 
 def make_buffers(n_features: int, n_branches: int, n_classes: int) -> Buffers:
@@ -84,8 +82,6 @@ def make_buffers(n_features: int, n_branches: int, n_classes: int) -> Buffers:
         np.zeros((n_branches + n_leaves, BLOCK)),
         np.zeros(n_branches),
         np.zeros(n_features, dtype=np.int64),
-        np.zeros((n_classes, n_leaves)),
-        np.zeros(n_classes),
     )
 
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import compiled_inside
+from sorct._compile import compiled_apart, compiled_inside
 from sorct._kernels import Buffers, Samples, accumulate
 from sorct._typing import FloatArray, IntArray
 from sorct.constraints import MinRecall, fill_recall
-from sorct.labels import best_labels
+from sorct.labels import Labelling, best_labels
 from sorct.objective import ExpectedCost
 from sorct.params import Params
 from sorct.penalties import Sparsity, penalty_value
@@ -161,7 +161,7 @@ def evaluate(
     return value + penalty_value(point.coef, task.local, task.spread)
 
 
-@compiled_inside
+@compiled_apart
 def residual(task: Task, point: Point, buffers: Buffers, row: FloatArray) -> float:
     """Length of the proximal gradient step in the largest coordinate.
 
@@ -184,24 +184,30 @@ def residual(task: Task, point: Point, buffers: Buffers, row: FloatArray) -> flo
     return worst
 
 
-@compiled_inside
-def relabel(task: Task, point: Point, pressure: FloatArray, buffers: Buffers) -> bool:
+@compiled_apart
+def relabel(
+    task: Task,
+    point: Point,
+    pressure: FloatArray,
+    mass: FloatArray,
+    labelling: Labelling,
+) -> bool:
     """Give the leaves their best labels at fixed cuts; tell whether any changed.
 
     With floors the pressure of the moment prices the labels, and a change is kept only
     if the Lagrangian itself falls.
     """
-    mass, leaf_class = buffers.mass, point.leaf_class
-    cost, scratch = buffers.label_cost, buffers.scratch
+    leaf_class, cost = point.leaf_class, labelling.cost
     for leaf in range(leaf_class.size):
         for k in range(mass.shape[0]):
             cost[k, leaf] = 0.0
             for true in range(mass.shape[0]):
                 cost[k, leaf] += task.cost_matrix[true, k] * mass[true, leaf]
             cost[k, leaf] -= pressure[k] * mass[k, leaf] / task.share[k]
-    label = best_labels(cost)
-    now = lagrangian(task, mass, leaf_class, scratch)
-    if lagrangian(task, mass, label, scratch) >= now - 1e-14:
+    best_labels(labelling)
+    label, trial = labelling.label, labelling.pressure
+    now = lagrangian(task, mass, leaf_class, trial)
+    if lagrangian(task, mass, label, trial) >= now - 1e-14:
         return False
     for leaf in range(leaf_class.size):
         leaf_class[leaf] = label[leaf]

@@ -12,6 +12,7 @@ import numpy as np
 from sorct._compile import compiled
 from sorct._kernels import Buffers, Samples, make_buffers
 from sorct._typing import FloatArray, IntArray
+from sorct.labels import Labelling, make_labelling
 from sorct.problem import Point, Task, evaluate, relabel, residual
 from sorct.solvers._work import (
     Work,
@@ -96,6 +97,7 @@ def descend(
         make_work(point),
         make_memory(point.coef.size + n_branches),
         make_buffers(p, n_branches, task.share.size),
+        make_labelling(task.share.size, point.leaf_class.size),
         np.zeros(task.share.size),
         np.zeros(_MEMORY),
     )
@@ -112,6 +114,7 @@ def _descend(
     work: Work,
     memory: Memory,
     buffers: Buffers,
+    labelling: Labelling,
     pressure: FloatArray,
     history: FloatArray,
 ) -> Progress:
@@ -131,7 +134,7 @@ def _descend(
             worst = residual(task, point, buffers, work.row)
             done = worst <= tol or iteration >= max_iter or stop[0] != 0
             if (done or iteration % _RELABEL_EVERY == 1) and relabel(
-                task, point, pressure, buffers
+                task, point, pressure, buffers.mass, labelling
             ):
                 # The same cuts under new labels: any value is welcome.
                 on_face, n_turn, bar = False, _TURN, _ANY

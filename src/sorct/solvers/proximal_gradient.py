@@ -4,7 +4,7 @@ A step is accepted when the objective falls below the largest of the last few va
 (Wright, Nowak and Figueiredo, 2009; Grippo, Lampariello and Lucidi, 1986).
 """
 
-from sorct._compile import compiled_inside
+from sorct._compile import compiled_apart, compiled_inside
 from sorct._kernels import Buffers
 from sorct.problem import Point, Task
 from sorct.prox import prox_row
@@ -13,7 +13,7 @@ from sorct.solvers._work import Work, combine, dot, fill_slope, settle_levels
 SHORTEST_STEP, _LONGEST_STEP = 1e-12, 1e10
 
 
-@compiled_inside
+@compiled_apart
 def propose_spectral(task: Task, point: Point, step: float, work: Work) -> None:
     """Fill the trial with the proximal gradient step."""
     p, n_branches = point.coef.shape
@@ -51,7 +51,7 @@ def next_step(work: Work, short: bool, step: float) -> float:
     return min(max(length, SHORTEST_STEP), _LONGEST_STEP)
 
 
-@compiled_inside
+@compiled_apart
 def learn_spectral(
     task: Task, buffers: Buffers, work: Work, short: bool, step: float
 ) -> float:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import compiled_inside
+from sorct._compile import compiled_apart, compiled_inside
 from sorct._kernels import Buffers
 from sorct._typing import FloatArray, IntArray
 from sorct.problem import Point, Task
@@ -155,7 +155,7 @@ def _project_rows(
                     direction[first + t] = sign * pull / n_tied
 
 
-@compiled_inside
+@compiled_apart
 def fill_direction(
     task: Task, point: Point, work: Work, memory: Memory, length: float
 ) -> None:
@@ -210,7 +210,7 @@ def _move_rows(
     return was_cut
 
 
-@compiled_inside
+@compiled_apart
 def propose_on_face(task: Task, point: Point, scale: float, work: Work) -> int:
     """Fill the trial with the point moved along the direction; say how that went."""
     n_coefs, tied = point.coef.size, task.spread > 0.0
@@ -243,7 +243,7 @@ def remember(work: Work, memory: Memory) -> None:
     memory.n_pairs[0] += 1
 
 
-@compiled_inside
+@compiled_apart
 def learn_on_face(
     task: Task,
     point: Point,
