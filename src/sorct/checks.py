@@ -26,10 +26,10 @@ def check_real(name: str, value: Any, expected: str, *, positive: bool = False) 
         raise ValueError(f"{name} must be {expected}, got {value!r}.")
 
 
-def check_whole(name: str, value: Any) -> None:
+def check_whole(name: str, value: Any, expected: str = "a whole number >= 1") -> None:
     """Refuse what is not a whole number >= 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}.")
+        raise ValueError(f"{name} must be {expected}, got {value!r}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:

@@ -10,8 +10,10 @@ import copy
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -29,6 +31,7 @@ from sorct.checks import (
     checked_topology,
 )
 from sorct.encode import UNKNOWN_POLICIES, TableEncoder, as_table
+from sorct.prune import pruned
 from sorct.topology import Topology
 from sorct.tree import Tree
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     from sorct.problem import Problem
     from sorct.search import SearchProgress, SearchResult
+    from sorct.solution import Solution
 
 
 class InfeasibleError(ValueError):
@@ -82,8 +86,9 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         Floor under the expected recall of every class, or of the classes named.
     gamma : float, default=512.0
         Steepness of the cuts; the larger, the harder the decisions.
-    n_starts : int, default=20
-        Number of starts of the local solver.
+    n_starts : int or "auto", default="auto"
+        "auto" searches for the best tree: chains of starts and improving moves, run
+        anew until independent runs agree. A number means that many independent starts.
     tol : float, default=1e-6
         Bound on the stationarity residual, in the units of a / n_columns and mu. It is
         absolute: keep the costs in ``cost_matrix`` of the size of 1.
@@ -119,7 +124,10 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
     status_ : Status
         How training ended; compares equal to its name, such as ``"converged"``.
     starts_ : DataFrame
-        One row per start: kind, objective, residual, status, evaluations, seconds.
+        One row per descent: kind of start or move, the independent run it belongs to,
+        objective before and after, residual, status, evaluations, seconds.
+    search_ : SearchSummary
+        How often the best tree was found again, number of local optima, effort.
     tree_ : Tree
         The fitted tree in original names and units.
     feature_names_in_, n_features_in_
@@ -152,7 +160,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         cost_matrix: Any = None,
         min_recall: float | Mapping[Any, float] | None = None,
         gamma: float = 512.0,
-        n_starts: int = 20,
+        n_starts: int | str = "auto",
         tol: float = 1e-6,
         max_iter: int = 2000,
         time_limit: float | None = None,
@@ -191,7 +199,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n_samples,) or None
             Weight 2 is the sample twice, weight 0 the sample left out.
         callback : callable or None
-            Called after every start with its progress (``n_done``, ``n_starts``,
+            Called after every descent with its progress (``n_done``, ``n_starts``,
             ``objective``, ``seconds``); returning True stops with the best tree so far.
 
         Raises
@@ -280,20 +288,26 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         callback: Callable[[SearchProgress], object] | None,
         spent: float,
     ) -> SearchResult:
+        from sorct.iterated import IteratedSearch
         from sorct.search import Multistart
         from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 
         solver = AugmentedLagrangian(float(self.tol), min(int(self.max_iter), 2**31))
         limit = None if self.time_limit is None else max(self.time_limit - spent, 0.0)
+        if self.n_starts == "auto":
+            return IteratedSearch(solver, self.n_jobs, limit).run(
+                problem, seed, callback
+            )
         search = Multistart(solver, int(self.n_starts), self.n_jobs, limit)
         return search.run(problem, seed, callback)
 
     def _keep(
         self, encoder: TableEncoder, problem: Problem, result: SearchResult
     ) -> None:
-        best, params = result.best, result.best.params
-        if not best.feasible:
+        if not result.best.feasible:
             self._refuse(problem, result)
+        best = _without_idle_cuts(problem, result.best)
+        params = best.params
         self.coef_ = params.coef
         self.threshold_ = params.threshold
         self.leaf_class_ = params.leaf_class
@@ -304,6 +318,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = best.n_iterations
         self.status_ = result.status
         self.starts_ = _starts_frame(result)
+        self.search_ = result.summary
         self.tree_ = Tree(
             encoder=encoder,
             coef=params.coef,
@@ -322,6 +337,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
                 "cost": best.cost,
                 "residual": best.residual,
                 "status": str(result.status),
+                "search": str(result.summary),
             },
         )
         if result.status == "max_iter":
@@ -344,7 +360,7 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
             for (label, rate), asked in zip(rates.items(), floor, strict=True)
         )
         raise InfeasibleError(
-            f"min_recall could not be met by {len(result.starts)} starts"
+            f"min_recall could not be met by {len(result.starts)} descents"
             f"{_why_short(result.status)}. Best rates attained on the training sample: "
             f"{shown}. Lower min_recall, lower the alphas, or raise depth, n_starts or "
             "time_limit.",
@@ -356,7 +372,8 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         check_real("alpha_global", self.alpha_global, "a finite number >= 0")
         check_real("gamma", self.gamma, "a finite number > 0", positive=True)
         check_real("tol", self.tol, "a finite number > 0", positive=True)
-        check_whole("n_starts", self.n_starts)
+        if not (isinstance(self.n_starts, str) and self.n_starts == "auto"):
+            check_whole("n_starts", self.n_starts, 'a whole number >= 1 or "auto"')
         check_whole("max_iter", self.max_iter)
         check_n_jobs(self.n_jobs)
         if self.time_limit is not None:
@@ -390,12 +407,27 @@ def _load_compiled_code() -> float:
     return time.perf_counter() - begun
 
 
+def _without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
+    """The same predictions without cuts that decide nothing."""
+    params = pruned(solution.params, problem.gamma)
+    if np.array_equal(params.coef, solution.params.coef):
+        return solution
+    return replace(
+        solution,
+        params=params,
+        objective=solution.cost + problem.penalty.value(params.coef),
+        mass=problem.cost.mass(params, problem.gamma),
+    )
+
+
 def _starts_frame(result: SearchResult) -> pd.DataFrame:
     import pandas as pd
 
     rows = [
         {
             "kind": start.kind,
+            "run": start.run,
+            "objective_before": start.solution.first,
             "objective": start.solution.objective,
             "residual": start.solution.residual,
             "status": str(start.solution.status),

@@ -11,13 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from sorct._kernels import BLOCK, LANES, Samples, accumulate, make_buffers
-from sorct._typing import FloatArray, IntArray
+from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.constraints import fill_recall
 from sorct.params import Params
+
+# Rows that a search looks at; the tree it finds is finished on all.
+MANY_ROWS = 16_384
 
 
 def _row_keys(columns: Sequence[FloatArray], n_rows: int) -> IntArray:
@@ -65,6 +70,17 @@ def make_samples(
 ) -> Samples:
     """Lay the samples out for the kernels (see ``_kernels.Samples``)."""
     rows, total = _merge_equal_rows(columns, codes, weight)
+    return _lay_out(columns, rows, codes[rows], total, n_classes)
+
+
+def _lay_out(
+    columns: Sequence[FloatArray],
+    rows: IntArray,
+    codes: IntArray,
+    total: FloatArray,
+    n_classes: int,
+) -> Samples:
+    """Blocks of the rows given, which come with their codes, sorted, and weights."""
     n_rows, p = len(rows), len(columns)
     n_padded = -(-n_rows // LANES) * LANES
     start = np.append(np.arange(0, n_padded, BLOCK), n_padded)
@@ -78,11 +94,23 @@ def make_samples(
         whole[:, j] = column[: BLOCK * n_whole].reshape(n_whole, BLOCK)
         rest[j, : n_rows - BLOCK * n_whole] = column[BLOCK * n_whole :]
     # Samples that only pad count as of the last class, with weight 0.
-    class_start = np.searchsorted(codes[rows], np.arange(n_classes))
+    class_start = np.searchsorted(codes, np.arange(n_classes))
     segment_start = np.union1d(start, class_start)
     segment_class = np.searchsorted(class_start, segment_start[:-1], side="right") - 1
     first_segment = np.searchsorted(segment_start, start)
     return Samples(x, start, padded, first_segment, segment_start, segment_class)
+
+
+class Rows(NamedTuple):
+    """Samples as a table: X of shape (n_features, n), codes and weights > 0."""
+
+    X: FloatArray
+    codes: IntArray
+    weight: FloatArray
+
+    def take(self, which: AnyArray | slice) -> Rows:
+        """Part of the rows, by a mask, positions or a slice."""
+        return Rows(self.X[:, which], self.codes[which], self.weight[which])
 
 
 @dataclass(frozen=True)
@@ -120,7 +148,12 @@ class ExpectedCost:
         Columns may be made when asked for: one at a time is held.
         """
         samples = make_samples(columns, codes, weight, len(cost_matrix))
-        p = len(columns)
+        return cls._of_samples(samples, len(columns), cost_matrix)
+
+    @classmethod
+    def _of_samples(
+        cls, samples: Samples, p: int, cost_matrix: FloatArray
+    ) -> ExpectedCost:
         centre, square = np.zeros(p), np.zeros(p)
         for b in range(len(samples.start) - 1):
             x, block_weight = _block(samples, b, p)
@@ -143,6 +176,14 @@ class ExpectedCost:
         """Prepare samples X in [0, 1] of shape (n_samples, n_features)."""
         return cls.from_columns(list(X.T), codes, weight, cost_matrix)
 
+    @classmethod
+    def from_rows(cls, rows: Rows, cost_matrix: FloatArray) -> ExpectedCost:
+        """Prepare rows taken from another sample, where equal ones were merged."""
+        order = np.argsort(rows.codes, kind="stable")
+        codes, weight = rows.codes[order], rows.weight[order]
+        samples = _lay_out(list(rows.X), order, codes, weight, len(cost_matrix))
+        return cls._of_samples(samples, len(rows.X), cost_matrix)
+
     @property
     def n_features(self) -> int:
         """Number of columns of the scaled table."""
@@ -153,13 +194,24 @@ class ExpectedCost:
         """Number of classes."""
         return len(self.share)
 
-    def some_samples(self, n_most: int) -> tuple[FloatArray, FloatArray]:
-        """At most about n_most samples spread evenly, (n_features, n), and weights."""
-        n_blocks = len(self.samples.start) - 1
-        stride = -(-len(self.samples.weight) // n_most)
-        parts = [_block(self.samples, b, self.n_features) for b in range(n_blocks)]
-        X = np.concatenate([x[:, ::stride] for x, _ in parts], axis=1)
-        return X, np.concatenate([weight[::stride] for _, weight in parts])
+    @cached_property
+    def rows(self) -> Rows:
+        """All samples as a table, or a part of at most ``MANY_ROWS`` spread evenly."""
+        samples, p = self.samples, self.n_features
+        n_real = int(np.count_nonzero(samples.weight))
+        stride = -(-n_real // MANY_ROWS)
+        blocks = [_block(samples, b, p)[0] for b in range(len(samples.start) - 1)]
+        # Every block begins where the stride of the one before it has led.
+        parts = [
+            x[:, -int(first) % stride :: stride]
+            for x, first in zip(blocks, samples.start[:-1], strict=True)
+        ]
+        codes = np.repeat(samples.segment_class, np.diff(samples.segment_start))
+        return Rows(
+            np.concatenate(parts, axis=1)[:, : -(-n_real // stride)],
+            codes[:n_real:stride],
+            samples.weight[:n_real:stride],
+        )
 
     def mass(self, params: Params, gamma: float) -> FloatArray:
         """Class-by-leaf mass matrix of shape (n_classes, n_leaves), sums to 1."""

@@ -9,7 +9,8 @@ threshold, so that all variables have gradients of one size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,12 @@ from sorct.penalties import Sparsity, penalty_value
 from sorct.prox import prox_row
 from sorct.topology import Topology
 
+# Mass, as a share of a leaf's even part, that is spread over the classes of every leaf
+# before logarithms are taken.
+_LITTLE = 1e-3
+# A tangent that has changed by less than this is the same.
+_SAME_TANGENT = 1e-9
+
 
 class Point(NamedTuple):
     """Cuts and labels in the solver's variables."""
@@ -38,7 +45,8 @@ class Task(NamedTuple):
     """A problem for compiled code, with the multipliers of the moment.
 
     The samples go beside it: compiled functions that do not need them compile faster
-    without.
+    without. Where leaves are not labelled, every leaf is its own label: the cost matrix
+    has a column per leaf, the tangent of the entropy, and floors do not apply.
     """
 
     cost_matrix: FloatArray
@@ -50,6 +58,7 @@ class Task(NamedTuple):
     slope: float
     local: float
     spread: float
+    labelled: bool
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,33 @@ class Problem:
             float(self.gamma if gamma is None else gamma) / p,
             self.penalty.local_weight(p, n_branches),
             self.penalty.spread_weight(p),
+            True,
         )
+
+    def entropy_task(self, gamma: float) -> Task:
+        """Task that lowers the entropy of the classes in the leaves, without penalties.
+
+        The entropy -sum_kl M_kl log(M_kl / M_l) is concave in the masses M, so its
+        tangent lies above it: what lowers the one lowers the other. The tangent is a
+        cost matrix with a column per leaf, renewed where a labelled task renews labels.
+        """
+        n_classes, n_leaves = self.cost.n_classes, self.topology.n_leaves
+        return self.task(gamma=gamma)._replace(
+            cost_matrix=np.zeros((n_classes, n_leaves)),
+            floor=np.zeros(n_classes),
+            local=0.0,
+            spread=0.0,
+            labelled=False,
+        )
+
+    @property
+    def thinned(self) -> Problem:
+        """The problem on ``cost.rows`` alone: itself, unless there are very many."""
+        rows = self.cost.rows
+        if rows.weight.size == np.count_nonzero(self.cost.samples.weight):
+            return self
+        cost = ExpectedCost.from_rows(rows, self.cost.cost_matrix)
+        return replace(self, cost=cost)
 
     def point(self, params: Params) -> Point:
         """Tree in the solver's variables (a copy)."""
@@ -103,8 +138,11 @@ def lagrangian(
     """Expected cost plus the constraints' terms; fills the pressure of every class."""
     value = 0.0
     for k in range(mass.shape[0]):
+        pressure_out[k] = 0.0
         for leaf in range(leaf_class.size):
             value += task.cost_matrix[k, leaf_class[leaf]] * mass[k, leaf]
+    if not task.labelled:
+        return value
     fill_recall(mass, task.share, leaf_class, pressure_out)
     for k in range(mass.shape[0]):
         gap = task.floor[k] - pressure_out[k]
@@ -184,6 +222,22 @@ def residual(task: Task, point: Point, buffers: Buffers, row: FloatArray) -> flo
     return worst
 
 
+@compiled_inside
+def _renew_tangent(mass: FloatArray, cost_out: FloatArray) -> bool:
+    """Fill the costs -log(share of the class in the leaf); tell whether any changed."""
+    n_classes, n_leaves = mass.shape
+    little, change = _LITTLE / n_leaves, 0.0
+    for leaf in range(n_leaves):
+        total = little
+        for k in range(n_classes):
+            total += mass[k, leaf]
+        for k in range(n_classes):
+            cost = math.log(total / (mass[k, leaf] + little / n_classes))
+            change = max(change, abs(cost - cost_out[k, leaf]))
+            cost_out[k, leaf] = cost
+    return change > _SAME_TANGENT
+
+
 @compiled_apart
 def relabel(
     task: Task,
@@ -197,6 +251,8 @@ def relabel(
     With floors the pressure of the moment prices the labels, and a change is kept only
     if the Lagrangian itself falls.
     """
+    if not task.labelled:
+        return _renew_tangent(mass, task.cost_matrix)
     leaf_class, cost = point.leaf_class, labelling.cost
     for leaf in range(leaf_class.size):
         for k in range(mass.shape[0]):

@@ -13,6 +13,7 @@ import numpy as np
 from sorct._typing import IntArray
 from sorct.encode import Categorical
 from sorct.link import cdf
+from sorct.prune import SEVERAL, only_child
 
 if TYPE_CHECKING:
     from sorct.tree import Tree
@@ -32,14 +33,17 @@ def tree_text(tree: Tree) -> str:
     """
     lines = [_headline(tree), ""]
     _add_node(tree, 0, "", "", lines)
+    if tree.training.get("search"):
+        lines += ["", f"Search: {_printable(tree.training['search'])}."]
     return "\n".join(lines)
 
 
 def _headline(tree: Tree) -> str:
     n_used, n_variables = len(tree.variables_used), len(tree.encoder.variables)
+    n_cuts = _n_shown_cuts(tree, 0)
     return (
-        f"Tree of depth {tree.depth} with {_count(tree.n_branches, 'cut')} and "
-        f"{_count(tree.n_leaves, 'leaf', 'leaves')}, using {n_used} of "
+        f"Tree of depth {tree.depth} with {_count(n_cuts, 'cut')} and "
+        f"{_count(n_cuts + 1, 'leaf', 'leaves')}, using {n_used} of "
         f"{_count(n_variables, 'variable')}"
     )
 
@@ -48,9 +52,28 @@ def _count(n: int, one: str, many: str | None = None) -> str:
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
+def _shown(tree: Tree, node: int) -> int:
+    """Node to show in a node's place: cuts that send all one way are passed by."""
+    while node < tree.n_branches:
+        child = only_child(tree.coef, tree.threshold, tree.gamma, node)
+        if child is None:
+            break
+        node = child
+    return node
+
+
+def _n_shown_cuts(tree: Tree, node: int) -> int:
+    """Cuts below a node that decide something."""
+    node = _shown(tree, node)
+    if tree.node_class[node] != SEVERAL:
+        return 0
+    return 1 + sum(_n_shown_cuts(tree, 2 * node + side) for side in (1, 2))
+
+
 def _add_node(tree: Tree, node: int, head: str, indent: str, lines: list[str]) -> None:
-    if node >= tree.n_branches:
-        lines.append(head + leaf_text(tree, node - tree.n_branches))
+    node = _shown(tree, node)
+    if tree.node_class[node] != SEVERAL:
+        lines.append(head + leaf_text(tree, node))
         return
     yes, no = 2 * node + 1, 2 * node + 2
     if not reads_left(tree, node):
@@ -128,11 +151,14 @@ def _name(tree: Tree, column: int) -> str:
     return f"[{name}]" if isinstance(variable, Categorical) else name
 
 
-def leaf_text(tree: Tree, leaf: int) -> str:
-    """Label of a leaf, its share of the training sample and the classes in it."""
-    mass = tree.mass[:, leaf]
+def leaf_text(tree: Tree, node: int) -> str:
+    """Class of a node, its share of the training sample and the classes in it.
+
+    The node is a leaf, or a cut below which all leaves have one label.
+    """
+    mass = tree.mass[:, _leaves_below(tree, node)].sum(axis=1)
     share = float(mass.sum())
-    label = _printable(tree.classes[tree.leaf_class[leaf]])
+    label = _printable(tree.classes[tree.node_class[node]])
     text = f"{label}  ({100 * share:.1f} % of samples"
     if share > 5e-4:
         order = np.argsort(-mass, kind="stable")
@@ -143,3 +169,11 @@ def leaf_text(tree: Tree, leaf: int) -> str:
         ]
         text += ": " + ", ".join(parts[:4])
     return text + ")"
+
+
+def _leaves_below(tree: Tree, node: int) -> slice:
+    """Positions of the leaves below a node."""
+    first, last = node, node
+    while first < tree.n_branches:
+        first, last = 2 * first + 1, 2 * last + 2
+    return slice(first - tree.n_branches, last - tree.n_branches + 1)

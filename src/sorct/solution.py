@@ -50,6 +50,8 @@ class Solution:
         Length of the proximal gradient step of the Lagrangian, 0 at a stationary point.
     mass : array of shape (n_classes, n_leaves), share of the sample by class and leaf
     status : Status
+    first : float
+        Objective (with the terms of missed floors) where the descent began.
     n_iterations, n_evaluations : int
         Steps of the solver, and passes over the training sample.
     """
@@ -62,6 +64,7 @@ class Solution:
     residual: float
     mass: FloatArray
     status: Status
+    first: float
     n_iterations: int
     n_evaluations: int
 

@@ -1,31 +1,29 @@
 """Starts: where a descent begins.
 
 A start is drawn from its own random stream, so start k is the same whatever the number
-of starts. Plain starts are a random tree at the problem's gamma. Annealed starts first
-descend at small gammas, where the objective has few hills, with equal weight on all
-classes and without penalties: at a small gamma either would pull the tree to the one
-that uses no feature. How flat they begin varies from start to start, because starts
-that begin very flat tend to end in the same tree. The empty tree is the best tree
-without features, in closed form.
+of starts. Plain starts are a random tree at the problem's gamma, annealed ones begin
+flat; how flat varies from start to start, because starts that begin very flat tend to
+end in the same tree. Grown starts are built greedily from the root down, node-wise ones
+by fitting one cut at a time to fixed subtrees. The empty tree is the best tree without
+features, in closed form.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.annealing import anneal
 from sorct.link import quantile
 from sorct.params import Params
-from sorct.penalties import Sparsity
 from sorct.problem import Problem
-from sorct.solvers.descent import descend
+from sorct.subtrees import grow, random_tree, refit_nodes
 
-# Samples that place the thresholds of a random tree.
-_SAMPLE = 4096
-_FIRST_GAMMA, _GAMMA_FACTOR = 8.0, 4.0
-_ANNEAL_TOL, _ANNEAL_ITER, _ANNEAL_KINDS = 1e-3, 100, 3
+# Ways to begin annealing: flat, less flat, hardly flat.
+_ANNEAL_KINDS = 3
+_SWEEPS = 1
 
 
 @dataclass(frozen=True)
@@ -40,70 +38,24 @@ class Start:
 def draw_start(problem: Problem, seed: int, k: int, stop: IntArray) -> Start:
     """Start k of a seed: plain if k is even, annealed if it is odd."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))
-    params = _random_cuts(problem, rng)
-    gammas = _gamma_ladder(problem.gamma)[k // 2 % _ANNEAL_KINDS :]
-    if k % 2 == 0 or not gammas:
-        return Start("plain", params, 0)
-    return _annealed(problem, params, gammas, stop)
+    return make_start(problem, ("plain", "annealed")[k % 2], k // 2, rng, stop)
 
 
-def _random_cuts(problem: Problem, rng: np.random.Generator) -> Params:
-    """Uniform coefficients; every cut halves its samples at a quantile of 20 to 80 %.
-
-    A uniform threshold would leave most cuts with all samples on one side, where the
-    gradient is zero.
-    """
-    p, topology = problem.cost.n_features, problem.topology
-    coef = rng.uniform(-1.0, 1.0, (p, topology.n_branches))
-    # A constant column has no gradient: its coefficients would stay as drawn.
-    coef[problem.cost.spread == 0.0] = 0.0
-    position = rng.uniform(0.2, 0.8, topology.n_branches)
-    X, weight = problem.cost.some_samples(_SAMPLE)
-    score = coef.T @ X
-    inside = np.zeros((topology.n_branches + topology.n_leaves, weight.size))
-    inside[0] = weight
-    level = np.zeros(topology.n_branches)
-    for t in range(topology.n_branches):
-        # A node that no sample reaches borrows all of them.
-        node_weight = inside[t] if inside[t].any() else weight
-        level[t] = _weighted_quantile(score[t], node_weight, position[t])
-        goes_left = score[t] > level[t]
-        inside[2 * t + 1] = np.where(goes_left, inside[t], 0.0)
-        inside[2 * t + 2] = np.where(goes_left, 0.0, inside[t])
-    # Any labels that cover the classes: a descent begins by choosing the best.
-    label = np.arange(topology.n_leaves) % problem.cost.n_classes
-    return Params(coef, level / p, label)
-
-
-def _weighted_quantile(values: FloatArray, weight: FloatArray, at: float) -> float:
-    order = np.argsort(values, kind="stable")
-    total = np.cumsum(weight[order])
-    return float(values[order[np.searchsorted(total, at * total[-1])]])
-
-
-def _gamma_ladder(gamma: float) -> list[float]:
-    """Gammas below the problem's, from flat to steep."""
-    ladder = []
-    while gamma > _FIRST_GAMMA * 1.001:
-        gamma /= _GAMMA_FACTOR
-        ladder.append(max(gamma, _FIRST_GAMMA))
-    return ladder[::-1]
-
-
-def _annealed(
-    problem: Problem, params: Params, gammas: list[float], stop: IntArray
+def make_start(
+    problem: Problem, kind: str, k: int, rng: np.random.Generator, stop: IntArray
 ) -> Start:
-    cost = problem.cost
-    balance = cost.n_classes * cost.share[:, np.newaxis]
-    balanced = replace(cost, cost_matrix=cost.cost_matrix / balance)
-    flat = replace(problem, cost=balanced, penalty=Sparsity())
-    point = problem.point(params)
-    n_evaluations = 0
-    for gamma in gammas:
-        task = flat.task(gamma=gamma)
-        progress = descend(cost.samples, task, point, _ANNEAL_TOL, _ANNEAL_ITER, stop)
-        n_evaluations += progress.n_evaluations
-    return Start("annealed", problem.params(point), n_evaluations)
+    """Draw a start of a kind; k counts those of the same kind."""
+    if kind == "grown":
+        return Start(kind, *grow(problem, rng, stop))
+    params, n_evaluations = random_tree(problem, rng), 0
+    if kind == "annealed":
+        skip = 0 if problem.topology.depth > 2 else k % _ANNEAL_KINDS
+        params, n_evaluations = anneal(problem, params, stop, skip)
+    elif kind == "node-wise":
+        for _ in range(_SWEEPS):
+            params, spent = refit_nodes(problem, params, rng, stop)
+            n_evaluations += spent
+    return Start(kind, params, n_evaluations)
 
 
 def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:

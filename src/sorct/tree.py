@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.encode import Numeric, Table, TableEncoder
 from sorct.link import cdf
+from sorct.prune import node_classes
 from sorct.rules import tree_text
 from sorct.tree_json import tree_from_dict, tree_to_dict
 
@@ -136,6 +137,11 @@ class Tree:
     def n_columns(self) -> int:
         """Number of scaled columns."""
         return int(self.coef.shape[0])
+
+    @cached_property
+    def node_class(self) -> IntArray:
+        """Class of every node below which there is only one, else -1; see prune.py."""
+        return node_classes(self.coef, self.threshold, self.leaf_class, self.gamma)
 
     @property
     def class_share(self) -> FloatArray:

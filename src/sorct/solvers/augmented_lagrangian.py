@@ -67,18 +67,24 @@ class AugmentedLagrangian:
         multiplier: FloatArray | None = None,
         stiffness: float = 10.0,
         stop: IntArray | None = None,
+        bar: float = np.inf,
     ) -> Solution:
-        """Descend from the start; ``stop`` ends it early, see ``descend``."""
+        """Descend from the start; ``stop`` ends it early, see ``descend``.
+
+        A round that ends above the bar is the last: pressing on to meet the floors
+        could only lead higher.
+        """
         point, samples = problem.point(start), problem.cost.samples
         floor = problem.constraint.floor
         stop = never() if stop is None else stop
         if multiplier is None:
             multiplier = np.zeros_like(floor)
         n_iterations, n_evaluations, n_idle = 0, 0, 0
-        last, best = np.inf, np.inf
+        first, last, best = np.nan, np.inf, np.inf
         for _ in range(_ROUNDS):
             task = problem.task(multiplier, stiffness)
             progress = descend(samples, task, point, self.tol, self.max_iter, stop)
+            first = progress.first if n_iterations == 0 else first
             n_iterations += progress.n_iterations
             n_evaluations += progress.n_evaluations
             found = _Found.at(problem, point)
@@ -88,12 +94,14 @@ class AugmentedLagrangian:
             n_idle = 0 if unsettled < 0.9 * best else n_idle + 1
             if unsettled <= _SETTLED or n_idle > _IDLE or stop[0] != 0:
                 break
+            if progress.objective > bar:
+                break
             multiplier = np.maximum(0.0, multiplier + stiffness * gap)
             if unsettled > last / _STIFFER:
                 stiffness = min(_STIFFER * stiffness, _STIFFEST)
             last, best = unsettled, min(best, unsettled)
         total = progress._replace(
-            n_iterations=n_iterations, n_evaluations=n_evaluations
+            first=first, n_iterations=n_iterations, n_evaluations=n_evaluations
         )
         return self._solution(problem, found, total, stopped=stop[0] != 0)
 
@@ -125,6 +133,7 @@ class AugmentedLagrangian:
             residual=progress.residual,
             mass=found.mass,
             status=status,
+            first=progress.first,
             n_iterations=progress.n_iterations,
             n_evaluations=progress.n_evaluations,
         )

@@ -56,8 +56,9 @@ _ANY = 1e300
 
 
 class Progress(NamedTuple):
-    """Where a descent ended."""
+    """Where a descent began, under its best labels, and where it ended."""
 
+    first: float
     objective: float
     residual: float
     n_iterations: int
@@ -120,7 +121,8 @@ def _descend(
 ) -> Progress:
     """Descend with the memory given; all of it starts as zeros."""
     p = point.coef.shape[0]
-    value, worst, step, along, scale, bar = 0.0, 0.0, 0.0, 0.0, 1.0, _ANY
+    first, value, worst, step, along = 0.0, 0.0, 0.0, 0.0, 0.0
+    scale, bar = 1.0, _ANY
     iteration, n_evaluations, n_cuts, n_turn = 0, 0, 0, _FIRST_TURN
     on_face, outcome = False, ON_FACE
     while True:
@@ -131,6 +133,7 @@ def _descend(
             value, iteration = trial, iteration + 1
             if bar == _ANY:
                 fill(history, value)
+                first = value if iteration <= 2 else first
             worst = residual(task, point, buffers, work.row)
             done = worst <= tol or iteration >= max_iter or stop[0] != 0
             if (done or iteration % _RELABEL_EVERY == 1) and relabel(
@@ -180,4 +183,4 @@ def _descend(
             fall = dot(work.move, work.move) / (2.0 * step)
             bar = largest(history) - _DECREASE * fall
         bar += _ROUNDING * abs(value)
-    return Progress(value, worst, iteration, n_evaluations)
+    return Progress(first, value, worst, iteration, n_evaluations)

@@ -1,0 +1,98 @@
+"""Threads that work for a search, and the clock that stops them.
+
+Compiled code holds no lock, so threads suffice. They are our own and not those of a
+pool: an interrupt while a pool takes a task leaves it locked, and one while it starts
+leaves threads that the interpreter waits for at its end. Even a single job runs in a
+thread of its own, so that the calling thread can be interrupted and compiled code can
+be told to stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from queue import SimpleQueue
+from threading import TIMEOUT_MAX, Thread, Timer
+from typing import TypeVar
+
+from joblib import effective_n_jobs
+
+from sorct._typing import IntArray
+
+Result = TypeVar("Result")
+Call = Callable[[], Result]
+
+
+class Workers:
+    """A fixed number of threads; use as a context.
+
+    Parameters
+    ----------
+    n_jobs : int or None, as in joblib
+    stops : arrays of one integer
+        Set on the way out, so that nothing goes on without the caller.
+    """
+
+    def __init__(self, n_jobs: int | None, *stops: IntArray) -> None:
+        self._threads = [
+            Thread(target=self._work, daemon=True)
+            for _ in range(effective_n_jobs(n_jobs))
+        ]
+        self._stops = stops
+        self._calls: SimpleQueue[tuple[int, Call[object]] | None] = SimpleQueue()
+        self._done: SimpleQueue[tuple[int, object, Exception | None]] = SimpleQueue()
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads."""
+        return len(self._threads)
+
+    def __enter__(self) -> Workers:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for stop in self._stops:
+            stop[0] = 1
+        for _ in self._threads:
+            self._calls.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def run(self, calls: Sequence[Call[Result]]) -> Iterator[Result]:
+        """Results of the calls, in their order; an error is raised in its turn."""
+        for k, call in enumerate(calls):
+            self._calls.put((k, call))
+        early: dict[int, tuple[object, Exception | None]] = {}
+        for k in range(len(calls)):
+            while k not in early:
+                number, result, error = self._done.get()
+                early[number] = (result, error)
+            result, error = early.pop(k)
+            if error is not None:
+                raise error
+            yield result  # type: ignore[misc]
+
+    def _work(self) -> None:
+        while (task := self._calls.get()) is not None:
+            k, call = task
+            try:
+                self._done.put((k, call(), None))
+            except Exception as error:
+                self._done.put((k, None, error))
+
+
+@contextmanager
+def deadline(seconds: float | None, stop: IntArray) -> Iterator[None]:
+    """Set ``stop`` when the time is over."""
+    if seconds is None:
+        yield
+        return
+    timer = Timer(min(max(seconds, 0.0), TIMEOUT_MAX), stop.fill, args=(1,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

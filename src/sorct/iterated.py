@@ -1,0 +1,298 @@
+"""Iterated search: chains that improve by moves, run anew until runs agree.
+
+A run has a few chains. Each begins with a start of another kind; then every round each
+chain tries one move of its incumbent and keeps it if it is better. A run ends when its
+best tree has not improved for a while. Runs know nothing of each other, so a value that
+two of them reach is unlikely to be beaten by a third: that ends the search. The chains
+of a round see each other as they were before it, so the result is the same for any
+number of jobs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from sorct._typing import IntArray
+from sorct._workers import Workers, deadline
+from sorct.moves import Chain, move
+from sorct.polish import Polisher
+from sorct.problem import Problem
+from sorct.search import (
+    Callback,
+    SearchProgress,
+    SearchResult,
+    StartResult,
+    best_of,
+    finish,
+    same_objective,
+    summarise,
+)
+from sorct.solution import Solution, Status
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
+from sorct.starts import make_start
+
+_CHAINS = 4
+_DESCENT = AugmentedLagrangian(tol=1e-4, max_iter=200)
+# Descents without a better tree that end a run: so many, and so many more per cut. One
+# that leads back to the best tree counts twice: there is less left to find.
+_IDLE, _IDLE_PER_CUT, _IDLE_ONE_CUT = 30, 6, 120
+# Less than this is no improvement, relatively.
+_BETTER = 1e-5
+# Runs that must agree, and, with one cut, where chains cannot help each other, also the
+# chains that must. Runs at most, and work after which no further one begins, in rows x
+# columns x cuts x evaluations (a minute or so).
+_AGREE, _AGREE_CHAINS = 2, 6
+_MAX_RUNS, _MAX_WORK = 16, 1e11
+# Share of the time limit for searching, the rest being for the polish: on the rows
+# searched, or on many more.
+_SEARCH_SHARE, _SEARCH_SHARE_MANY_ROWS = 0.85, 0.6
+
+
+@dataclass
+class _Story:
+    """What has happened so far."""
+
+    callback: Callback | None
+    begun: float = field(default_factory=time.perf_counter)
+    starts: list[StartResult] = field(default_factory=list)
+    best: Solution | None = None
+    stopped: bool = False
+
+    def add(self, result: StartResult) -> None:
+        """Take note of a descent; ask the callback whether to go on."""
+        self.starts.append(result)
+        if self.best is None or result.solution.better_than(self.best):
+            self.best = result.solution
+        if self.callback is not None and not self.stopped:
+            progress = SearchProgress(
+                len(self.starts), None, self.best.objective, self.seconds
+            )
+            self.stopped = bool(self.callback(progress))
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.begun
+
+
+@dataclass(frozen=True)
+class IteratedSearch:
+    """Search until independent runs agree on the best tree.
+
+    Parameters
+    ----------
+    solver : AugmentedLagrangian
+        For the polish; chains use a rougher one.
+    n_jobs : int or None, as in joblib; more than the four chains do not help
+    time_limit : float or None, seconds
+    """
+
+    solver: AugmentedLagrangian
+    n_jobs: int | None = None
+    time_limit: float | None = None
+
+    def run(
+        self, problem: Problem, seed: int, callback: Callback | None = None
+    ) -> SearchResult:
+        """Search; a callback that returns True stops with the best tree so far."""
+        story = _Story(callback)
+        thinned = problem.thinned
+        soft, hard, limit = never(), never(), self.time_limit
+        share = _SEARCH_SHARE if thinned is problem else _SEARCH_SHARE_MANY_ROWS
+        with (
+            deadline(limit, hard),
+            deadline(None if limit is None else share * limit, soft),
+            Workers(self.n_jobs, soft, hard) as workers,
+        ):
+            best = self._until_agreed(thinned, seed, story, workers, soft, hard)
+            summary = summarise(tuple(story.starts), best, story.seconds)
+            if thinned is not problem:
+                best = self._polish(problem, best, 0, story, workers, hard)
+            cut_short = bool(soft[0]) or best.status is Status.TIME_LIMIT
+        status = best.status
+        if story.stopped or cut_short:
+            status = Status.STOPPED if story.stopped else Status.TIME_LIMIT
+        return SearchResult(tuple(story.starts), best, status, summary)
+
+    def _until_agreed(
+        self,
+        problem: Problem,
+        seed: int,
+        story: _Story,
+        workers: Workers,
+        soft: IntArray,
+        hard: IntArray,
+    ) -> Solution:
+        """Best of as many runs as it takes."""
+        ends: list[Solution] = []
+        chains: list[Solution] = []
+        cost = problem.cost
+        size = cost.samples.weight.size * cost.n_features * problem.topology.n_branches
+        polisher = Polisher.of(problem, _DESCENT)
+        for run in range(_MAX_RUNS):
+            known = best_of(ends) if ends else None
+            chains += self._run(polisher, seed, run, known, story, workers, soft)
+            leader = best_of(chains[-_CHAINS:])
+            ends.append(self._polish(problem, leader, run, story, workers, hard))
+            best = best_of(ends)
+            agreed = _n_same(ends, best) >= _AGREE
+            if problem.topology.depth == 1:
+                agreed &= _n_same(chains, best) >= _AGREE_CHAINS
+            agreed |= best.feasible and same_objective(best.objective, 0.0)
+            work = size * sum(s.solution.n_evaluations for s in story.starts)
+            hopeless = run > 0 and not best.feasible
+            if agreed or hopeless or work > _MAX_WORK or story.stopped or soft[0] != 0:
+                break
+        return best
+
+    def _run(
+        self,
+        polisher: Polisher,
+        seed: int,
+        run: int,
+        known: Solution | None,
+        story: _Story,
+        workers: Workers,
+        soft: IntArray,
+    ) -> list[Solution]:
+        """One run: rounds of one descent per chain until they stop paying.
+
+        Once it has found what is known from earlier runs, half the patience will do.
+        """
+        chains: list[Solution] = []
+        best: Solution | None = None
+        n_idle, n_rounds = 0, 0
+        patience = _patience(polisher.problem)
+        while best is None or (n_idle < patience and not story.stopped):
+            calls = [
+                partial(_steps, polisher, chains, (seed, run, n_rounds), part, soft)
+                for part in np.array_split(np.arange(_CHAINS), workers.n_threads)
+            ]
+            found = list(self._told(workers.run(calls), story))
+            chains = _kept(chains, found)
+            n_rounds, leader = n_rounds + 1, best_of(chains)
+            if best is None or _clearly_better(leader, best):
+                best, n_idle = leader, 0
+            else:
+                n_idle += len(found) + _n_same(found, best)
+            if soft[0] != 0:
+                break
+        return chains
+
+    def _told(
+        self, parts: Iterator[list[StartResult]], story: _Story
+    ) -> Iterator[Solution]:
+        for part in parts:
+            for result in part:
+                story.add(result)
+                yield result.solution
+
+    def _polish(
+        self,
+        problem: Problem,
+        solution: Solution,
+        run: int,
+        story: _Story,
+        workers: Workers,
+        hard: IntArray,
+    ) -> Solution:
+        """Solve to the end from a tree that a run has found."""
+        begun = time.perf_counter()
+
+        def polish() -> Solution:
+            return Polisher.of(problem, self.solver).polish(solution.params, hard)
+
+        (polished,) = workers.run([polish])
+        seconds = time.perf_counter() - begun
+        story.add(StartResult("polished", run, polished, seconds))
+        if not _clearly_better(solution, polished):
+            return polished
+        converged = solution.residual <= self.solver.tol
+        return replace(
+            solution, status=Status.CONVERGED if converged else polished.status
+        )
+
+
+def _steps(
+    polisher: Polisher,
+    chains: list[Solution],
+    round_key: tuple[int, int, int],
+    part: IntArray,
+    stop: IntArray,
+) -> list[StartResult]:
+    """One descent of every chain in a part; none when the search is over.
+
+    The very first descent of a search always takes place.
+    """
+    return [
+        _step(polisher, chains, (*round_key, int(c)), stop)
+        for c in part
+        if stop[0] == 0 or not any((*round_key[1:], c))
+    ]
+
+
+def _step(
+    polisher: Polisher,
+    chains: list[Solution],
+    key: tuple[int, int, int, int],
+    stop: IntArray,
+) -> StartResult:
+    """One descent of one chain."""
+    seed, run, n_rounds, c = key
+    begun = time.perf_counter()
+    sequence = np.random.SeedSequence(seed, spawn_key=(run, n_rounds, c))
+    rng = np.random.default_rng(sequence)
+    if not chains:
+        kinds = _start_kinds(polisher.problem)
+        start = make_start(polisher.problem, kinds[c], run + c, rng, stop)
+        return finish(polisher, start, run, stop, begun)
+    # Deep trees have so many parts that all chains work on the best one.
+    deep = polisher.problem.topology.depth > 2
+    incumbent = best_of(chains) if deep else chains[c]
+    others = tuple(chain for chain in chains if chain is not incumbent)
+    start = move(polisher, Chain(incumbent, others), rng, stop)
+    bar = incumbent.objective if incumbent.feasible else np.inf
+    return finish(polisher, start, run, stop, begun, bar)
+
+
+def _patience(problem: Problem) -> int:
+    """Descents without a better tree that end a run."""
+    if problem.topology.depth == 1:
+        return _IDLE_ONE_CUT
+    return _IDLE + _IDLE_PER_CUT * problem.topology.n_branches
+
+
+def _start_kinds(problem: Problem) -> tuple[str, ...]:
+    """Kinds of the chains' starts; with one cut, growing it is annealing it."""
+    if problem.topology.depth == 1:
+        return ("plain", "annealed", "plain", "plain")
+    if problem.topology.depth == 2:
+        return ("plain", "annealed", "grown", "node-wise")
+    return ("annealed", "annealed", "grown", "node-wise")
+
+
+def _kept(chains: list[Solution], found: list[Solution]) -> list[Solution]:
+    """Incumbents after a round: every chain keeps the better of old and new."""
+    kept = [
+        new if _clearly_better(new, old) else old
+        for old, new in zip(chains, found, strict=False)
+    ]
+    return kept + chains[len(found) :] if chains else found
+
+
+def _n_same(solutions: list[Solution], best: Solution) -> int:
+    """How many are as good as the best."""
+    return sum(
+        solution.feasible and same_objective(solution.objective, best.objective)
+        for solution in solutions
+    )
+
+
+def _clearly_better(new: Solution, old: Solution) -> bool:
+    if new.feasible and old.feasible:
+        return new.objective < old.objective - _BETTER * abs(old.objective)
+    return new.better_than(old)

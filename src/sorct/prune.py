@@ -1,0 +1,53 @@
+"""Prune: which parts of a tree decide nothing.
+
+A cut decides nothing if all leaves below it have one label, or if it uses no feature
+and sends every sample the same way. Taking such cuts away changes no prediction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sorct._typing import FloatArray, IntArray
+from sorct.link import cdf
+from sorct.params import Params
+
+#: A node below which several classes remain.
+SEVERAL = -1
+
+
+def only_child(
+    coef: FloatArray, threshold: FloatArray, gamma: float, t: int
+) -> int | None:
+    """Child of cut t that every sample goes to, whatever its features, if any."""
+    if coef[:, t].any():
+        return None
+    proba = float(cdf(np.array([-gamma * threshold[t]]))[0])
+    if proba == 1.0:
+        return 2 * t + 1
+    return 2 * t + 2 if proba == 0.0 else None
+
+
+def node_classes(
+    coef: FloatArray, threshold: FloatArray, leaf_class: IntArray, gamma: float
+) -> IntArray:
+    """Class of every node if all its samples end in that class, else ``SEVERAL``."""
+    n_branches = threshold.size
+    found = np.append(np.full(n_branches, SEVERAL), leaf_class)
+    for t in reversed(range(n_branches)):
+        child = only_child(coef, threshold, gamma, t)
+        if child is not None:
+            found[t] = found[child]
+        elif found[2 * t + 1] == found[2 * t + 2]:
+            found[t] = found[2 * t + 1]
+    return found
+
+
+def pruned(params: Params, gamma: float) -> Params:
+    """Tree with the same predictions, in which cuts that decide nothing are empty."""
+    classes = node_classes(params.coef, params.threshold, params.leaf_class, gamma)
+    idle = classes[: params.threshold.size] != SEVERAL
+    coef = np.where(idle, 0.0, params.coef)
+    return replace(params, coef=coef, threshold=np.where(idle, -1.0, params.threshold))
