@@ -11,48 +11,13 @@ a single start of IPOPT reaches. The constants of our solver were tuned on these
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
-import numpy as np
-from sklearn import datasets
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import MinMaxScaler
-
+from benchmarks.cells import MIN_RECALL, Cell, nine_cells
 from benchmarks.ipopt import PaperModel, random_points
 from benchmarks.pyomo_ipopt import PyomoModel, ipopt_program
 from benchmarks.timing import best_seconds, geometric_mean, print_table
-from sorct import SORCTClassifier
 
-ALPHAS = ((0.0, 0.0), (2.0**-4, 0.0), (0.0, 2.0**-4))
 N_STARTS = 20
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One data set with one pair of strengths."""
-
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-    depth: int
-    alpha_local: float
-    alpha_global: float
-
-
-def cells() -> list[Cell]:
-    """Return iris, wine and breast cancer, 75 % stratified, scaled on that part."""
-    loaders = {
-        "iris": (datasets.load_iris, 2),
-        "wine": (datasets.load_wine, 2),
-        "breast cancer": (datasets.load_breast_cancer, 1),
-    }
-    found = []
-    for name, (load, depth) in loaders.items():
-        X, y = load(return_X_y=True)
-        X, _, y, _ = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
-        X = MinMaxScaler().fit_transform(X)
-        found += [Cell(name, X, y, depth, *alphas) for alphas in ALPHAS]
-    return found
 
 
 def run() -> None:
@@ -66,13 +31,13 @@ def run() -> None:
 
 def _compare(rival: str, model: type[PaperModel | PyomoModel]) -> None:
     rows, ratios = [], []
-    for cell in cells():
+    for cell in nine_cells():
         seconds, objective = _ours(cell)
         ipopt_seconds, ipopt_objective = _ipopt(cell, model)
         ratios.append(ipopt_seconds / seconds)
         rows.append(
             [
-                f"{cell.name} {cell.alpha_local:g} {cell.alpha_global:g}",
+                cell.title,
                 f"{1e3 * seconds:.1f}",
                 f"{1e3 * ipopt_seconds:.0f}",
                 f"{ratios[-1]:.1f}",
@@ -99,15 +64,7 @@ def _verdict(objective: float, other: float) -> str:
 
 
 def _ours(cell: Cell) -> tuple[float, float]:
-    tree = SORCTClassifier(
-        cell.depth,
-        cell.alpha_local,
-        cell.alpha_global,
-        min_recall=0.1,
-        n_starts=N_STARTS,
-        n_jobs=1,
-        random_state=0,
-    )
+    tree = cell.classifier(n_starts=N_STARTS)
     seconds = best_seconds(lambda: tree.fit(cell.X, cell.y))
     return seconds, tree.objective_
 
@@ -122,7 +79,7 @@ def _ipopt(cell: Cell, make: type[PaperModel | PyomoModel]) -> tuple[float, floa
         cell.depth,
         alpha_local=cell.alpha_local,
         alpha_global=cell.alpha_global,
-        min_recall=0.1,
+        min_recall=MIN_RECALL,
     )
     results = [model.solve(start) for start in starts]
     seconds = time.perf_counter() - begun

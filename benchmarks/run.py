@@ -6,7 +6,10 @@ import os
 import sys
 from importlib import import_module
 
-PARTS = ("kernels", "starts", "predict", "memory", "startup", "accuracy")
+PARTS = (
+    "kernels", "starts", "predict", "memory", "startup", "accuracy", "search",
+    "planted",
+)  # fmt: skip
 
 
 def main(names: list[str]) -> None:
