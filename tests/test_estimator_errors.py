@@ -178,7 +178,7 @@ def test_weights_that_leave_one_class_are_refused(no_work):
         ("alpha_global", "finite number >= 0", [-1e-9, np.nan, np.inf, "1", None]),
         ("gamma", "finite number > 0", [0, -512.0, np.nan, np.inf, "1", None]),
         ("tol", "finite number > 0", [0.0, -1e-6, np.nan, None]),
-        ("n_starts", "whole number >= 1", [0, -1, 2.5, None]),
+        ("n_starts", 'whole number >= 1 or "auto"', [0, -1, 2.5, None, "Auto", "20"]),
         ("max_iter", "whole number >= 1", [0, -1, 2.5, None]),
         ("time_limit", "seconds > 0 or None", [0, -1.0, np.nan, "1"]),
         ("handle_unknown", "'error', 'first_level'", ["ignore", None]),

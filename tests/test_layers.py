@@ -54,8 +54,8 @@ LAYERS = [
     "link",
     "_compile",
     "_workers",
-    "_typing",
     "datasets",
+    "_typing",
 ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sorct import objective
 from sorct._kernels import BLOCK
 from sorct.objective import ExpectedCost
 from sorct.params import Params
@@ -76,16 +77,22 @@ def test_shares_and_moments_are_weighted_averages(rng, n):
     assert cost.samples.weight.sum() == pytest.approx(1.0, abs=1e-14)
 
 
-def test_some_samples_are_samples_with_their_weights(rng):
-    """At most about as many as asked, each a row of the data; all if all may come."""
+@pytest.mark.parametrize("most", [100, 333, 999, 1000, 5000])
+def test_rows_are_samples_with_their_classes_and_weights(rng, monkeypatch, most):
+    """All of them, or evenly spread ones, at most as many as may come."""
+    monkeypatch.setattr(objective, "MANY_ROWS", most)
     X, y = rng.random((1000, 3)), rng.integers(0, 3, 1000)
-    cost = cost_of(X, y, np.ones(1000))
-    few, weight = cost.some_samples(100)
-    assert few.shape[1] == weight.size <= 150
-    rows = {tuple(row) for row in X}
-    assert {tuple(column) for column in few[:, weight > 0.0].T} <= rows
-    everything, weight = cost.some_samples(10_000)
-    assert {tuple(column) for column in everything[:, weight > 0.0].T} == rows
+    weight = rng.random(1000) + 0.1
+    rows = cost_of(X, y, weight).rows
+    n_kept = rows.weight.size
+    assert min(most, 1000) / 2 < n_kept <= most
+    assert n_kept == 1000 or most < 1000
+    expected = {
+        (*row, k): w for *row, k, w in np.column_stack([X, y, weight / weight.sum()])
+    }
+    found = dict(zip(zip(*rows.X, rows.codes, strict=True), rows.weight, strict=True))
+    assert len(found) == n_kept
+    assert all(expected[key] == pytest.approx(w, rel=1e-13) for key, w in found.items())
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sorct import SORCTClassifier, Tree
 from tests.reference import Reference
+from tests.test_rules import SHARE, leaves_of, read_tree
 
 check = settings(derandomize=True, deadline=None, max_examples=25)
 alphas = st.sampled_from([0.0, 2.0**-6, 2.0**-3, 1.0, 100.0])
@@ -62,7 +63,10 @@ def check_promises(clf, data):
     constant = np.ptp(data.X, axis=0) == 0.0
     assert not clf.coef_[constant].any()
     assert Tree.from_dict(clf.tree_.to_dict()) == clf.tree_
-    assert str(clf.tree_).count("% of samples") == len(clf.leaf_class_)
+    leaves = leaves_of(read_tree(str(clf.tree_)))
+    assert set(map(str, clf.predict(data.X))) <= {text.split()[0] for text in leaves}
+    shares = [float(SHARE.search(text)[1]) for text in leaves]
+    assert sum(shares) == pytest.approx(100.0, abs=0.05 * len(shares) + 1e-9)
 
 
 @check

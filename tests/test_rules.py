@@ -1,6 +1,7 @@
 """Text rules: what is printed is the tree, in the user's names and units."""
 
 import re
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,12 @@ TERM = re.compile(r"([+-] |)([\d.e+-]+) (\[\w+ = \w+\]|[a-z]+)(?= [+>-])")
 SHARE = re.compile(r"\(([\d.]+) % of samples(?:: (.*))?\)$")
 MANY = np.array([f"class{k:02d}" for k in range(16)])
 depths = pytest.mark.parametrize("depth", [1, 2, 3, 4])
+classes = pytest.mark.parametrize("n_classes", [2, 16])
 
 
 def read_tree(text):
     """Read a printed tree: a leaf's text, or a cut's text with its yes and no."""
-    body = re.sub(r"\n[│ ]*│    (?=\S)", " ", text.split("\n\n", 1)[1])
+    body = re.sub(r"\n[│ ]*│    (?=\S)", " ", text.split("\n\n")[1])
     lines = iter(re.sub(r"(?m)^[│ ]*(├─ yes: |└─ no:  )", "", body).split("\n"))
 
     def read_node():
@@ -60,13 +62,48 @@ def printed_value(name, row):
     return float(str(row[variable]) == level) if level else float(row[variable])
 
 
+def leaves_below(tree, node):
+    """Positions of the leaves below a node."""
+    if node >= tree.n_branches:
+        return [node - tree.n_branches]
+    return leaves_below(tree, 2 * node + 1) + leaves_below(tree, 2 * node + 2)
+
+
+def visible_nodes(tree, node=0):
+    """Cuts between several classes, and the nodes below them with one each."""
+    if len({tree.leaf_class[leaf] for leaf in leaves_below(tree, node)}) == 1:
+        return [], [node]
+    (cuts, leaves), (more, others) = (
+        visible_nodes(tree, 2 * node + side) for side in (1, 2)
+    )
+    return [node, *cuts, *more], leaves + others
+
+
 def check_that_rules_lead_where_the_tree_does(tree, rows, most):
     """Compare with a reader on the samples, most of them, that no cut splits in two."""
     root, reach = read_tree(str(tree)), tree.leaf_reach(rows)
     decided = reach.max(axis=1) > 0.9
     assert decided.mean() > most
     found = [follow(root, row) for _, row in rows[decided].iterrows()]
-    assert found == [leaf_text(tree, leaf) for leaf in reach[decided].argmax(axis=1)]
+    text_of = {
+        leaf: leaf_text(tree, node)
+        for node in visible_nodes(tree)[1]
+        for leaf in leaves_below(tree, node)
+    }
+    assert found == [text_of[leaf] for leaf in reach[decided].argmax(axis=1)]
+    assert [text.split()[0] for text in found] == list(tree.predict(rows[decided]))
+
+
+def fields_of(tree):
+    """What a tree is made of."""
+    return {field.name: getattr(tree, field.name) for field in fields(tree)}
+
+
+def without_variables(tree, t, threshold):
+    """Empty one cut of a tree."""
+    coef, thresholds = tree.coef.copy(), tree.threshold.copy()
+    coef[:, t], thresholds[t] = 0.0, threshold
+    return Tree(**{**fields_of(tree), "coef": coef, "threshold": thresholds})
 
 
 @pytest.fixture
@@ -85,17 +122,29 @@ def fitted(rng, table):
 
 
 @depths
-def test_every_node_is_printed_once(rng, table, depth):
-    """As many cuts and leaves as the tree has, each with its own text."""
-    tree = random_tree(rng, table, depth, MANY[: 2**depth])
-    root = read_tree(str(tree))
-    cuts = {cut_text(tree, t) for t in range(tree.n_branches)}
-    assert len(cuts) == len(cuts_of(root)) == 2**depth - 1
-    assert set(cuts_of(root)) == cuts
-    assert sorted(leaves_of(root)) == sorted(
-        leaf_text(tree, leaf) for leaf in range(tree.n_leaves)
-    )
-    assert f"depth {depth} " in str(tree).splitlines()[0]
+@classes
+def test_every_node_that_decides_is_printed_once(rng, table, depth, n_classes):
+    """The others are part of the leaf in their place; the head line counts."""
+    tree = random_tree(rng, table, depth, MANY[: min(n_classes, 2**depth)])
+    root, (cuts, leaves) = read_tree(str(tree)), visible_nodes(tree)
+    assert sorted(cuts_of(root)) == sorted(cut_text(tree, t) for t in cuts)
+    assert sorted(leaves_of(root)) == sorted(leaf_text(tree, node) for node in leaves)
+    head = str(tree).splitlines()[0]
+    assert f"depth {depth} " in head
+    assert re.search(rf"{len(cuts)} cuts? and {len(leaves)} leaves", head)
+
+
+@depths
+@classes
+def test_a_printed_leaf_adds_up_the_leaves_in_it(rng, table, depth, n_classes):
+    """Its class is theirs, its share the sum of theirs."""
+    tree = random_tree(rng, table, depth, MANY[: min(n_classes, 2**depth)])
+    for node in visible_nodes(tree)[1]:
+        below = leaves_below(tree, node)
+        text = leaf_text(tree, node)
+        assert {text.split()[0]} == set(tree.classes[tree.leaf_class[below]])
+        share = 100 * tree.mass[:, below].sum()
+        assert float(SHARE.search(text)[1]) == pytest.approx(share, abs=0.0501)
 
 
 @depths
@@ -137,9 +186,11 @@ def test_classes_inside_a_leaf_sum_to_all(rng, table):
 
 
 @depths
-def test_printed_rules_lead_where_the_tree_does(rng, table, depth):
-    """Numbers and categories, on new rows."""
-    tree = random_tree(rng, table, depth, MANY[: 2**depth], gamma=512.0)
+@classes
+def test_printed_rules_lead_where_the_tree_does(rng, table, depth, n_classes):
+    """Numbers and categories, on new rows; the class is the one predicted."""
+    classes = MANY[: min(n_classes, 2**depth)]
+    tree = random_tree(rng, table, depth, classes, gamma=512.0)
     check_that_rules_lead_where_the_tree_does(tree, mixed_table(rng, 200), 0.3)
 
 
@@ -154,18 +205,36 @@ def test_digits_suffice_for_columns_far_from_zero(rng, offset):
 @pytest.mark.parametrize(
     ("threshold", "words"),
     [
-        (-1.0, "always yes"),
+        (-0.5, "always yes"),
         (-0.003, "0.548"),
         (0.0, "0.5"),
         (0.004, "0.436"),
-        (1.0, "no"),
+        (1.0, "always no"),
     ],
 )
 def test_a_cut_without_variables_says_so(rng, table, threshold, words):
     """All samples go to yes, the left, with one probability, F(-64 mu)."""
-    tree = random_tree(rng, table, 1, MANY[:2])
-    empty = {"coef": 0.0 * tree.coef, "threshold": np.array([threshold])}
-    tree = Tree(**{**vars(tree), **empty})
+    tree = without_variables(random_tree(rng, table, 1, MANY[:2]), 0, threshold)
     text, yes, no = read_tree(str(tree))
     assert re.search(f"no variable.*{words}", text)
-    assert (yes, no) == (leaf_text(tree, 0), leaf_text(tree, 1))
+    assert (yes, no) == (leaf_text(tree, 1), leaf_text(tree, 2))
+
+
+@depths
+@pytest.mark.parametrize(("threshold", "child"), [(-1.0, 1), (1.0, 2)])
+def test_a_cut_that_sends_all_one_way_is_passed_by(rng, table, depth, threshold, child):
+    """At F(-+2048), 1 or 0 to the last bit, the child stands in its parent's place."""
+    tree = random_tree(rng, table, depth, MANY[: 2**depth], gamma=2048.0)
+    root = read_tree(str(without_variables(tree, 0, threshold)))
+    cuts, leaves = visible_nodes(tree, child)
+    assert sorted(cuts_of(root)) == sorted(cut_text(tree, t) for t in cuts)
+    assert sorted(leaves_of(root)) == sorted(leaf_text(tree, node) for node in leaves)
+
+
+def test_the_search_is_told_below_the_tree(fitted):
+    """After an empty line, in one line; a tree of no search tells none."""
+    *_, empty, last = str(fitted).split("\n")
+    assert empty == ""
+    assert last == f"Search: {fitted.training['search']}."
+    silent = Tree(**{**fields_of(fitted), "training": {}})
+    assert str(fitted) == f"{silent}\n\n{last}"

@@ -72,7 +72,8 @@ def make_planted_tree(
         coef[chosen, t] = sign * rng.uniform(0.4, 1.0, n_informative)
         here = node == t
         score = X[here] @ coef[:, t]
-        level[t] = np.median(score)
+        # Between the two samples in the middle, so that none lies on the cut.
+        level[t] = np.sort(score)[[score.size // 2 - 1, score.size // 2]].mean()
         node[here] = np.where(score > level[t], 2 * t + 1, 2 * t + 2)
     leaf_class = np.arange(n_branches + 1) % n_classes
     y_clean = leaf_class[node - n_branches]

@@ -427,11 +427,11 @@ def _starts_frame(result: SearchResult) -> pd.DataFrame:
         {
             "kind": start.kind,
             "run": start.run,
-            "objective_before": start.solution.first,
-            "objective": start.solution.objective,
-            "residual": start.solution.residual,
-            "status": str(start.solution.status),
-            "evaluations": start.solution.n_evaluations,
+            "objective_before": start.first,
+            "objective": start.objective,
+            "residual": start.residual,
+            "status": str(start.status),
+            "evaluations": start.n_evaluations,
             "seconds": start.seconds,
         }
         for start in result.starts

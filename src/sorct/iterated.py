@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -24,17 +24,16 @@ from sorct.polish import Polisher
 from sorct.problem import Problem
 from sorct.search import (
     Callback,
-    SearchProgress,
+    Found,
     SearchResult,
-    StartResult,
+    Story,
     best_of,
     finish,
     same_objective,
-    summarise,
 )
 from sorct.solution import Solution, Status
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
-from sorct.starts import make_start
+from sorct.starts import Start, make_start
 
 _CHAINS = 4
 _DESCENT = AugmentedLagrangian(tol=1e-4, max_iter=200)
@@ -45,38 +44,12 @@ _IDLE, _IDLE_PER_CUT, _IDLE_ONE_CUT = 30, 6, 120
 _BETTER = 1e-5
 # Runs that must agree, and, with one cut, where chains cannot help each other, also the
 # chains that must. Runs at most, and work after which no further one begins, in rows x
-# columns x cuts x evaluations (a minute or so).
+# columns x cuts x evaluations (20 seconds or so).
 _AGREE, _AGREE_CHAINS = 2, 6
-_MAX_RUNS, _MAX_WORK = 16, 1e11
+_MAX_RUNS, _MAX_WORK = 16, 4e10
 # Share of the time limit for searching, the rest being for the polish: on the rows
 # searched, or on many more.
 _SEARCH_SHARE, _SEARCH_SHARE_MANY_ROWS = 0.85, 0.6
-
-
-@dataclass
-class _Story:
-    """What has happened so far."""
-
-    callback: Callback | None
-    begun: float = field(default_factory=time.perf_counter)
-    starts: list[StartResult] = field(default_factory=list)
-    best: Solution | None = None
-    stopped: bool = False
-
-    def add(self, result: StartResult) -> None:
-        """Take note of a descent; ask the callback whether to go on."""
-        self.starts.append(result)
-        if self.best is None or result.solution.better_than(self.best):
-            self.best = result.solution
-        if self.callback is not None and not self.stopped:
-            progress = SearchProgress(
-                len(self.starts), None, self.best.objective, self.seconds
-            )
-            self.stopped = bool(self.callback(progress))
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.begun
 
 
 @dataclass(frozen=True)
@@ -99,7 +72,7 @@ class IteratedSearch:
         self, problem: Problem, seed: int, callback: Callback | None = None
     ) -> SearchResult:
         """Search; a callback that returns True stops with the best tree so far."""
-        story = _Story(callback)
+        story = Story(callback)
         thinned = problem.thinned
         soft, hard, limit = never(), never(), self.time_limit
         share = _SEARCH_SHARE if thinned is problem else _SEARCH_SHARE_MANY_ROWS
@@ -109,20 +82,20 @@ class IteratedSearch:
             Workers(self.n_jobs, soft, hard) as workers,
         ):
             best = self._until_agreed(thinned, seed, story, workers, soft, hard)
-            summary = summarise(tuple(story.starts), best, story.seconds)
+            searched = best.objective
             if thinned is not problem:
-                best = self._polish(problem, best, 0, story, workers, hard)
+                best = self._finish(problem, best, story, workers, hard)
             cut_short = bool(soft[0]) or best.status is Status.TIME_LIMIT
         status = best.status
         if story.stopped or cut_short:
             status = Status.STOPPED if story.stopped else Status.TIME_LIMIT
-        return SearchResult(tuple(story.starts), best, status, summary)
+        return story.result(best, status, searched)
 
     def _until_agreed(
         self,
         problem: Problem,
         seed: int,
-        story: _Story,
+        story: Story,
         workers: Workers,
         soft: IntArray,
         hard: IntArray,
@@ -134,8 +107,7 @@ class IteratedSearch:
         size = cost.samples.weight.size * cost.n_features * problem.topology.n_branches
         polisher = Polisher.of(problem, _DESCENT)
         for run in range(_MAX_RUNS):
-            known = best_of(ends) if ends else None
-            chains += self._run(polisher, seed, run, known, story, workers, soft)
+            chains += self._run(polisher, seed, run, story, workers, soft)
             leader = best_of(chains[-_CHAINS:])
             ends.append(self._polish(problem, leader, run, story, workers, hard))
             best = best_of(ends)
@@ -143,7 +115,7 @@ class IteratedSearch:
             if problem.topology.depth == 1:
                 agreed &= _n_same(chains, best) >= _AGREE_CHAINS
             agreed |= best.feasible and same_objective(best.objective, 0.0)
-            work = size * sum(s.solution.n_evaluations for s in story.starts)
+            work = size * sum(s.n_evaluations for s in story.starts)
             hopeless = run > 0 and not best.feasible
             if agreed or hopeless or work > _MAX_WORK or story.stopped or soft[0] != 0:
                 break
@@ -154,15 +126,11 @@ class IteratedSearch:
         polisher: Polisher,
         seed: int,
         run: int,
-        known: Solution | None,
-        story: _Story,
+        story: Story,
         workers: Workers,
         soft: IntArray,
     ) -> list[Solution]:
-        """One run: rounds of one descent per chain until they stop paying.
-
-        Once it has found what is known from earlier runs, half the patience will do.
-        """
+        """One run: rounds of one descent per chain until they stop paying."""
         chains: list[Solution] = []
         best: Solution | None = None
         n_idle, n_rounds = 0, 0
@@ -183,38 +151,49 @@ class IteratedSearch:
                 break
         return chains
 
-    def _told(
-        self, parts: Iterator[list[StartResult]], story: _Story
-    ) -> Iterator[Solution]:
+    def _told(self, parts: Iterator[list[Found]], story: Story) -> Iterator[Solution]:
         for part in parts:
-            for result in part:
-                story.add(result)
-                yield result.solution
+            for found in part:
+                story.add(found)
+                yield found.solution
+
+    def _finish(
+        self,
+        problem: Problem,
+        solution: Solution,
+        story: Story,
+        workers: Workers,
+        hard: IntArray,
+        run: int = 0,
+    ) -> Solution:
+        """Solve to the end from a tree that was found roughly, or on fewer rows."""
+        start = Start("polished", solution.params, 0)
+
+        def polish() -> Found:
+            begun = time.perf_counter()
+            polisher = Polisher.of(problem, self.solver)
+            return finish(polisher, start, run, hard, begun)
+
+        (found,) = workers.run([polish])
+        story.add(found)
+        return found.solution
 
     def _polish(
         self,
         problem: Problem,
         solution: Solution,
         run: int,
-        story: _Story,
+        story: Story,
         workers: Workers,
         hard: IntArray,
     ) -> Solution:
-        """Solve to the end from a tree that a run has found."""
-        begun = time.perf_counter()
-
-        def polish() -> Solution:
-            return Polisher.of(problem, self.solver).polish(solution.params, hard)
-
-        (polished,) = workers.run([polish])
-        seconds = time.perf_counter() - begun
-        story.add(StartResult("polished", run, polished, seconds))
+        """Solve to the end; if that should lead higher, keep what there was."""
+        polished = self._finish(problem, solution, story, workers, hard, run)
         if not _clearly_better(solution, polished):
             return polished
-        converged = solution.residual <= self.solver.tol
-        return replace(
-            solution, status=Status.CONVERGED if converged else polished.status
-        )
+        if solution.feasible and solution.residual > self.solver.tol:
+            return replace(solution, status=Status.MAX_ITER)
+        return solution
 
 
 def _steps(
@@ -223,15 +202,15 @@ def _steps(
     round_key: tuple[int, int, int],
     part: IntArray,
     stop: IntArray,
-) -> list[StartResult]:
+) -> list[Found]:
     """One descent of every chain in a part; none when the search is over.
 
-    The very first descent of a search always takes place.
+    The very first descent of a run always takes place.
     """
     return [
         _step(polisher, chains, (*round_key, int(c)), stop)
         for c in part
-        if stop[0] == 0 or not any((*round_key[1:], c))
+        if stop[0] == 0 or (c == 0 and not chains)
     ]
 
 
@@ -240,7 +219,7 @@ def _step(
     chains: list[Solution],
     key: tuple[int, int, int, int],
     stop: IntArray,
-) -> StartResult:
+) -> Found:
     """One descent of one chain."""
     seed, run, n_rounds, c = key
     begun = time.perf_counter()

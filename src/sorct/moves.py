@@ -22,6 +22,8 @@ from sorct.subtrees import place, regrow
 
 # A leaf with less than this share of its even part of the sample counts as empty.
 _EMPTY = 0.05
+# Subtrees drawn at most before one is good enough.
+_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,9 @@ def _regrow(
 ) -> tuple[Params, int]:
     """A subtree annealed anew: of any height but one, rather where much is lost.
 
+    A subtree that is worse than the old one is drawn again before the whole tree
+    descends, which is dearer.
+
     Every fourth time one that wastes a leaf, if any: it is grown from above the leaf's
     parent, which alone could make no use of it.
     """
@@ -143,7 +148,22 @@ def _regrow(
     wasteful = wasted_cuts(incumbent)
     if wasteful and rng.random() < 0.25:
         t = (wasteful[rng.integers(len(wasteful))] - 1) // 2
-    return regrow(problem, incumbent.params, t, rng, stop)
+    best, least, spent = incumbent.params, np.inf, 0
+    for _ in range(_TRIES):
+        params, n_evaluations = regrow(problem, incumbent.params, t, rng, stop)
+        cost = _cost(problem, params)
+        spent += n_evaluations + 1
+        if cost < least:
+            best, least = params, cost
+        if cost < incumbent.cost or stop[0] != 0:
+            break
+    return best, spent
+
+
+def _cost(problem: Problem, params: Params) -> float:
+    """Expected cost when every leaf has the label that suits it best."""
+    mass = problem.cost.mass(params, problem.gamma)
+    return float((mass.T @ problem.cost.cost_matrix).min(axis=1).sum())
 
 
 def _losses(problem: Problem, solution: Solution) -> FloatArray:

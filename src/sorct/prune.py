@@ -47,7 +47,12 @@ def node_classes(
 
 def pruned(params: Params, gamma: float) -> Params:
     """Tree with the same predictions, in which cuts that decide nothing are empty."""
-    classes = node_classes(params.coef, params.threshold, params.leaf_class, gamma)
-    idle = classes[: params.threshold.size] != SEVERAL
-    coef = np.where(idle, 0.0, params.coef)
-    return replace(params, coef=coef, threshold=np.where(idle, -1.0, params.threshold))
+    coef, threshold, n_branches = params.coef, params.threshold, params.threshold.size
+    classes = node_classes(coef, threshold, params.leaf_class, gamma)[:n_branches]
+    # Cuts without features are empty already, and their threshold may matter.
+    idle = (classes != SEVERAL) & coef.any(axis=0)
+    return replace(
+        params,
+        coef=np.where(idle, 0.0, coef),
+        threshold=np.where(idle, -1.0, threshold),
+    )

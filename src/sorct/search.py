@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from sorct._typing import IntArray
 from sorct._workers import Workers, deadline
 from sorct.polish import Polisher
 from sorct.problem import Problem
-from sorct.solution import Solution, Status
-from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solution import FEASIBLE, Solution, Status
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
 from sorct.starts import Start, draw_start
 
 logger = logging.getLogger("sorct")
@@ -43,12 +44,49 @@ Callback = Callable[[SearchProgress], object]
 
 @dataclass(frozen=True)
 class StartResult:
-    """A start, the solution it led to, and in which independent run that was."""
+    """What a start led to, and in which independent run that was.
+
+    The tree itself is not kept: a search has too many of them.
+    """
 
     kind: str
     run: int
-    solution: Solution
+    first: float
+    objective: float
+    violation: float
+    residual: float
+    status: Status
+    n_evaluations: int
     seconds: float
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every floor on recall is met."""
+        return self.violation <= FEASIBLE
+
+
+class Found(NamedTuple):
+    """A solution with its story."""
+
+    result: StartResult
+    solution: Solution
+
+    @classmethod
+    def of(cls, kind: str, run: int, solution: Solution, seconds: float) -> Found:
+        """Tell a solution's story."""
+        result = StartResult(
+            kind,
+            run,
+            solution.first,
+            solution.objective,
+            solution.violation,
+            solution.residual,
+            solution.status,
+            solution.n_evaluations,
+            seconds,
+        )
+        logger.debug("%s: %.6g after %.3f s", kind, solution.objective, seconds)
+        return cls(result, solution)
 
 
 @dataclass(frozen=True)
@@ -112,20 +150,18 @@ def same_objective(one: float, other: float) -> bool:
 
 
 def summarise(
-    starts: tuple[StartResult, ...], best: Solution, seconds: float
+    starts: tuple[StartResult, ...], best: float, seconds: float
 ) -> SearchSummary:
     """Count optima, and how often the best was found."""
-    every = np.sort([s.solution.objective for s in starts if s.solution.feasible])
+    every = np.sort([s.objective for s in starts if s.feasible])
     n_optima, last = 0, 0.0
     for objective in every:
         if n_optima == 0 or not same_objective(last, objective):
             n_optima, last = n_optima + 1, objective
-    near = every <= best.objective + 0.01 * abs(best.objective) + _SAME_ABSOLUTE
+    near = every <= best + 0.01 * abs(best) + _SAME_ABSOLUTE
     runs = {s.run for s in starts}
     refound = {
-        s.run
-        for s in starts
-        if s.solution.feasible and same_objective(s.solution.objective, best.objective)
+        s.run for s in starts if s.feasible and same_objective(s.objective, best)
     }
     return SearchSummary(
         n_descents=len(starts),
@@ -133,9 +169,43 @@ def summarise(
         n_refound=len(refound),
         n_optima=n_optima,
         share_near_best=float(near.sum()) / len(starts),
-        n_evaluations=sum(s.solution.n_evaluations for s in starts),
+        n_evaluations=sum(s.n_evaluations for s in starts),
         seconds=seconds,
     )
+
+
+@dataclass
+class Story:
+    """What has happened in a search so far."""
+
+    callback: Callback | None
+    n_starts: int | None = None
+    begun: float = field(default_factory=time.perf_counter)
+    starts: list[StartResult] = field(default_factory=list)
+    best: Solution | None = None
+    stopped: bool = False
+
+    def add(self, found: Found) -> None:
+        """Take note of a descent; ask the callback whether to go on."""
+        self.starts.append(found.result)
+        if self.best is None or found.solution.better_than(self.best):
+            self.best = found.solution
+        if self.callback is not None and not self.stopped:
+            progress = SearchProgress(
+                len(self.starts), self.n_starts, self.best.objective, self.seconds
+            )
+            self.stopped = bool(self.callback(progress))
+
+    @property
+    def seconds(self) -> float:
+        """Time since the search began."""
+        return time.perf_counter() - self.begun
+
+    def result(self, best: Solution, status: Status, searched: float) -> SearchResult:
+        """Close the story with a tree; searched is its objective during the search."""
+        starts = tuple(self.starts)
+        summary = summarise(starts, searched, self.seconds)
+        return SearchResult(starts, best, status, summary)
 
 
 @dataclass(frozen=True)
@@ -159,31 +229,24 @@ class Multistart:
         self, problem: Problem, seed: int, callback: Callback | None = None
     ) -> SearchResult:
         """Run the starts; a callback that returns True stops the search."""
-        begun = time.perf_counter()
-        stop = np.zeros(1, dtype=np.int64)
+        story, stop = Story(callback, self.n_starts), never()
         polisher = Polisher.of(problem, self.solver)
-        done: list[StartResult] = []
-        stopped = False
         calls = [
             partial(self._start, polisher, seed, k, stop) for k in range(self.n_starts)
         ]
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
-            for result in workers.run(calls):
-                if result is None:
+            for found in workers.run(calls):
+                if found is not None:
+                    story.add(found)
+                if found is None or story.stopped:
                     break
-                done.append(result)
-                stopped = self._report(callback, done, time.perf_counter() - begun)
-                if stopped:
-                    break
-        best = best_of([result.solution for result in done])
-        summary = summarise(tuple(done), best, time.perf_counter() - begun)
-        return SearchResult(
-            tuple(done), best, self._status(done, best, stopped), summary
-        )
+        assert story.best is not None  # start 0 always takes place
+        best = story.best
+        return story.result(best, self._status(story, best), best.objective)
 
     def _start(
         self, polisher: Polisher, seed: int, k: int, stop: IntArray
-    ) -> StartResult | None:
+    ) -> Found | None:
         """Solve start k; None, but never for start 0, if the search was over before."""
         if k > 0 and stop[0] != 0:
             return None
@@ -191,20 +254,11 @@ class Multistart:
         start = draw_start(polisher.problem, seed, k, stop)
         return finish(polisher, start, k, stop, begun)
 
-    def _report(
-        self, callback: Callback | None, done: list[StartResult], seconds: float
-    ) -> bool:
-        if callback is None:
-            return False
-        best = best_of([result.solution for result in done]).objective
-        progress = SearchProgress(len(done), self.n_starts, best, seconds)
-        return bool(callback(progress))
-
-    def _status(self, done: list[StartResult], best: Solution, stopped: bool) -> Status:
-        if stopped:
+    def _status(self, story: Story, best: Solution) -> Status:
+        if story.stopped:
             return Status.STOPPED
-        if len(done) < self.n_starts or any(
-            start.solution.status is Status.TIME_LIMIT for start in done
+        if len(story.starts) < self.n_starts or any(
+            start.status is Status.TIME_LIMIT for start in story.starts
         ):
             return Status.TIME_LIMIT
         return best.status
@@ -217,7 +271,7 @@ def finish(
     stop: IntArray,
     begun: float,
     bar: float | None = None,
-) -> StartResult:
+) -> Found:
     """Descend from a start and account for what making it took.
 
     A move comes with a bar, the objective it should beat, and needs no help where it
@@ -229,6 +283,4 @@ def finish(
         solution = polisher.descend(start.params, stop, bar)
     spent = start.n_evaluations + solution.n_evaluations
     solution = replace(solution, n_evaluations=spent)
-    seconds = time.perf_counter() - begun
-    logger.debug("%s: %.6g after %.3f s", start.kind, solution.objective, seconds)
-    return StartResult(start.kind, run, solution, seconds)
+    return Found.of(start.kind, run, solution, time.perf_counter() - begun)
