@@ -3,7 +3,7 @@
 Half of the samples train, the noise-free labels of the other half judge. Of five values
 of alpha_local the best by accuracy on a quarter of the training half is taken, the
 sparser among equals, and fitted on the whole half. ``SORCT_PLANTED_SECONDS`` limits
-each fit (by default 10 s per level below the first), ``SORCT_PLANTED_SEEDS`` the number
+each fit (by default 20 s per level below the first), ``SORCT_PLANTED_SEEDS`` the number
 of trees.
 """
 
@@ -115,7 +115,7 @@ def _choose_alpha(kind: Kind, X: np.ndarray, y: np.ndarray, seed: int) -> float:
 
 
 def _model(kind: Kind, alpha: float, seed: int) -> SORCTClassifier:
-    limit = float(os.environ.get("SORCT_PLANTED_SECONDS", 10 * (kind.depth - 1)))
+    limit = float(os.environ.get("SORCT_PLANTED_SECONDS", 20 * (kind.depth - 1)))
     return SORCTClassifier(
         kind.depth, alpha, time_limit=limit, n_jobs=1, random_state=seed
     )

@@ -39,7 +39,7 @@ _CHAINS = 4
 _DESCENT = AugmentedLagrangian(tol=1e-4, max_iter=200)
 # Descents without a better tree that end a run: so many, and so many more per cut. One
 # that leads back to the best tree counts twice: there is less left to find.
-_IDLE, _IDLE_PER_CUT, _IDLE_ONE_CUT = 30, 6, 120
+_IDLE, _IDLE_PER_CUT, _IDLE_ONE_CUT = 33, 1, 120
 # Less than this is no improvement, relatively.
 _BETTER = 1e-5
 # Runs that must agree, and, with one cut, where chains cannot help each other, also the
