@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sorct.datasets import make_planted_tree
-from sorct.iterated import IteratedSearch
+from sorct.iterated import IteratedSearch, _Search
 from sorct.search import Multistart
 from sorct.solution import Status
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
@@ -221,13 +221,13 @@ def test_many_rows_are_searched_in_part_and_finished_in_full(draw_case, monkeypa
 
 def test_time_that_ends_between_two_runs_still_gives_a_tree(draw_case, monkeypatch):
     """The clock may strike after the check and before the next run's first descent."""
-    run_once = IteratedSearch._run
+    run_once = _Search._run
 
-    def run(self, polisher, seed, run, story, workers, soft):
+    def run(self, polisher, run):
         if run == 1:
-            soft[0] = 1
-        return run_once(self, polisher, seed, run, story, workers, soft)
+            self.soft[0] = 1
+        return run_once(self, polisher, run)
 
-    monkeypatch.setattr(IteratedSearch, "_run", run)
+    monkeypatch.setattr(_Search, "_run", run)
     result = search(draw_case(n_classes=3).problem, time_limit=60.0)
     assert result.status is Status.TIME_LIMIT

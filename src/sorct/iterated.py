@@ -29,7 +29,6 @@ from sorct.search import (
     Story,
     best_of,
     finish,
-    same_objective,
 )
 from sorct.solution import Solution, Status
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
@@ -72,7 +71,7 @@ class IteratedSearch:
         self, problem: Problem, seed: int, callback: Callback | None = None
     ) -> SearchResult:
         """Search; a callback that returns True stops with the best tree so far."""
-        story = Story(callback)
+        story = Story(callback, unit=problem.cost.largest_cost)
         thinned = problem.thinned
         soft, hard, limit = never(), never(), self.time_limit
         share = _SEARCH_SHARE if thinned is problem else _SEARCH_SHARE_MANY_ROWS
@@ -81,114 +80,118 @@ class IteratedSearch:
             deadline(None if limit is None else share * limit, soft),
             Workers(self.n_jobs, soft, hard) as workers,
         ):
-            best = self._until_agreed(thinned, seed, story, workers, soft, hard)
+            search = _Search(thinned, self.solver, seed, story, workers, soft, hard)
+            best = search.until_agreed()
             searched = best.objective
             if thinned is not problem:
-                best = self._finish(problem, best, story, workers, hard)
+                best = search.finish(problem, best)
             cut_short = bool(soft[0]) or best.status is Status.TIME_LIMIT
         status = best.status
         if story.stopped or cut_short:
             status = Status.STOPPED if story.stopped else Status.TIME_LIMIT
         return story.result(best, status, searched)
 
-    def _until_agreed(
-        self,
-        problem: Problem,
-        seed: int,
-        story: Story,
-        workers: Workers,
-        soft: IntArray,
-        hard: IntArray,
-    ) -> Solution:
+
+@dataclass(frozen=True)
+class _Search:
+    """A search under way; ``soft`` ends the search, ``hard`` also the polish."""
+
+    problem: Problem
+    solver: AugmentedLagrangian
+    seed: int
+    story: Story
+    workers: Workers
+    soft: IntArray
+    hard: IntArray
+
+    def until_agreed(self) -> Solution:
         """Best of as many runs as it takes."""
-        ends: list[Solution] = []
+        polisher = Polisher.of(self.problem, _DESCENT)
         chains: list[Solution] = []
-        cost = problem.cost
-        size = cost.samples.weight.size * cost.n_features * problem.topology.n_branches
-        polisher = Polisher.of(problem, _DESCENT)
+        ends: list[Solution] = []
         for run in range(_MAX_RUNS):
-            chains += self._run(polisher, seed, run, story, workers, soft)
+            chains += self._run(polisher, run)
             leader = best_of(chains[-_CHAINS:])
-            ends.append(self._polish(problem, leader, run, story, workers, hard))
+            ends.append(self._polish(leader, run))
             best = best_of(ends)
-            agreed = _n_same(ends, best) >= _AGREE
-            if problem.topology.depth == 1:
-                agreed &= _n_same(chains, best) >= _AGREE_CHAINS
-            agreed |= best.feasible and same_objective(best.objective, 0.0)
-            work = size * sum(s.n_evaluations for s in story.starts)
             hopeless = run > 0 and not best.feasible
-            if agreed or hopeless or work > _MAX_WORK or story.stopped or soft[0] != 0:
+            if self._over or hopeless or self._agreed(best, ends, chains):
                 break
         return best
 
-    def _run(
-        self,
-        polisher: Polisher,
-        seed: int,
-        run: int,
-        story: Story,
-        workers: Workers,
-        soft: IntArray,
-    ) -> list[Solution]:
+    @property
+    def _over(self) -> bool:
+        """Whether no further run may begin."""
+        cost, n_branches = self.problem.cost, self.problem.topology.n_branches
+        size = cost.samples.weight.size * cost.n_features * n_branches
+        work = size * sum(s.n_evaluations for s in self.story.starts)
+        return work > _MAX_WORK or self.story.stopped or self.soft[0] != 0
+
+    def _agreed(
+        self, best: Solution, ends: list[Solution], chains: list[Solution]
+    ) -> bool:
+        """Whether more runs are unlikely to find better; nothing is better than 0."""
+        if best.feasible and self.story.same(best.objective, 0.0):
+            return True
+        needed = _AGREE_CHAINS if self.problem.topology.depth == 1 else 0
+        return (
+            self._n_same(ends, best) >= _AGREE and self._n_same(chains, best) >= needed
+        )
+
+    def _n_same(self, solutions: list[Solution], best: Solution) -> int:
+        """How many are as good as the best."""
+        return sum(
+            solution.feasible and self.story.same(solution.objective, best.objective)
+            for solution in solutions
+        )
+
+    def _run(self, polisher: Polisher, run: int) -> list[Solution]:
         """One run: rounds of one descent per chain until they stop paying."""
         chains: list[Solution] = []
         best: Solution | None = None
-        n_idle, n_rounds = 0, 0
-        patience = _patience(polisher.problem)
-        while best is None or (n_idle < patience and not story.stopped):
-            calls = [
-                partial(_steps, polisher, chains, (seed, run, n_rounds), part, soft)
-                for part in np.array_split(np.arange(_CHAINS), workers.n_threads)
-            ]
-            found = list(self._told(workers.run(calls), story))
+        n_idle, n_rounds, patience = 0, 0, _patience(self.problem)
+        while best is None or (n_idle < patience and not self.story.stopped):
+            found = list(self._round(polisher, chains, run, n_rounds))
             chains = _kept(chains, found)
             n_rounds, leader = n_rounds + 1, best_of(chains)
             if best is None or _clearly_better(leader, best):
                 best, n_idle = leader, 0
             else:
-                n_idle += len(found) + _n_same(found, best)
-            if soft[0] != 0:
+                n_idle += len(found) + self._n_same(found, best)
+            if self.soft[0] != 0:
                 break
         return chains
 
-    def _told(self, parts: Iterator[list[Found]], story: Story) -> Iterator[Solution]:
-        for part in parts:
+    def _round(
+        self, polisher: Polisher, chains: list[Solution], run: int, n_rounds: int
+    ) -> Iterator[Solution]:
+        """One descent per chain, shared out among the threads."""
+        key = (self.seed, run, n_rounds)
+        calls = [
+            partial(_steps, polisher, chains, key, part, self.soft)
+            for part in np.array_split(np.arange(_CHAINS), self.workers.n_threads)
+        ]
+        for part in self.workers.run(calls):
             for found in part:
-                story.add(found)
+                self.story.add(found)
                 yield found.solution
 
-    def _finish(
-        self,
-        problem: Problem,
-        solution: Solution,
-        story: Story,
-        workers: Workers,
-        hard: IntArray,
-        run: int = 0,
-    ) -> Solution:
+    def finish(self, problem: Problem, solution: Solution, run: int = 0) -> Solution:
         """Solve to the end from a tree that was found roughly, or on fewer rows."""
         start = Start("polished", solution.params, 0)
 
         def polish() -> Found:
             begun = time.perf_counter()
             polisher = Polisher.of(problem, self.solver)
-            return finish(polisher, start, run, hard, begun)
+            return finish(polisher, start, run, self.hard, begun)
 
-        (found,) = workers.run([polish])
-        story.add(found)
+        (found,) = self.workers.run([polish])
+        self.story.add(found)
         return found.solution
 
-    def _polish(
-        self,
-        problem: Problem,
-        solution: Solution,
-        run: int,
-        story: Story,
-        workers: Workers,
-        hard: IntArray,
-    ) -> Solution:
+    def _polish(self, solution: Solution, run: int) -> Solution:
         """Solve to the end; if that should lead higher, keep what there was."""
-        polished = self._finish(problem, solution, story, workers, hard, run)
+        polished = self.finish(self.problem, solution, run)
         if not _clearly_better(solution, polished):
             return polished
         if solution.feasible and solution.residual > self.solver.tol:
@@ -261,14 +264,6 @@ def _kept(chains: list[Solution], found: list[Solution]) -> list[Solution]:
         for old, new in zip(chains, found, strict=False)
     ]
     return kept + chains[len(found) :] if chains else found
-
-
-def _n_same(solutions: list[Solution], best: Solution) -> int:
-    """How many are as good as the best."""
-    return sum(
-        solution.feasible and same_objective(solution.objective, best.objective)
-        for solution in solutions
-    )
 
 
 def _clearly_better(new: Solution, old: Solution) -> bool:

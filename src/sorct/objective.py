@@ -194,6 +194,11 @@ class ExpectedCost:
         """Number of classes."""
         return len(self.share)
 
+    @property
+    def largest_cost(self) -> float:
+        """Largest entry of the cost matrix."""
+        return float(np.abs(self.cost_matrix).max())
+
     @cached_property
     def rows(self) -> Rows:
         """All samples as a table, or a part of at most ``MANY_ROWS`` spread evenly."""

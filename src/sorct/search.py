@@ -25,8 +25,9 @@ from sorct.starts import Start, draw_start
 
 logger = logging.getLogger("sorct")
 
-# Objectives that differ by less than this, relatively or absolutely, are the same.
-_SAME, _SAME_ABSOLUTE = 1e-3, 2e-5
+# Objectives that differ by less than this, relatively or as a share of the largest
+# cost, are the same.
+_SAME, _SAME_OF_LARGEST = 1e-3, 4e-5
 
 
 @dataclass(frozen=True)
@@ -144,41 +145,12 @@ def best_of(solutions: list[Solution]) -> Solution:
     return best
 
 
-def same_objective(one: float, other: float) -> bool:
-    """Whether two objectives count as one optimum."""
-    return abs(one - other) <= _SAME * max(abs(one), abs(other)) + _SAME_ABSOLUTE
-
-
-def summarise(
-    starts: tuple[StartResult, ...], best: float, seconds: float
-) -> SearchSummary:
-    """Count optima, and how often the best was found."""
-    every = np.sort([s.objective for s in starts if s.feasible])
-    n_optima, last = 0, 0.0
-    for objective in every:
-        if n_optima == 0 or not same_objective(last, objective):
-            n_optima, last = n_optima + 1, objective
-    near = every <= best + 0.01 * abs(best) + _SAME_ABSOLUTE
-    runs = {s.run for s in starts}
-    refound = {
-        s.run for s in starts if s.feasible and same_objective(s.objective, best)
-    }
-    return SearchSummary(
-        n_descents=len(starts),
-        n_runs=len(runs),
-        n_refound=len(refound),
-        n_optima=n_optima,
-        share_near_best=float(near.sum()) / len(starts),
-        n_evaluations=sum(s.n_evaluations for s in starts),
-        seconds=seconds,
-    )
-
-
 @dataclass
 class Story:
-    """What has happened in a search so far."""
+    """What has happened in a search so far; the unit is the largest cost."""
 
     callback: Callback | None
+    unit: float
     n_starts: int | None = None
     begun: float = field(default_factory=time.perf_counter)
     starts: list[StartResult] = field(default_factory=list)
@@ -201,11 +173,35 @@ class Story:
         """Time since the search began."""
         return time.perf_counter() - self.begun
 
+    def same(self, one: float, other: float) -> bool:
+        """Whether two objectives count as one optimum."""
+        slack = _SAME * max(abs(one), abs(other)) + _SAME_OF_LARGEST * self.unit
+        return abs(one - other) <= slack
+
     def result(self, best: Solution, status: Status, searched: float) -> SearchResult:
         """Close the story with a tree; searched is its objective during the search."""
-        starts = tuple(self.starts)
-        summary = summarise(starts, searched, self.seconds)
-        return SearchResult(starts, best, status, summary)
+        summary = self._summary(searched)
+        return SearchResult(tuple(self.starts), best, status, summary)
+
+    def _summary(self, best: float) -> SearchSummary:
+        """Count optima, and how often the best was found."""
+        starts = self.starts
+        every = np.sort([s.objective for s in starts if s.feasible])
+        n_optima, last = 0, 0.0
+        for objective in every:
+            if n_optima == 0 or not self.same(last, objective):
+                n_optima, last = n_optima + 1, objective
+        near = every <= best + 0.01 * abs(best) + _SAME_OF_LARGEST * self.unit
+        refound = {s.run for s in starts if s.feasible and self.same(s.objective, best)}
+        return SearchSummary(
+            n_descents=len(starts),
+            n_runs=len({s.run for s in starts}),
+            n_refound=len(refound),
+            n_optima=n_optima,
+            share_near_best=float(near.sum()) / len(starts),
+            n_evaluations=sum(s.n_evaluations for s in starts),
+            seconds=self.seconds,
+        )
 
 
 @dataclass(frozen=True)
@@ -229,7 +225,8 @@ class Multistart:
         self, problem: Problem, seed: int, callback: Callback | None = None
     ) -> SearchResult:
         """Run the starts; a callback that returns True stops the search."""
-        story, stop = Story(callback, self.n_starts), never()
+        unit = problem.cost.largest_cost
+        story, stop = Story(callback, unit, self.n_starts), never()
         polisher = Polisher.of(problem, self.solver)
         calls = [
             partial(self._start, polisher, seed, k, stop) for k in range(self.n_starts)
