@@ -48,7 +48,7 @@ _AGREE, _AGREE_CHAINS = 2, 6
 _MAX_RUNS, _MAX_WORK = 16, 4e10
 # Share of the time limit for searching, the rest being for the polish: on the rows
 # searched, or on many more.
-_SEARCH_SHARE, _SEARCH_SHARE_MANY_ROWS = 0.93, 0.6
+_SEARCH_SHARE, _SEARCH_SHARE_MANY_ROWS = 0.93, 0.75
 
 
 @dataclass(frozen=True)
