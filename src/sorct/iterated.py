@@ -130,13 +130,17 @@ class _Search:
     def _agreed(
         self, best: Solution, ends: list[Solution], chains: list[Solution]
     ) -> bool:
-        """Whether more runs are unlikely to find better; nothing is better than 0."""
-        if best.feasible and self.story.same(best.objective, 0.0):
+        """Whether more runs are unlikely to find better."""
+        if self._perfect(best):
             return True
         needed = _AGREE_CHAINS if self.problem.topology.depth == 1 else 0
         return (
             self._n_same(ends, best) >= _AGREE and self._n_same(chains, best) >= needed
         )
+
+    def _perfect(self, best: Solution) -> bool:
+        """Whether there is nothing left to gain: no objective is below 0."""
+        return best.feasible and self.story.same(best.objective, 0.0)
 
     def _n_same(self, solutions: list[Solution], best: Solution) -> int:
         """How many are as good as the best."""
@@ -158,7 +162,7 @@ class _Search:
                 best, n_idle = leader, 0
             else:
                 n_idle += len(found) + self._n_same(found, best)
-            if self.soft[0] != 0:
+            if self.soft[0] != 0 or self._perfect(best):
                 break
         return chains
 
