@@ -5,7 +5,7 @@ import pytest
 
 from sorct.datasets import make_planted_tree
 from sorct.iterated import IteratedSearch, _Search
-from sorct.search import Multistart
+from sorct.search import NO_RUN, Multistart
 from sorct.solution import Status
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from tests.conftest import problem_of
@@ -214,7 +214,8 @@ def test_many_rows_are_searched_in_part_and_finished_in_full(draw_case, monkeypa
     assert problem.thinned is not problem
     result = search(problem)
     best = result.best
-    assert result.summary.n_descents == len(result.starts)
+    assert result.starts[-1].run == NO_RUN
+    assert result.summary.n_descents == len(result.starts) - 1
     assert best.objective == pytest.approx(truth.objective(best.params), abs=1e-10)
     assert truth.residual(best.params, np.zeros(3)) <= 1.1e-6
 
@@ -231,3 +232,22 @@ def test_time_that_ends_between_two_runs_still_gives_a_tree(draw_case, monkeypat
     monkeypatch.setattr(_Search, "_run", run)
     result = search(draw_case(n_classes=3).problem, time_limit=60.0)
     assert result.status is Status.TIME_LIMIT
+    assert "time limit" in result.summary.ended
+    ends = [start for start in result.starts if start.kind == "polished"]
+    first = [start for start in result.starts if start.run == 1][0]
+    assert ends[1].first == pytest.approx(first.objective, rel=1e-6)
+
+
+def test_a_rare_class_survives_thinning(rng):
+    """Three of 40 000 samples are of class 1: all of them are searched."""
+    X, y = rng.random((40_000, 2)), np.zeros(40_000, dtype=int)
+    X[:3] += [[2.0], [2.1], [2.2]]
+    y[:3] = 1
+    costs = 1.0 - np.eye(2)
+    truth = Reference(X / 4.0, y, np.ones(40_000), costs, np.zeros(2), 1, 64.0)
+    problem = problem_of(truth)
+    rows = problem.cost.rows
+    assert np.count_nonzero(rows.codes == 1) == 3
+    share = np.bincount(rows.codes, rows.weight)
+    np.testing.assert_allclose(share, problem.cost.share, rtol=1e-12)
+    assert search(problem, time_limit=5.0).best.objective < 3.0 / 40_000

@@ -79,7 +79,10 @@ def test_shares_and_moments_are_weighted_averages(rng, n):
 
 @pytest.mark.parametrize("most", [100, 333, 999, 1000, 5000])
 def test_rows_are_samples_with_their_classes_and_weights(rng, monkeypatch, most):
-    """All of them, or evenly spread ones, at most as many as may come."""
+    """All of them, or evenly spread ones, at most as many as may come.
+
+    Weights keep their ratios within a class, and every class its share.
+    """
     monkeypatch.setattr(objective, "MANY_ROWS", most)
     X, y = rng.random((1000, 3)), rng.integers(0, 3, 1000)
     weight = rng.random(1000) + 0.1
@@ -92,7 +95,11 @@ def test_rows_are_samples_with_their_classes_and_weights(rng, monkeypatch, most)
     }
     found = dict(zip(zip(*rows.X, rows.codes, strict=True), rows.weight, strict=True))
     assert len(found) == n_kept
-    assert all(expected[key] == pytest.approx(w, rel=1e-13) for key, w in found.items())
+    ratio = np.array([w / expected[key] for key, w in found.items()])
+    for k in range(3):
+        np.testing.assert_allclose(ratio[rows.codes == k], ratio[rows.codes == k][0])
+    share = np.bincount(y, weight) / weight.sum()
+    np.testing.assert_allclose(np.bincount(rows.codes, rows.weight), share, rtol=1e-12)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])

@@ -207,5 +207,7 @@ def test_many_rows_are_thinned_evenly(draw_case, n):
     n_rows = np.count_nonzero(thinned.cost.samples.weight)
     assert objective.MANY_ROWS / 2 < n_rows <= objective.MANY_ROWS
     np.testing.assert_allclose(thinned.cost.share, problem.cost.share, atol=0.01)
-    assert replace(thinned, cost=problem.cost) == problem
+    np.testing.assert_array_equal(thinned.constraint.floor, problem.constraint.floor)
+    kept = {"cost": problem.cost, "constraint": problem.constraint}
+    assert replace(thinned, **kept) == problem
     assert thinned.thinned is thinned

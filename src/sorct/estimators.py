@@ -429,6 +429,7 @@ def _starts_frame(result: SearchResult) -> pd.DataFrame:
             "run": start.run,
             "objective_before": start.first,
             "objective": start.objective,
+            "feasible": start.feasible,
             "residual": start.residual,
             "status": str(start.status),
             "evaluations": start.n_evaluations,

@@ -23,6 +23,7 @@ from sorct.moves import Chain, move
 from sorct.polish import Polisher
 from sorct.problem import Problem
 from sorct.search import (
+    NO_RUN,
     Callback,
     Found,
     SearchResult,
@@ -42,10 +43,12 @@ _IDLE, _IDLE_PER_CUT, _IDLE_ONE_CUT = 33, 1, 120
 # Less than this is no improvement, relatively.
 _BETTER = 1e-5
 # Runs that must agree, and, with one cut, where chains cannot help each other, also the
-# chains that must. Runs at most, and work after which no further one begins, in rows x
-# columns x cuts x evaluations (20 seconds or so).
+# chains that must. Runs at most; work after which no further one begins, in rows x
+# columns x cuts x evaluations (20 seconds or so), and the most that one run may do.
 _AGREE, _AGREE_CHAINS = 2, 6
-_MAX_RUNS, _MAX_WORK = 16, 4e10
+_MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
+_LATE = "ended by the time limit"
+_WORKED = "ended after as much work as is allowed"
 # Share of the time limit for searching, the rest being for the polish: on the rows
 # searched, or on many more.
 _SEARCH_SHARE, _SEARCH_SHARE_MANY_ROWS = 0.93, 0.75
@@ -71,7 +74,7 @@ class IteratedSearch:
         self, problem: Problem, seed: int, callback: Callback | None = None
     ) -> SearchResult:
         """Search; a callback that returns True stops with the best tree so far."""
-        story = Story(callback, unit=problem.cost.largest_cost)
+        story = Story(callback, unit=problem.cost.trivial_cost)
         thinned = problem.thinned
         soft, hard, limit = never(), never(), self.time_limit
         share = _SEARCH_SHARE if thinned is problem else _SEARCH_SHARE_MANY_ROWS
@@ -84,11 +87,12 @@ class IteratedSearch:
             best = search.until_agreed()
             searched = best.objective
             if thinned is not problem:
-                best = search.finish(problem, best)
-            cut_short = bool(soft[0]) or best.status is Status.TIME_LIMIT
+                best = search.finish(problem, best, NO_RUN)
         status = best.status
-        if story.stopped or cut_short:
-            status = Status.STOPPED if story.stopped else Status.TIME_LIMIT
+        if story.stopped:
+            status = Status.STOPPED
+        elif story.ended == _LATE:
+            status = Status.TIME_LIMIT
         return story.result(best, status, searched)
 
 
@@ -110,29 +114,48 @@ class _Search:
         chains: list[Solution] = []
         ends: list[Solution] = []
         for run in range(_MAX_RUNS):
-            chains += self._run(polisher, run)
-            leader = best_of(chains[-_CHAINS:])
-            ends.append(self._polish(leader, run))
+            found = self._run(polisher, run)
+            in_time = self.soft[0] == 0
+            chains += found
+            ends.append(self._polish(best_of(found), run))
             best = best_of(ends)
-            hopeless = run > 0 and not best.feasible
-            if self._over or hopeless or self._agreed(best, ends, chains):
+            ended = self._ended(best, ends, chains, in_time=in_time)
+            if ended is not None or self.story.stopped:
                 break
+        if not self.story.stopped:
+            self.story.ended = ended or "ended after as many runs as are allowed"
         return best
 
+    def _ended(
+        self,
+        best: Solution,
+        ends: list[Solution],
+        chains: list[Solution],
+        *,
+        in_time: bool,
+    ) -> str | None:
+        """Why no further run should begin; None if one should."""
+        if self._perfect(best):
+            return "ended because there is nothing left to gain"
+        if not in_time:
+            return _LATE
+        if self._agreed(best, ends, chains):
+            return "ended because runs agree"
+        if len(ends) > 1 and not best.feasible:
+            return "ended because no run met the floors"
+        return _WORKED if self._work > _MAX_WORK else None
+
     @property
-    def _over(self) -> bool:
-        """Whether no further run may begin."""
+    def _work(self) -> float:
+        """Work done so far: rows x columns x cuts x evaluations."""
         cost, n_branches = self.problem.cost, self.problem.topology.n_branches
         size = cost.samples.weight.size * cost.n_features * n_branches
-        work = size * sum(s.n_evaluations for s in self.story.starts)
-        return work > _MAX_WORK or self.story.stopped or self.soft[0] != 0
+        return float(size) * self.story.n_evaluations
 
     def _agreed(
         self, best: Solution, ends: list[Solution], chains: list[Solution]
     ) -> bool:
         """Whether more runs are unlikely to find better."""
-        if self._perfect(best):
-            return True
         needed = _AGREE_CHAINS if self.problem.topology.depth == 1 else 0
         return (
             self._n_same(ends, best) >= _AGREE and self._n_same(chains, best) >= needed
@@ -154,6 +177,7 @@ class _Search:
         chains: list[Solution] = []
         best: Solution | None = None
         n_idle, n_rounds, patience = 0, 0, _patience(self.problem)
+        limit = self._work + _MAX_WORK_OF_RUN
         while best is None or (n_idle < patience and not self.story.stopped):
             found = list(self._round(polisher, chains, run, n_rounds))
             chains = _kept(chains, found)
@@ -162,7 +186,7 @@ class _Search:
                 best, n_idle = leader, 0
             else:
                 n_idle += len(found) + self._n_same(found, best)
-            if self.soft[0] != 0 or self._perfect(best):
+            if self.soft[0] != 0 or self._perfect(best) or self._work > limit:
                 break
         return chains
 
@@ -179,8 +203,10 @@ class _Search:
             for found in part:
                 self.story.add(found)
                 yield found.solution
+            if self.story.stopped:
+                self.soft[0] = 1
 
-    def finish(self, problem: Problem, solution: Solution, run: int = 0) -> Solution:
+    def finish(self, problem: Problem, solution: Solution, run: int) -> Solution:
         """Solve to the end from a tree that was found roughly, or on fewer rows."""
         start = Start("polished", solution.params, 0)
 

@@ -101,6 +101,20 @@ def _lay_out(
     return Samples(x, start, padded, first_segment, segment_start, segment_class)
 
 
+def _spread(codes: IntArray, n_classes: int, n_most: int) -> IntArray:
+    """Positions of at most n_most of the samples, which are sorted by class."""
+    if codes.size <= n_most:
+        return np.arange(codes.size)
+    parts = []
+    for k in range(n_classes):
+        first, last = np.searchsorted(codes, [k, k + 1])
+        size = last - first
+        quota = max(n_most // (2 * n_classes), 1) + n_most // 2 * size // codes.size
+        n_taken = min(size, quota)
+        parts.append(first + np.arange(n_taken) * size // n_taken)
+    return np.concatenate(parts)
+
+
 class Rows(NamedTuple):
     """Samples as a table: X of shape (n_features, n), codes and weights > 0."""
 
@@ -195,28 +209,31 @@ class ExpectedCost:
         return len(self.share)
 
     @property
-    def largest_cost(self) -> float:
-        """Largest entry of the cost matrix."""
-        return float(np.abs(self.cost_matrix).max())
+    def trivial_cost(self) -> float:
+        """Expected cost of always predicting the cheapest class."""
+        return float((self.share @ self.cost_matrix).min())
 
     @cached_property
     def rows(self) -> Rows:
-        """All samples as a table, or a part of at most ``MANY_ROWS`` spread evenly."""
-        samples, p = self.samples, self.n_features
+        """All samples as a table, or at most about ``MANY_ROWS`` of them.
+
+        Those are spread evenly within every class, and small classes come whole: a rare
+        class must not get lost. Their weights are such that every class keeps its own.
+        """
+        samples = self.samples
         n_real = int(np.count_nonzero(samples.weight))
-        stride = -(-n_real // MANY_ROWS)
-        blocks = [_block(samples, b, p)[0] for b in range(len(samples.start) - 1)]
-        # Every block begins where the stride of the one before it has led.
-        parts = [
-            x[:, -int(first) % stride :: stride]
-            for x, first in zip(blocks, samples.start[:-1], strict=True)
+        codes = np.repeat(samples.segment_class, np.diff(samples.segment_start))[
+            :n_real
         ]
-        codes = np.repeat(samples.segment_class, np.diff(samples.segment_start))
-        return Rows(
-            np.concatenate(parts, axis=1)[:, : -(-n_real // stride)],
-            codes[:n_real:stride],
-            samples.weight[:n_real:stride],
-        )
+        chosen = _spread(codes, self.n_classes, MANY_ROWS)
+        codes, weight = codes[chosen], samples.weight[chosen]
+        kept = np.bincount(codes, weight, self.n_classes)
+        X = np.empty((self.n_features, chosen.size))
+        for b in range(len(samples.start) - 1):
+            first, last = np.searchsorted(chosen, samples.start[b : b + 2])
+            block = _block(samples, b, self.n_features)[0]
+            X[:, first:last] = block[:, chosen[first:last] - samples.start[b]]
+        return Rows(X, codes, weight * (self.share / kept)[codes])
 
     def mass(self, params: Params, gamma: float) -> FloatArray:
         """Class-by-leaf mass matrix of shape (n_classes, n_leaves), sums to 1."""

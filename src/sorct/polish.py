@@ -92,4 +92,6 @@ class Polisher:
             )
             params, stiffness = solution.params, _HOLD
             spent += solution.n_evaluations
+            if stop[0] != 0:
+                break
         return replace(solution, n_evaluations=spent)

@@ -112,12 +112,20 @@ class Problem:
 
     @property
     def thinned(self) -> Problem:
-        """The problem on ``cost.rows`` alone: itself, unless there are very many."""
-        rows = self.cost.rows
+        """The problem on ``cost.rows`` alone: itself, unless there are very many.
+
+        Floors on recall are raised by a standard error, so that a tree that meets them
+        on these rows is likely to do so on all.
+        """
+        rows, floor = self.cost.rows, self.constraint.floor
         if rows.weight.size == np.count_nonzero(self.cost.samples.weight):
             return self
+        count = np.bincount(rows.codes, minlength=floor.size)
+        error = np.sqrt(floor * (1.0 - floor) / count)
+        raised = np.minimum(floor + error, 0.5 * (1.0 + floor))
         cost = ExpectedCost.from_rows(rows, self.cost.cost_matrix)
-        return replace(self, cost=cost)
+        constraint = MinRecall(np.where(floor > 0.0, raised, 0.0))
+        return replace(self, cost=cost, constraint=constraint)
 
     def point(self, params: Params) -> Point:
         """Tree in the solver's variables (a copy)."""

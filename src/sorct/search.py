@@ -25,9 +25,11 @@ from sorct.starts import Start, draw_start
 
 logger = logging.getLogger("sorct")
 
-# Objectives that differ by less than this, relatively or as a share of the largest
-# cost, are the same.
-_SAME, _SAME_OF_LARGEST = 1e-3, 4e-5
+# Objectives that differ by less than this, relatively or as a share of the cost of the
+# cheapest class, are the same.
+_SAME, _SAME_OF_TRIVIAL = 1e-3, 1e-4
+# Run that is none: the finish on all rows after a search on some.
+NO_RUN = -1
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,10 @@ class SearchSummary:
 
     Attributes
     ----------
+    ended : str
+        Why the search ended.
     n_descents : int
-        Starts and moves that were followed to a stationary tree.
+        Starts and moves that were followed downhill, most of them to a loose tolerance.
     n_runs : int
         Independent runs among them; every start is one if ``n_starts`` is a number.
     n_refound : int
@@ -110,6 +114,7 @@ class SearchSummary:
     seconds : float
     """
 
+    ended: str
     n_descents: int
     n_runs: int
     n_refound: int
@@ -120,9 +125,8 @@ class SearchSummary:
 
     def __str__(self) -> str:
         return (
-            f"best of {self.n_descents} descents, found by {self.n_refound} of "
-            f"{self.n_runs} independent runs; local optima seen: {self.n_optima}; "
-            f"within 1 % of the best: {100 * self.share_near_best:.0f} % of descents"
+            f"{self.n_refound} of {self.n_runs} independent runs ended at this "
+            f"objective; {self.n_descents} descents, {self.ended}"
         )
 
 
@@ -147,7 +151,7 @@ def best_of(solutions: list[Solution]) -> Solution:
 
 @dataclass
 class Story:
-    """What has happened in a search so far; the unit is the largest cost."""
+    """What has happened in a search so far; the unit is the trivial cost."""
 
     callback: Callback | None
     unit: float
@@ -155,11 +159,14 @@ class Story:
     begun: float = field(default_factory=time.perf_counter)
     starts: list[StartResult] = field(default_factory=list)
     best: Solution | None = None
+    n_evaluations: int = 0
     stopped: bool = False
+    ended: str = "stopped by the callback"
 
     def add(self, found: Found) -> None:
         """Take note of a descent; ask the callback whether to go on."""
         self.starts.append(found.result)
+        self.n_evaluations += found.result.n_evaluations
         if self.best is None or found.solution.better_than(self.best):
             self.best = found.solution
         if self.callback is not None and not self.stopped:
@@ -175,7 +182,7 @@ class Story:
 
     def same(self, one: float, other: float) -> bool:
         """Whether two objectives count as one optimum."""
-        slack = _SAME * max(abs(one), abs(other)) + _SAME_OF_LARGEST * self.unit
+        slack = _SAME * max(abs(one), abs(other)) + _SAME_OF_TRIVIAL * self.unit
         return abs(one - other) <= slack
 
     def result(self, best: Solution, status: Status, searched: float) -> SearchResult:
@@ -185,15 +192,16 @@ class Story:
 
     def _summary(self, best: float) -> SearchSummary:
         """Count optima, and how often the best was found."""
-        starts = self.starts
+        starts = [s for s in self.starts if s.run != NO_RUN]
         every = np.sort([s.objective for s in starts if s.feasible])
         n_optima, last = 0, 0.0
         for objective in every:
             if n_optima == 0 or not self.same(last, objective):
                 n_optima, last = n_optima + 1, objective
-        near = every <= best + 0.01 * abs(best) + _SAME_OF_LARGEST * self.unit
+        near = every <= best + 0.01 * abs(best) + _SAME_OF_TRIVIAL * self.unit
         refound = {s.run for s in starts if s.feasible and self.same(s.objective, best)}
         return SearchSummary(
+            ended=self.ended,
             n_descents=len(starts),
             n_runs=len({s.run for s in starts}),
             n_refound=len(refound),
@@ -225,7 +233,7 @@ class Multistart:
         self, problem: Problem, seed: int, callback: Callback | None = None
     ) -> SearchResult:
         """Run the starts; a callback that returns True stops the search."""
-        unit = problem.cost.largest_cost
+        unit = problem.cost.trivial_cost
         story, stop = Story(callback, unit, self.n_starts), never()
         polisher = Polisher.of(problem, self.solver)
         calls = [
@@ -238,8 +246,11 @@ class Multistart:
                 if found is None or story.stopped:
                     break
         assert story.best is not None  # start 0 always takes place
-        best = story.best
-        return story.result(best, self._status(story, best), best.objective)
+        best, status = story.best, self._status(story, story.best)
+        if not story.stopped:
+            late = status is Status.TIME_LIMIT
+            story.ended = "ended by the time limit" if late else "ended as asked"
+        return story.result(best, status, best.objective)
 
     def _start(
         self, polisher: Polisher, seed: int, k: int, stop: IntArray

@@ -49,8 +49,10 @@ def place(
     rows = problem.cost.rows
     rows = rows.take(slice(None, None, -(-rows.weight.size // _FEW_ROWS)))
     threshold, p = params.threshold.copy(), problem.cost.n_features
+    known: dict[int, BoolArray] = {}
     for t in cuts:
-        weight = np.where(_reaches(rows, params.coef, threshold, t), rows.weight, 0.0)
+        inside = _reaches(rows, params.coef, threshold, t, known)
+        weight = np.where(inside, rows.weight, 0.0)
         # A node that no sample reaches borrows all of them.
         weight = weight if weight.any() else rows.weight
         score = params.coef[:, t] @ rows.X
@@ -65,15 +67,25 @@ def _weighted_quantile(values: FloatArray, weight: FloatArray, at: float) -> flo
     return float(values[order[np.searchsorted(total, at * total[-1])]])
 
 
-def _reaches(rows: Rows, coef: FloatArray, threshold: FloatArray, t: int) -> BoolArray:
-    """Which rows come to node t when each follows the more probable branch."""
-    inside, p = np.ones(rows.weight.size, dtype=np.bool_), len(coef)
-    while t > 0:
+def _reaches(
+    rows: Rows,
+    coef: FloatArray,
+    threshold: FloatArray,
+    t: int,
+    known: dict[int, BoolArray],
+) -> BoolArray:
+    """Which rows come to node t when each follows the more probable branch.
+
+    What is found on the way is kept in ``known``; cuts above must not change then.
+    """
+    if t == 0:
+        return np.ones(rows.weight.size, dtype=np.bool_)
+    if t not in known:
         parent = (t - 1) // 2
-        left = coef[:, parent] @ rows.X > p * threshold[parent]
-        inside &= left if t == 2 * parent + 1 else ~left
-        t = parent
-    return inside
+        above = _reaches(rows, coef, threshold, parent, known)
+        left = coef[:, parent] @ rows.X > len(coef) * threshold[parent]
+        known[2 * parent + 1], known[2 * parent + 2] = above & left, above & ~left
+    return known[t]
 
 
 def _part(problem: Problem, rows: Rows, depth: int) -> Problem | None:
@@ -110,7 +122,7 @@ def regrow(
     if depth is None:
         depth = problem.topology.depth - (t + 1).bit_length() + 1
     rows = problem.cost.rows
-    rows = rows.take(_reaches(rows, params.coef, params.threshold, t))
+    rows = rows.take(_reaches(rows, params.coef, params.threshold, t, {}))
     part = _part(problem, rows, depth)
     coef, threshold = params.coef.copy(), params.threshold.copy()
     nodes = _nodes_below(t, depth)
@@ -131,6 +143,8 @@ def grow(
     for t in range(problem.topology.n_branches):
         params, spent = regrow(problem, params, t, rng, stop, depth=1)
         n_evaluations += spent
+        if stop[0] != 0:
+            break
     return params, n_evaluations
 
 
@@ -145,14 +159,16 @@ def refit_nodes(
     """
     rows, n_branches = problem.cost.rows, problem.topology.n_branches
     coef, threshold = params.coef.copy(), params.threshold.copy()
-    reach = np.array(
-        [_reaches(rows, coef, threshold, t) for t in range(2 * n_branches + 1)]
-    )
+    known: dict[int, BoolArray] = {}
+    nodes = range(2 * n_branches + 1)
+    reach = np.array([_reaches(rows, coef, threshold, t, known) for t in nodes])
     label = _labels(problem, rows, reach[n_branches:])
     value = np.empty(reach.shape)
     value[n_branches:] = problem.cost.cost_matrix[rows.codes][:, label].T
     n_evaluations, p = 0, problem.cost.n_features
     for t in reversed(range(n_branches)):
+        if stop[0] != 0:
+            break
         gain = value[2 * t + 1] - value[2 * t + 2]
         cares = reach[t] & (gain != 0.0)
         side = Rows(
