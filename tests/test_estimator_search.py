@@ -86,7 +86,7 @@ def test_the_printed_tree_tells_of_the_search_once(planted, n_starts, tmp_path):
         lines = str(tree).splitlines()
         assert [line for line in lines if "Search" in line] == lines[-1:]
         assert lines[-1] == f"Search: {clf.search_}."
-    assert f"{len(clf.starts_)} descents, ended" in lines[-1]
+    assert f"{len(clf.starts_)} descents (" in lines[-1]
 
 
 @pytest.mark.parametrize("random_state", range(3))

@@ -76,7 +76,7 @@ def test_pruning_changes_no_prediction(rng, depth, gamma):
 @depths
 @gammas
 def test_idle_cuts_are_exact_zeros_and_others_untouched(rng, depth, gamma):
-    """Empty exactly where one class is left; all else is the same to the bit."""
+    """Empty where one class is left or no sample comes; all else is as it was."""
     n_idle = 0
     for tree in draw_trees(rng, depth):
         after = pruned(tree, gamma)
@@ -84,7 +84,11 @@ def test_idle_cuts_are_exact_zeros_and_others_untouched(rng, depth, gamma):
             {tree.leaf_class[leaf] for leaf in open_leaves(tree, gamma, t)}
             for t in range(2**depth - 1)
         ]
-        idle = np.array([len(found) == 1 for found in labels])
+        reached = set(open_leaves(tree, gamma, 0))
+        missed = [
+            reached.isdisjoint(open_leaves(tree, gamma, t)) for t in range(len(labels))
+        ]
+        idle = np.array([len(found) == 1 for found in labels]) | np.array(missed)
         n_idle += np.count_nonzero(tree.coef[:, idle].any(axis=0))
         assert not after.coef[:, idle].any()
         np.testing.assert_array_equal(after.coef[:, ~idle], tree.coef[:, ~idle])

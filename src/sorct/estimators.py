@@ -93,7 +93,8 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         Bound on the stationarity residual, in the units of a / n_columns and mu. It is
         absolute: keep the costs in ``cost_matrix`` of the size of 1.
     max_iter : int, default=2000
-        Bound on the iterations of one start (of one round, with active floors).
+        Bound on the iterations of one start (of one round, with active floors); with
+        ``n_starts="auto"``, of the polish.
     time_limit : float or None, default=None
         Seconds after which the best tree so far is returned. Compilation, once per
         machine, is not counted.
@@ -124,8 +125,11 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
     status_ : Status
         How training ended; compares equal to its name, such as ``"converged"``.
     starts_ : DataFrame
-        One row per descent: kind of start or move, the independent run it belongs to,
-        objective before and after, residual, status, evaluations, seconds.
+        One row per descent: kind of start or move, the independent run it belongs to
+        (-1 for the finish on all rows after a search on some), objective before and
+        after, whether it meets the floors, residual, status, evaluations, seconds. The
+        status is by the tolerance of the descent: ``tol`` for independent starts and
+        "polished" trees, 1e-4 for what a search tries on the way.
     search_ : SearchSummary
         How often the best tree was found again, number of local optima, effort.
     tree_ : Tree
@@ -139,7 +143,8 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
     slightly cheaper, but nobody could read it.
 
     Fitting holds at most three copies of X in memory: the one given, one laid out for
-    the compiled kernels and, if X is not a float64 matrix, one as such.
+    the compiled kernels and, if X is not a float64 matrix, one as such. The search adds
+    a few copies of at most 16 384 rows.
 
     Examples
     --------

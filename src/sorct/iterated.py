@@ -1,6 +1,6 @@
 """Iterated search: chains that improve by moves, run anew until runs agree.
 
-A run has a few chains. Each begins with a start of another kind; then every round each
+A run has a few chains that begin with starts of different kinds; then every round each
 chain tries one move of its incumbent and keeps it if it is better. A run ends when its
 best tree has not improved for a while. Runs know nothing of each other, so a value that
 two of them reach is unlikely to be beaten by a third: that ends the search. The chains
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from sorct._typing import IntArray
 from sorct._workers import Workers, deadline
@@ -47,8 +48,8 @@ _BETTER = 1e-5
 # columns x cuts x evaluations (20 seconds or so), and the most that one run may do.
 _AGREE, _AGREE_CHAINS = 2, 6
 _MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
-_LATE = "ended by the time limit"
-_WORKED = "ended after as much work as is allowed"
+_LATE = "time limit"
+_WORKED = "work limit"
 # Share of the time limit for searching, the rest being for the polish: on the rows
 # searched, or on many more.
 _SEARCH_SHARE, _SEARCH_SHARE_MANY_ROWS = 0.93, 0.75
@@ -81,7 +82,7 @@ class IteratedSearch:
         with (
             deadline(limit, hard),
             deadline(None if limit is None else share * limit, soft),
-            Workers(self.n_jobs, soft, hard) as workers,
+            Workers(min(effective_n_jobs(self.n_jobs), _CHAINS), soft, hard) as workers,
         ):
             search = _Search(thinned, self.solver, seed, story, workers, soft, hard)
             best = search.until_agreed()
@@ -123,7 +124,7 @@ class _Search:
             if ended is not None or self.story.stopped:
                 break
         if not self.story.stopped:
-            self.story.ended = ended or "ended after as many runs as are allowed"
+            self.story.ended = ended or "run limit"
         return best
 
     def _ended(
@@ -136,13 +137,13 @@ class _Search:
     ) -> str | None:
         """Why no further run should begin; None if one should."""
         if self._perfect(best):
-            return "ended because there is nothing left to gain"
+            return "nothing left to gain"
         if not in_time:
             return _LATE
         if self._agreed(best, ends, chains):
-            return "ended because runs agree"
+            return "runs agree"
         if len(ends) > 1 and not best.feasible:
-            return "ended because no run met the floors"
+            return "no run met the floors"
         return _WORKED if self._work > _MAX_WORK else None
 
     @property

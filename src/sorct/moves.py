@@ -3,7 +3,8 @@
 A move changes a part of the incumbent, large enough to leave its optimum and small
 enough to keep what is good about it. Which kinds help was measured
 (docs/design/0005-search.md): half of the moves take a cut from another chain's tree,
-since trees that differ tend to be good in different places.
+since trees that differ tend to be good in different places (where there is more than
+one cut; in deep trees it is a third, and subtrees are exchanged as well).
 """
 
 from __future__ import annotations

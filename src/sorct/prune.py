@@ -1,7 +1,8 @@
 """Prune: which parts of a tree decide nothing.
 
-A cut decides nothing if all leaves below it have one label, or if it uses no feature
-and sends every sample the same way. Taking such cuts away changes no prediction.
+A cut decides nothing if all leaves below it have one label, if it uses no feature and
+sends every sample the same way, or if such a cut above it sends every sample elsewhere.
+Taking such cuts away changes no prediction.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sorct._typing import FloatArray, IntArray
+from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.link import cdf
 from sorct.params import Params
 
@@ -45,12 +46,23 @@ def node_classes(
     return found
 
 
+def _missed(coef: FloatArray, threshold: FloatArray, gamma: float) -> BoolArray:
+    """Cuts that no sample can come to."""
+    missed = np.zeros(2 * threshold.size + 1, dtype=np.bool_)
+    for t in range(threshold.size):
+        child = only_child(coef, threshold, gamma, t)
+        for below in (2 * t + 1, 2 * t + 2):
+            missed[below] = missed[t] or (child is not None and below != child)
+    return missed[: threshold.size]
+
+
 def pruned(params: Params, gamma: float) -> Params:
     """Tree with the same predictions, in which cuts that decide nothing are empty."""
     coef, threshold, n_branches = params.coef, params.threshold, params.threshold.size
     classes = node_classes(coef, threshold, params.leaf_class, gamma)[:n_branches]
+    missed = _missed(coef, threshold, gamma)
     # Cuts without features are empty already, and their threshold may matter.
-    idle = (classes != SEVERAL) & coef.any(axis=0)
+    idle = ((classes != SEVERAL) | missed) & coef.any(axis=0)
     return replace(
         params,
         coef=np.where(idle, 0.0, coef),

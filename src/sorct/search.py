@@ -126,7 +126,7 @@ class SearchSummary:
     def __str__(self) -> str:
         return (
             f"{self.n_refound} of {self.n_runs} independent runs ended at this "
-            f"objective; {self.n_descents} descents, {self.ended}"
+            f"objective; {self.n_descents} descents ({self.ended})"
         )
 
 
@@ -161,7 +161,7 @@ class Story:
     best: Solution | None = None
     n_evaluations: int = 0
     stopped: bool = False
-    ended: str = "stopped by the callback"
+    ended: str = "stopped by callback"
 
     def add(self, found: Found) -> None:
         """Take note of a descent; ask the callback whether to go on."""
@@ -249,7 +249,7 @@ class Multistart:
         best, status = story.best, self._status(story, story.best)
         if not story.stopped:
             late = status is Status.TIME_LIMIT
-            story.ended = "ended by the time limit" if late else "ended as asked"
+            story.ended = "time limit" if late else "as many as asked"
         return story.result(best, status, best.objective)
 
     def _start(

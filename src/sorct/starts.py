@@ -23,7 +23,6 @@ from sorct.subtrees import grow, random_tree, refit_nodes
 
 # Ways to begin annealing: flat, less flat, hardly flat.
 _ANNEAL_KINDS = 3
-_SWEEPS = 1
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def draw_start(problem: Problem, seed: int, k: int, stop: IntArray) -> Start:
 def make_start(
     problem: Problem, kind: str, k: int, rng: np.random.Generator, stop: IntArray
 ) -> Start:
-    """Draw a start of a kind; k counts those of the same kind."""
+    """Draw a start of a kind; k picks how flat an annealed one begins."""
     if kind == "grown":
         return Start(kind, *grow(problem, rng, stop))
     params, n_evaluations = random_tree(problem, rng), 0
@@ -52,9 +51,7 @@ def make_start(
         skip = 0 if problem.topology.depth > 2 else k % _ANNEAL_KINDS
         params, n_evaluations = anneal(problem, params, stop, skip)
     elif kind == "node-wise":
-        for _ in range(_SWEEPS):
-            params, spent = refit_nodes(problem, params, rng, stop)
-            n_evaluations += spent
+        params, n_evaluations = refit_nodes(problem, params, rng, stop)
     return Start(kind, params, n_evaluations)
 
 
