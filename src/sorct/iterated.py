@@ -222,6 +222,8 @@ class _Search:
 
     def _polish(self, solution: Solution, run: int) -> Solution:
         """Solve to the end; if that should lead higher, keep what there was."""
+        if self.hard[0] != 0:
+            return solution
         polished = self.finish(self.problem, solution, run)
         if not _clearly_better(solution, polished):
             return polished

@@ -14,7 +14,7 @@ from sorct._typing import IntArray
 from sorct.params import Params
 from sorct.penalties import Sparsity
 from sorct.problem import Problem
-from sorct.solution import Solution
+from sorct.solution import Solution, Status
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.starts import empty_tree
 
@@ -54,6 +54,10 @@ class Polisher:
         """
         solution = self.descend(params, stop)
         first, spent = solution.first, solution.n_evaluations
+        if stop[0] != 0:
+            if self.empty.better_than(solution):
+                solution = replace(self.empty, status=Status.TIME_LIMIT)
+            return replace(solution, first=first, n_evaluations=spent)
         if not solution.feasible or not solution.better_than(self.empty):
             restored = self._restore(params, stop)
             spent += restored.n_evaluations
