@@ -225,7 +225,8 @@ class _Search:
         if self.hard[0] != 0:
             return solution
         polished = self.finish(self.problem, solution, run)
-        if not _clearly_better(solution, polished):
+        # A rough tree may gain a little by missing its floors a little.
+        if self._n_same([polished], solution) or polished.better_than(solution):
             return polished
         if solution.feasible and solution.residual > self.solver.tol:
             return replace(solution, status=Status.MAX_ITER)
