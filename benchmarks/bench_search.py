@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.cells import MIN_RECALL, Cell, best_known_cells, nine_cells
-from benchmarks.ipopt import PaperModel, random_points
+from benchmarks.cells import Cell, best_known_cells, nine_cells
+from benchmarks.ipopt import PaperModel
+from benchmarks.rivals import ipopt_starts
 from benchmarks.timing import best_seconds, print_table
 
 N_STARTS = 20
@@ -84,31 +85,11 @@ def _own_table() -> dict[str, float]:
     return dict(json.loads(OWN_TABLE.read_text(encoding="utf-8")))
 
 
-def _ipopt(cell: Cell) -> tuple[float, float, float]:
-    """Seconds of one start (mean), of building and all, and the best objective."""
-    n_classes = int(cell.y.max()) + 1
-    starts = random_points(cell.X.shape[1], n_classes, cell.depth, N_STARTS)
-    begun = time.perf_counter()
-    model = PaperModel(
-        cell.X,
-        cell.y,
-        cell.depth,
-        alpha_local=cell.alpha_local,
-        alpha_global=cell.alpha_global,
-        min_recall=MIN_RECALL,
-    )
-    results = [model.solve(start) for start in starts]
-    total = time.perf_counter() - begun
-    feasible = [r.objective for r in results if r.violation < 1e-6]
-    one = float(np.mean([r.seconds for r in results]))
-    return one, total, min(feasible, default=np.inf)
-
-
 def _equal_time(cells: list[Cell]) -> None:
     """The time of one IPOPT start against the best of its twenty."""
     rows, no_worse = [], []
     for cell in cells:
-        one, _, best = _ipopt(cell)
+        one, _, best = ipopt_starts(cell, PaperModel, N_STARTS)
         begun = time.perf_counter()
         tree = cell.classifier(time_limit=one).fit(cell.X, cell.y)
         seconds = time.perf_counter() - begun
@@ -138,7 +119,7 @@ def _affordable() -> None:
     for cell in nine_cells():
         tree = cell.classifier()
         seconds = best_seconds(lambda: tree.fit(cell.X, cell.y))  # noqa: B023
-        _, total, best = _ipopt(cell)
+        _, total, best = ipopt_starts(cell, PaperModel, N_STARTS)
         rows.append(
             [
                 cell.title,

@@ -10,11 +10,10 @@ a single start of IPOPT reaches. The constants of our solver were tuned on these
 
 from __future__ import annotations
 
-import time
-
-from benchmarks.cells import MIN_RECALL, Cell, nine_cells
-from benchmarks.ipopt import PaperModel, random_points
+from benchmarks.cells import Cell, nine_cells
+from benchmarks.ipopt import PaperModel
 from benchmarks.pyomo_ipopt import PyomoModel, ipopt_program
+from benchmarks.rivals import ipopt_starts
 from benchmarks.timing import best_seconds, geometric_mean, print_table
 
 N_STARTS = 20
@@ -33,7 +32,7 @@ def _compare(rival: str, model: type[PaperModel | PyomoModel]) -> None:
     rows, ratios = [], []
     for cell in nine_cells():
         seconds, objective = _ours(cell)
-        ipopt_seconds, ipopt_objective = _ipopt(cell, model)
+        _, ipopt_seconds, ipopt_objective = ipopt_starts(cell, model, N_STARTS)
         ratios.append(ipopt_seconds / seconds)
         rows.append(
             [
@@ -67,21 +66,3 @@ def _ours(cell: Cell) -> tuple[float, float]:
     tree = cell.classifier(n_starts=N_STARTS)
     seconds = best_seconds(lambda: tree.fit(cell.X, cell.y))
     return seconds, tree.objective_
-
-
-def _ipopt(cell: Cell, make: type[PaperModel | PyomoModel]) -> tuple[float, float]:
-    n_classes = int(cell.y.max()) + 1
-    starts = random_points(cell.X.shape[1], n_classes, cell.depth, N_STARTS)
-    begun = time.perf_counter()
-    model = make(
-        cell.X,
-        cell.y,
-        cell.depth,
-        alpha_local=cell.alpha_local,
-        alpha_global=cell.alpha_global,
-        min_recall=MIN_RECALL,
-    )
-    results = [model.solve(start) for start in starts]
-    seconds = time.perf_counter() - begun
-    feasible = [r.objective for r in results if r.violation < 1e-6]
-    return seconds, min(feasible)

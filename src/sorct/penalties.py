@@ -45,6 +45,10 @@ class Sparsity:
                     f"{name} must be a finite number >= 0, got {strength!r}."
                 )
 
+    def scaled(self, share: float) -> "Sparsity":
+        """Both strengths times a share."""
+        return Sparsity(share * self.alpha_local, share * self.alpha_global)
+
     def local_weight(self, n_features: int, n_branches: int) -> float:
         """Weight of every |a_jt|: the paper's lambda^L."""
         return self.alpha_local / (n_features * n_branches)

@@ -12,7 +12,6 @@ import numpy as np
 
 from sorct._typing import IntArray
 from sorct.params import Params
-from sorct.penalties import Sparsity
 from sorct.problem import Problem
 from sorct.solution import Solution, Status
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
@@ -70,9 +69,7 @@ class Polisher:
 
     def ease(self, params: Params, share: float, stop: IntArray) -> Solution:
         """Descend roughly under a share of the penalties."""
-        local = share * self.problem.penalty.alpha_local
-        spread = share * self.problem.penalty.alpha_global
-        eased = replace(self.problem, penalty=Sparsity(local, spread))
+        eased = replace(self.problem, penalty=self.problem.penalty.scaled(share))
         return ROUGH.solve(eased, params, stop=stop)
 
     def _descend_from_empty(self, stop: IntArray) -> Solution:
@@ -86,7 +83,7 @@ class Polisher:
         """
         spent, stiffness, penalty = 0, 10.0, self.problem.penalty
         for share in _SHARES:
-            eased = Sparsity(share * penalty.alpha_local, share * penalty.alpha_global)
+            eased = penalty.scaled(share)
             solver = self.solver if share == 1.0 else ROUGH
             solution = solver.solve(
                 replace(self.problem, penalty=eased),
