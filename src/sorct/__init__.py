@@ -1,8 +1,21 @@
-"""Sparse optimal randomized classification trees with scikit-learn's manners."""
+"""Sparse optimal randomized classification trees, with scikit-learn's manners."""
 
-from sorct.estimators import InfeasibleError, SORCTClassifier
+from sorct.bounds import PenaltyBounds, penalty_bounds
+from sorct.estimators import SORCTClassifier
+from sorct.path import Path
+from sorct.prepare import InfeasibleError
+from sorct.trace import sorct_path
 from sorct.tree import Tree
 
 __version__ = "0.1.0"
 
-__all__ = ["InfeasibleError", "SORCTClassifier", "Tree", "__version__"]
+__all__ = [
+    "InfeasibleError",
+    "Path",
+    "PenaltyBounds",
+    "SORCTClassifier",
+    "Tree",
+    "__version__",
+    "penalty_bounds",
+    "sorct_path",
+]

@@ -7,32 +7,19 @@ neither.
 from __future__ import annotations
 
 import copy
-import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.checks import (
-    check_n_jobs,
-    check_real,
-    check_whole,
-    checked_classes,
-    checked_cost_matrix,
-    checked_floor,
-    checked_samples,
-    checked_topology,
-)
-from sorct.encode import UNKNOWN_POLICIES, TableEncoder, as_table
-from sorct.prune import pruned
-from sorct.topology import Topology
+from sorct._typing import AnyArray, FloatArray
+from sorct.checks import check_real, check_whole
+from sorct.encode import as_table
+from sorct.prepare import Effort, Model, Prepared
 from sorct.tree import Tree
 
 if TYPE_CHECKING:
@@ -40,24 +27,6 @@ if TYPE_CHECKING:
 
     from sorct.problem import Problem
     from sorct.search import SearchProgress, SearchResult
-    from sorct.solution import Solution
-
-
-class InfeasibleError(ValueError):
-    """No tree was found that meets the floors on recall.
-
-    Attributes
-    ----------
-    recall : dict
-        Expected recall of every class in the tree that came closest.
-    """
-
-    def __init__(self, message: str, recall: dict[Any, float]) -> None:
-        super().__init__(message, recall)
-        self.recall = recall
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class SORCTClassifier(ClassifierMixin, BaseEstimator):
@@ -239,66 +208,52 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: Any,
         callback: Callable[[SearchProgress], object] | None,
     ) -> None:
-        begun = time.perf_counter()
-        self._check_numbers()
+        model, effort = self._checked_options()
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable or None, got {callback!r}.")
         if y is None:
             raise ValueError(
                 "SORCTClassifier requires y to be passed, but the target y is None."
             )
-        X, y, weight = checked_samples(X, y, sample_weight)
-        encoder = TableEncoder.learn(X, self.handle_unknown)
+        X = as_table(X)
         validate_data(self, X, skip_check_array=True)
-        self.classes_, codes = checked_classes(y, weight)
-        topology = checked_topology(self.depth, len(self.classes_))
-        cost_matrix = checked_cost_matrix(self.cost_matrix, self.classes_)
-        floor = checked_floor(self.min_recall, self.classes_)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        if encoder.n_columns == 0:
-            raise ValueError("Expected a column with at least two levels, got none.")
-        begun += _load_compiled_code()
-        columns = encoder.columns(X)
-        problem = self._problem(columns, codes, weight, topology, cost_matrix, floor)
-        spent = time.perf_counter() - begun
-        result = self._search(problem, seed, callback, spent)
-        self._keep(encoder, problem, result)
+        prepared = Prepared.of(X, y, sample_weight, model)
+        result = self._search(prepared, effort.seed(), callback)
+        self._keep(prepared, result)
 
-    def _problem(
-        self,
-        columns: Sequence[FloatArray],
-        codes: IntArray,
-        weight: FloatArray,
-        topology: Topology,
-        cost_matrix: FloatArray,
-        floor: FloatArray,
-    ) -> Problem:
-        from sorct.constraints import MinRecall
-        from sorct.objective import ExpectedCost
-        from sorct.penalties import Sparsity
-        from sorct.problem import Problem
-
-        return Problem(
-            ExpectedCost.from_columns(columns, codes, weight, cost_matrix),
-            Sparsity(float(self.alpha_local), float(self.alpha_global)),
-            MinRecall(floor),
-            topology,
-            float(self.gamma),
+    def _checked_options(self) -> tuple[Model, Effort]:
+        check_real("alpha_local", self.alpha_local, "a finite number >= 0")
+        check_real("alpha_global", self.alpha_global, "a finite number >= 0")
+        if not (isinstance(self.n_starts, str) and self.n_starts == "auto"):
+            check_whole("n_starts", self.n_starts, 'a whole number >= 1 or "auto"')
+        model = Model(
+            self.depth,
+            self.cost_matrix,
+            self.min_recall,
+            self.gamma,
+            self.handle_unknown,
         )
+        effort = Effort(
+            self.tol, self.max_iter, self.time_limit, self.n_jobs, self.random_state
+        )
+        model.check()
+        effort.check()
+        return model, effort
 
     def _search(
         self,
-        problem: Problem,
+        prepared: Prepared,
         seed: int,
         callback: Callable[[SearchProgress], object] | None,
-        spent: float,
     ) -> SearchResult:
         from sorct.iterated import IteratedSearch
         from sorct.search import Multistart
         from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 
+        problem = self._penalised(prepared.problem)
         solver = AugmentedLagrangian(float(self.tol), min(int(self.max_iter), 2**31))
-        limit = None if self.time_limit is None else max(self.time_limit - spent, 0.0)
+        limit = self.time_limit
+        limit = None if limit is None else max(limit - prepared.seconds, 0.0)
         if self.n_starts == "auto":
             return IteratedSearch(solver, self.n_jobs, limit).run(
                 problem, seed, callback
@@ -306,13 +261,21 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         search = Multistart(solver, int(self.n_starts), self.n_jobs, limit)
         return search.run(problem, seed, callback)
 
-    def _keep(
-        self, encoder: TableEncoder, problem: Problem, result: SearchResult
-    ) -> None:
+    def _penalised(self, problem: Problem) -> Problem:
+        from sorct.penalties import Sparsity
+
+        penalty = Sparsity(float(self.alpha_local), float(self.alpha_global))
+        return replace(problem, penalty=penalty)
+
+    def _keep(self, prepared: Prepared, result: SearchResult) -> None:
+        from sorct.polish import without_idle_cuts
+
         if not result.best.feasible:
-            self._refuse(problem, result)
-        best = _without_idle_cuts(problem, result.best)
+            tried = f"{len(result.starts)} descents{_why_short(result.status)}"
+            prepared.refuse(result.best, tried)
+        best = without_idle_cuts(self._penalised(prepared.problem), result.best)
         params = best.params
+        self.classes_ = prepared.classes
         self.coef_ = params.coef
         self.threshold_ = params.threshold
         self.leaf_class_ = params.leaf_class
@@ -324,26 +287,9 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         self.status_ = result.status
         self.starts_ = _starts_frame(result)
         self.search_ = result.summary
-        self.tree_ = Tree(
-            encoder=encoder,
-            coef=params.coef,
-            threshold=params.threshold,
-            leaf_class=params.leaf_class,
-            classes=self.classes_,
-            gamma=problem.gamma,
-            cost_matrix=problem.cost.cost_matrix,
-            mass=best.mass,
-            training={
-                "alpha_local": problem.penalty.alpha_local,
-                "alpha_global": problem.penalty.alpha_global,
-                "min_recall": problem.constraint.floor.tolist(),
-                "recall": best.recall.tolist(),
-                "objective": best.objective,
-                "cost": best.cost,
-                "residual": best.residual,
-                "status": str(result.status),
-                "search": str(result.summary),
-            },
+        alphas = float(self.alpha_local), float(self.alpha_global)
+        self.tree_ = prepared.tree(
+            best, alphas, status=str(result.status), search=str(result.summary)
         )
         if result.status == "max_iter":
             warnings.warn(
@@ -352,42 +298,6 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
                 f"{self.max_iter}) or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
-            )
-
-    def _refuse(self, problem: Problem, result: SearchResult) -> None:
-        best, floor = result.best, problem.constraint.floor
-        rates = {
-            label: float(rate)
-            for label, rate in zip(self.classes_.tolist(), best.recall, strict=True)
-        }
-        shown = ", ".join(
-            f"{label!r}: {rate:.4f} (asked {asked:g})"
-            for (label, rate), asked in zip(rates.items(), floor, strict=True)
-        )
-        raise InfeasibleError(
-            f"min_recall could not be met by {len(result.starts)} descents"
-            f"{_why_short(result.status)}. Best rates attained on the training sample: "
-            f"{shown}. Lower min_recall, lower the alphas, or raise depth, n_starts or "
-            "time_limit.",
-            rates,
-        )
-
-    def _check_numbers(self) -> None:
-        check_real("alpha_local", self.alpha_local, "a finite number >= 0")
-        check_real("alpha_global", self.alpha_global, "a finite number >= 0")
-        check_real("gamma", self.gamma, "a finite number > 0", positive=True)
-        check_real("tol", self.tol, "a finite number > 0", positive=True)
-        if not (isinstance(self.n_starts, str) and self.n_starts == "auto"):
-            check_whole("n_starts", self.n_starts, 'a whole number >= 1 or "auto"')
-        check_whole("max_iter", self.max_iter)
-        check_n_jobs(self.n_jobs)
-        if self.time_limit is not None:
-            expected = "a number of seconds > 0 or None"
-            check_real("time_limit", self.time_limit, expected, positive=True)
-        if self.handle_unknown not in UNKNOWN_POLICIES:
-            raise ValueError(
-                f"handle_unknown must be one of {UNKNOWN_POLICIES}, "
-                f"got {self.handle_unknown!r}."
             )
 
     def _checked_tree(self, X: Any) -> Tree:
@@ -401,28 +311,6 @@ def _why_short(status: str) -> str:
     """Why there were not more starts, if so."""
     reasons = {"time_limit": " before time_limit", "stopped": " before the callback"}
     return reasons.get(status, "")
-
-
-def _load_compiled_code() -> float:
-    """Seconds that compiling or loading took: no time limit counts them."""
-    begun = time.perf_counter()
-    from sorct.warm_up import warm_up
-
-    warm_up()
-    return time.perf_counter() - begun
-
-
-def _without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
-    """The same predictions without cuts that decide nothing."""
-    params = pruned(solution.params, problem.gamma)
-    if np.array_equal(params.coef, solution.params.coef):
-        return solution
-    return replace(
-        solution,
-        params=params,
-        objective=solution.cost + problem.penalty.value(params.coef),
-        mass=problem.cost.mass(params, problem.gamma),
-    )
 
 
 def _starts_frame(result: SearchResult) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import numpy as np
 from sorct._typing import IntArray
 from sorct.params import Params
 from sorct.problem import Problem
+from sorct.prune import pruned
 from sorct.solution import Solution, Status
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.starts import empty_tree
@@ -96,3 +97,16 @@ class Polisher:
             if stop[0] != 0:
                 break
         return replace(solution, n_evaluations=spent)
+
+
+def without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
+    """The same predictions without cuts that decide nothing."""
+    params = pruned(solution.params, problem.gamma)
+    if np.array_equal(params.coef, solution.params.coef):
+        return solution
+    return replace(
+        solution,
+        params=params,
+        objective=solution.cost + problem.penalty.value(params.coef),
+        mass=problem.cost.mass(params, problem.gamma),
+    )

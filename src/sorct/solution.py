@@ -46,6 +46,8 @@ class Solution:
     recall : array of shape (n_classes,), expected recall on the training sample
     violation : float
         By how much the worst class misses its floor.
+    price : array of shape (n_classes,)
+        Multipliers of the floors: what a slightly higher floor would cost, per unit.
     residual : float
         Length of the proximal gradient step of the Lagrangian, 0 at a stationary point.
     mass : array of shape (n_classes, n_leaves), share of the sample by class and leaf
@@ -61,6 +63,7 @@ class Solution:
     cost: float
     recall: FloatArray
     violation: float
+    price: FloatArray
     residual: float
     mass: FloatArray
     status: Status

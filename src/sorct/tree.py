@@ -7,13 +7,11 @@ code.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -26,7 +24,7 @@ from sorct.encode import Numeric, Table, TableEncoder
 from sorct.link import cdf
 from sorct.prune import node_classes
 from sorct.rules import tree_text
-from sorct.tree_json import tree_from_dict, tree_to_dict
+from sorct.tree_json import read_json, tree_from_dict, tree_to_dict, write_json
 
 _ROWS, _MANY_ROWS = 16_384, 131_072
 _BLAS = Lock()
@@ -160,6 +158,22 @@ class Tree:
         used = np.unique(self.encoder.column_variable[self.coef.any(axis=1)])
         return tuple(self.encoder.variables[i].name for i in used)
 
+    @property
+    def most_variables_per_cut(self) -> int:
+        """Number of variables of the table in the cut that uses most."""
+        variable = self.encoder.column_variable
+        return max(np.unique(variable[cut != 0.0]).size for cut in self.coef.T)
+
+    @property
+    def local_sparsity(self) -> float:
+        """Per cent of columns unused by a cut, on average."""
+        return 100.0 * float((self.coef == 0.0).mean())
+
+    @property
+    def global_sparsity(self) -> float:
+        """Per cent of columns unused by the whole tree."""
+        return 100.0 * float((self.coef == 0.0).all(axis=1).mean())
+
     def cut_in_units(self, t: int) -> tuple[FloatArray, float]:
         """Weights and limit of cut t in original units: left when w . x > limit.
 
@@ -191,7 +205,10 @@ class Tree:
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of every sample."""
-        table = self.encoder.read(X, check_finite=False)
+        return self.predict_table(self.encoder.read(X, check_finite=False))
+
+    def predict_table(self, table: Table) -> AnyArray:
+        """Predict for a table that the encoder has read."""
         code = np.zeros(table.n_samples, dtype=np.intp)
 
         def fill(rows: slice) -> None:
@@ -356,25 +373,12 @@ class Tree:
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the tree to a file, whole or not at all."""
-        target = Path(path)
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-        try:
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_json(self.to_dict(), path)
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Tree:
         """Read a tree from a file; nothing in it is executed."""
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{path} is not a sorct model: expected JSON, got {error}. The file "
-                "may be truncated."
-            ) from error
+        data = read_json(path, "model")
         try:
             return cls.from_dict(data)
         except ValueError as error:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +18,29 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "sorct-tree", 1
 _PLAIN = (str, int, float, bool)
 _LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
+
+
+def write_json(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write plain data to a file, whole or not at all."""
+    target = Path(path)
+    text = json.dumps(data, indent=1, allow_nan=False)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_json(path: str | os.PathLike[str], kind: str) -> Any:
+    """Plain data of a file that should hold a model or a path."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is not a sorct {kind}: expected JSON, got {error}. The file may "
+            "be truncated."
+        ) from error
 
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:

@@ -103,13 +103,15 @@ class AugmentedLagrangian:
         total = progress._replace(
             first=first, n_iterations=n_iterations, n_evaluations=n_evaluations
         )
-        return self._solution(problem, found, total, stopped=stop[0] != 0)
+        price = np.maximum(0.0, multiplier + stiffness * gap)
+        return self._solution(problem, found, total, price, stopped=stop[0] != 0)
 
     def _solution(
         self,
         problem: Problem,
         found: _Found,
         progress: Progress,
+        price: FloatArray,
         *,
         stopped: bool,
     ) -> Solution:
@@ -130,6 +132,7 @@ class AugmentedLagrangian:
             cost=cost,
             recall=found.recall,
             violation=violation,
+            price=price,
             residual=progress.residual,
             mass=found.mass,
             status=status,

@@ -1,0 +1,343 @@
+"""Path: the trees along a grid of penalties, and how to choose among them.
+
+Like ``Tree``, it needs no compiler and no solver, is immutable, and is saved as JSON;
+reading a file executes no code.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score, recall_score
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from sorct._typing import AnyArray, BoolArray, FloatArray
+from sorct.tree import Tree
+from sorct.tree_json import read_json, write_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT, VERSION = "sorct-path", 1
+# What the trees of one path have in common, and is written once.
+_COMMON = (
+    "format", "version", "variables", "named", "unknown", "classes", "gamma",
+    "cost_matrix",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Path:
+    """Best trees found for a grid of penalties.
+
+    Attributes
+    ----------
+    alphas_local : array of shape (n_local,), in rising order
+    alphas_global : array of shape (n_global,), in rising order
+    trees : tuple of Tree
+        One per grid point, the local axis outermost.
+    """
+
+    alphas_local: FloatArray
+    alphas_global: FloatArray
+    trees: tuple[Tree, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("alphas_local", "alphas_global"):
+            array = np.array(getattr(self, name), dtype=np.float64)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        n_points = self.alphas_local.size * self.alphas_global.size
+        if n_points != len(self.trees) or n_points == 0:
+            raise ValueError(
+                f"Expected {n_points} trees, one per pair of alphas and at least one, "
+                f"got {len(self.trees)}."
+            )
+
+    def tree(self, i: int, j: int = 0) -> Tree:
+        """Tree of ``alphas_local[i]`` and ``alphas_global[j]``."""
+        shape = self.alphas_local.size, self.alphas_global.size
+        for place, size, axis in zip((i, j), shape, ("local", "global"), strict=True):
+            if not -size <= place < size:
+                raise IndexError(
+                    f"alphas_{axis} has {size} values, there is no number {place}."
+                )
+        return self.trees[(i % shape[0]) * shape[1] + j % shape[1]]
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self.trees)
+
+    @property
+    def classes(self) -> AnyArray:
+        """Labels of the classes."""
+        return self.trees[0].classes
+
+    # -- tables ----------------------------------------------------------------------
+
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame([_row(tree) for tree in self.trees]).rename_axis("point")
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per grid point, the local axis outermost.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``alpha_local``, ``alpha_global``, ``objective``, ``cost`` (expected
+            cost on the training sample), ``local_sparsity``, ``global_sparsity`` (per
+            cent of columns unused, per cut and in the whole tree), ``n_columns`` and
+            ``n_variables`` used, ``residual``, ``seconds``.
+        """
+        return self._frame.copy()
+
+    def evaluate(self, X: Any, y: Any) -> pd.DataFrame:
+        """The frame with ``accuracy`` and ``recall_<class>`` on given data.
+
+        The recall of a class that does not occur in ``y`` is NaN.
+        """
+        table = self.trees[0].encoder.read(X)
+        y = column_or_1d(y)
+        check_consistent_length(X, y)
+        predicted = [tree.predict_table(table) for tree in self.trees]
+        frame = self.to_frame()
+        frame["accuracy"] = [accuracy_score(y, labels) for labels in predicted]
+        recall = np.array(
+            [
+                recall_score(
+                    y, labels, labels=self.classes, average=None, zero_division=np.nan
+                )
+                for labels in predicted
+            ]
+        )
+        for k, label in enumerate(self.classes.tolist()):
+            frame[f"recall_{label}"] = recall[:, k]
+        return frame
+
+    # -- choosing --------------------------------------------------------------------
+
+    def frontier(self, X: Any = None, y: Any = None) -> pd.DataFrame:
+        """Points that no other point beats.
+
+        A point is beaten if another is at least as good in all of three things, and
+        better in one: expected cost on the training sample (or accuracy on given data),
+        local sparsity, global sparsity. Of points that are equal in all three, the one
+        with the largest penalties is kept.
+
+        Parameters
+        ----------
+        X, y : table and labels, or None
+            Data to measure accuracy on; best such as the trees have not seen.
+        """
+        frame = self._scored(X, y)
+        sparse = frame[["local_sparsity", "global_sparsity"]].to_numpy()
+        goods = np.column_stack([_goodness(frame), sparse])
+        return frame[_unbeaten(goods)]
+
+    def select(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        max_features: int | None = None,
+        max_features_per_cut: int | None = None,
+        within: float = 0.0,
+    ) -> Tree:
+        """Tree of the grid point that suits best.
+
+        Among the trees within the limits, the sparsest of those that are almost as good
+        as the best: fewest variables, then fewest columns per cut, then the better one.
+
+        Parameters
+        ----------
+        X, y : table and labels, or None
+            If given, trees are compared by their accuracy on these data, which they
+            should not have seen; otherwise by the expected cost on the training sample,
+            for which less sparsity is always better.
+        max_features : int or None
+            Most variables of the table that the tree may use.
+        max_features_per_cut : int or None
+            Most variables that any of its cuts may use.
+        within : float, default=0.0
+            How far the accuracy (or cost) may be from that of the best tree within the
+            limits, in the same units.
+        """
+        frame = self._scored(X, y)
+        allowed = within_limits(self.trees, max_features, max_features_per_cut)
+        if not (np.isfinite(within) and within >= 0):
+            raise ValueError(f"within must be a finite number >= 0, got {within!r}.")
+        good = np.where(allowed, _goodness(frame), -np.inf)
+        near = np.flatnonzero(good >= good.max() - within - 1e-12)
+        return self.trees[int(sparsest(frame, near, good))]
+
+    def _scored(self, X: Any, y: Any) -> pd.DataFrame:
+        if (X is None) != (y is None):
+            raise ValueError("Expected both X and y or neither, got one of them.")
+        return self.to_frame() if X is None else self.evaluate(X, y)
+
+    # -- text and files --------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        used = [len(tree.variables_used) for tree in self.trees]
+        return (
+            f"<Path: {self.alphas_local.size} x {self.alphas_global.size} trees of "
+            f"depth {self.trees[0].depth}, {min(used)} to {max(used)} variables>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Path) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that ``from_dict`` turns back into the same path."""
+        plain = [tree.to_dict() for tree in self.trees]
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "alphas_local": self.alphas_local.tolist(),
+            "alphas_global": self.alphas_global.tolist(),
+            "common": {key: plain[0][key] for key in _COMMON},
+            "trees": [
+                {key: value for key, value in tree.items() if key not in _COMMON}
+                for tree in plain
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Path:
+        """Check plain data and build the path."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise ValueError(
+                f"not a sorct path: expected an object of format {FORMAT!r}."
+            )
+        if data.get("version") != VERSION:
+            raise ValueError(
+                f"path of version {data.get('version')!r}, expected {VERSION}; load it "
+                "with the version of sorct that wrote it and save it again."
+            )
+        common, parts = data.get("common"), data.get("trees")
+        if not isinstance(common, dict) or not isinstance(parts, list):
+            raise ValueError("damaged sorct path: 'common' or 'trees' is missing.")
+        if not all(isinstance(part, dict) for part in parts):
+            raise ValueError("damaged sorct path: a tree must be an object.")
+        trees = [Tree.from_dict({**part, **common}) for part in parts]
+        for tree in trees:
+            object.__setattr__(tree, "encoder", trees[0].encoder)
+            _check_training(tree)
+        alphas = [_alphas(data, f"alphas_{axis}") for axis in ("local", "global")]
+        return cls(alphas[0], alphas[1], tuple(trees))
+
+    def to_json(self, file: str | os.PathLike[str]) -> None:
+        """Write the path to a file, whole or not at all."""
+        write_json(self.to_dict(), file)
+
+    @classmethod
+    def from_json(cls, file: str | os.PathLike[str]) -> Path:
+        """Read a path from a file; nothing in it is executed."""
+        data = read_json(file, "path")
+        try:
+            return cls.from_dict(data)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
+
+
+def _row(tree: Tree) -> dict[str, float]:
+    """What the frame says of a tree."""
+    training = tree.training
+    return {
+        "alpha_local": training["alpha_local"],
+        "alpha_global": training["alpha_global"],
+        "objective": training["objective"],
+        "cost": training["cost"],
+        "local_sparsity": tree.local_sparsity,
+        "global_sparsity": tree.global_sparsity,
+        "n_columns": len(tree.columns_used),
+        "n_variables": len(tree.variables_used),
+        "residual": training["residual"],
+        "seconds": training["seconds"],
+    }
+
+
+def _check_training(tree: Tree) -> None:
+    for key in (
+        "alpha_local", "alpha_global", "objective", "cost", "residual", "seconds",
+    ):  # fmt: skip
+        if not isinstance(tree.training.get(key), (int, float)):
+            raise ValueError(f"damaged sorct path: {key!r} of a tree must be a number.")
+
+
+def _alphas(data: dict[str, Any], key: str) -> FloatArray:
+    values = data.get(key)
+    numbers = isinstance(values, list) and all(
+        isinstance(value, (int, float)) and np.isfinite(value) for value in values
+    )
+    if not numbers:
+        raise ValueError(f"damaged sorct path: {key!r} must be a list of numbers.")
+    return np.array(values, dtype=np.float64)
+
+
+def _goodness(frame: pd.DataFrame) -> FloatArray:
+    """What is to be large: accuracy where it was measured, else minus the cost."""
+    if "accuracy" in frame:
+        return frame["accuracy"].to_numpy(dtype=np.float64)
+    return -frame["cost"].to_numpy(dtype=np.float64)
+
+
+def _unbeaten(goods: FloatArray) -> BoolArray:
+    """Rows that no other row beats; of equal rows the last."""
+    kept = np.ones(len(goods), dtype=np.bool_)
+    for k, row in enumerate(goods):
+        no_worse = (goods >= row).all(axis=1)
+        equal = (goods == row).all(axis=1)
+        kept[k] = not (no_worse & ~equal).any() and not equal[k + 1 :].any()
+    return kept
+
+
+def within_limits(
+    trees: tuple[Tree, ...], max_features: Any, max_features_per_cut: Any
+) -> BoolArray:
+    """Which trees use at most so many variables, in all and in every cut."""
+    limits = {
+        "max_features": (max_features, [len(t.variables_used) for t in trees]),
+        "max_features_per_cut": (
+            max_features_per_cut,
+            [t.most_variables_per_cut for t in trees],
+        ),
+    }
+    allowed = np.ones(len(trees), dtype=np.bool_)
+    for name, (limit, used) in limits.items():
+        if limit is None:
+            continue
+        if isinstance(limit, bool) or int(limit) != limit or limit < 0:
+            raise ValueError(
+                f"{name} must be a whole number >= 0 or None, got {limit!r}."
+            )
+        allowed &= np.array(used) <= limit
+    if not allowed.any():
+        fewest = {name: min(used) for name, (_, used) in limits.items()}
+        raise ValueError(
+            f"No tree on the path has at most max_features={max_features} variables "
+            f"and max_features_per_cut={max_features_per_cut} per cut; the fewest are "
+            f"{fewest['max_features']} and {fewest['max_features_per_cut']}. Raise the "
+            "limits, or add larger alphas to the path."
+        )
+    return allowed
+
+
+def sparsest(frame: pd.DataFrame, among: Any, good: FloatArray) -> int:
+    """Position with the fewest variables, then columns per cut, then the better."""
+    variables = frame["n_variables"].to_numpy()[among]
+    local = frame["local_sparsity"].to_numpy()[among]
+    order = np.lexsort((-among, -good[among], -local, variables))
+    return int(among[order[0]])

@@ -1,0 +1,372 @@
+"""Sweep: the best tree at every point of a grid of penalties, each from its neighbours.
+
+A pool of trees is carried from point to point, as in the paper (section 4.1). Trees
+that have become equal are carried once, and their places go to moves of the best one.
+Then points learn from each other until none can gain: what a tree of one point is worth
+at another is known without looking at the data, since only the penalties differ. At the
+end no point has a tree that another point's tree beats, so the objective is monotone in
+either penalty.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from sorct._typing import FloatArray, IntArray
+from sorct._workers import Workers, deadline
+from sorct.moves import Chain, move
+from sorct.penalties import Sparsity
+from sorct.polish import Polisher, without_idle_cuts
+from sorct.problem import Problem
+from sorct.solution import Solution, Status
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
+from sorct.starts import draw_start
+
+# The pool is solved roughly, the best tree of a point to the end.
+_ROUGH = AugmentedLagrangian(tol=1e-4, max_iter=200)
+# Objectives and costs that differ by less than this, relatively, are of equal trees.
+_SAME, _SAME_COST = 1e-5, 1e-4
+# Less than this is no gain, relatively.
+_GAIN = 1e-6
+# Rounds of moves at the first point: at most so many, ended by so many without a gain.
+_MOST_ROUNDS, _IDLE_ROUNDS = 20, 2
+# Rounds in which points learn from each other, at most.
+_LEARNING_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """What a callback learns after every grid point."""
+
+    n_done: int
+    n_points: int
+    alpha_local: float
+    alpha_global: float
+    objective: float
+    seconds: float
+
+
+Callback = Callable[[SweepProgress], object]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Pairs of penalties, the local one outermost; points are numbered in that order.
+
+    Strengths are in rising order.
+    """
+
+    alphas_local: tuple[float, ...]
+    alphas_global: tuple[float, ...]
+
+    @property
+    def penalties(self) -> list[Sparsity]:
+        """Penalty of every point."""
+        return [Sparsity(a, b) for a in self.alphas_local for b in self.alphas_global]
+
+    def begins_row(self, k: int) -> bool:
+        """Whether point k has the least global penalty."""
+        return k % len(self.alphas_global) == 0
+
+    def neighbours(self, k: int) -> list[int]:
+        """Points that differ from point k by a step of one penalty, larger first."""
+        n_global = len(self.alphas_global)
+        n_points = n_global * len(self.alphas_local)
+        i, j = divmod(k, n_global)
+        steps = [(i + 1, j), (i, j + 1), (i - 1, j), (i, j - 1)]
+        inside = [(a, b) for a, b in steps if a >= 0 and 0 <= b < n_global]
+        return [n for a, b in inside if (n := a * n_global + b) < n_points]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """Best solution of every grid point, and the seconds it took."""
+
+    solutions: tuple[Solution, ...]
+    seconds: FloatArray
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Sweep over a grid of penalties.
+
+    Parameters
+    ----------
+    solver : AugmentedLagrangian
+        For the best tree of a point; the pool uses a rougher one.
+    n_solutions : int
+        Size of the pool.
+    n_jobs : int or None, as in joblib
+    time_limit : float or None, seconds
+        When it is over, the points left get the best of the trees found so far.
+    """
+
+    solver: AugmentedLagrangian
+    n_solutions: int = 20
+    n_jobs: int | None = None
+    time_limit: float | None = None
+
+    def run(
+        self, problem: Problem, grid: Grid, seed: int, callback: Callback | None = None
+    ) -> Swept:
+        """Sweep; a callback that returns True ends it as the time limit would."""
+        stop = never()
+        with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
+            sweep = _Sweep(self, problem, grid, seed, callback, workers, stop)
+            sweep.forward()
+            sweep.learn()
+            sweep.settle()
+        solutions = tuple(sweep.best)
+        if stop[0] != 0:
+            solutions = tuple(_late(solution, self.solver) for solution in solutions)
+        return Swept(solutions, np.array(sweep.seconds))
+
+
+@dataclass
+class _Sweep:
+    """A sweep under way, with the best trees so far."""
+
+    options: Sweep
+    problem: Problem
+    grid: Grid
+    seed: int
+    callback: Callback | None
+    workers: Workers
+    stop: IntArray
+    begun: float = field(default_factory=time.perf_counter)
+    best: list[Solution] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.penalties = self.grid.penalties
+        self.thinned = self.problem.thinned
+
+    # -- forward: the pool from point to point ---------------------------------------
+
+    def forward(self) -> None:
+        """First pass over the grid; rows begin with the pool that began the last."""
+        pool: list[Solution] = []
+        row_pool: list[Solution] = []
+        for k in range(len(self.penalties)):
+            begun = time.perf_counter()
+            if k > 0 and self.stop[0] != 0:
+                solution = self._borrowed(k)
+            else:
+                pool = self._pool(k, row_pool if self.grid.begins_row(k) else pool)
+                row_pool = pool if self.grid.begins_row(k) else row_pool
+                solution = self._finished(k, pool[0])
+            self.best.append(solution)
+            self.seconds.append(time.perf_counter() - begun)
+            self._tell(k)
+
+    def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
+        """Distinct trees of point k, the best first, from those of another point."""
+        problem = replace(self.thinned, penalty=self.penalties[k])
+        polisher = Polisher.of(problem, _ROUGH)
+        if k == 0:
+            calls = [
+                partial(_start, polisher, self.seed, n, self.stop)
+                for n in range(self.options.n_solutions)
+            ]
+        else:
+            calls = [partial(_carry, polisher, tree, self.stop) for tree in carried]
+        pool = _distinct([*self.workers.run(calls), polisher.empty])
+        if k == 0:
+            return self._searched(polisher, pool)
+        n_free = self.options.n_solutions - len(pool)
+        return self._moved(polisher, pool, n_free, (k, 0))
+
+    def _searched(self, polisher: Polisher, pool: list[Solution]) -> list[Solution]:
+        """Rounds of moves of the best tree until they bring nothing."""
+        n_idle = 0
+        for n in range(_MOST_ROUNDS):
+            leader = pool[0]
+            pool = self._moved(polisher, pool, self.options.n_solutions, (0, n))
+            n_idle = 0 if _gains(pool[0], leader) else n_idle + 1
+            if n_idle == _IDLE_ROUNDS:
+                break
+        return pool
+
+    def _moved(
+        self,
+        polisher: Polisher,
+        pool: list[Solution],
+        n_moves: int,
+        key: tuple[int, int],
+    ) -> list[Solution]:
+        """Pool with so many moves of its best tree; the worst make room."""
+        if n_moves <= 0 or self.stop[0] != 0:
+            return pool[: self.options.n_solutions]
+        chain = Chain(pool[0], tuple(pool[1:]))
+        calls = [
+            partial(_move, polisher, chain, (self.seed, *key, n), self.stop)
+            for n in range(n_moves)
+        ]
+        return _distinct([*pool, *self.workers.run(calls)])[: self.options.n_solutions]
+
+    def _borrowed(self, k: int) -> Solution:
+        """Best tree of the points done for the penalties of point k, as it is."""
+        values = self._values(k, self.best)
+        return self._still(k, self.best[int(np.argmin(values))])
+
+    def _tell(self, k: int) -> None:
+        if self.callback is None:
+            return
+        penalty = self.penalties[k]
+        progress = SweepProgress(
+            k + 1,
+            len(self.penalties),
+            penalty.alpha_local,
+            penalty.alpha_global,
+            self.best[k].objective,
+            time.perf_counter() - self.begun,
+        )
+        if self.callback(progress):
+            self.stop[0] = 1
+
+    # -- learning from other points --------------------------------------------------
+
+    def learn(self) -> None:
+        """Let points try the trees of others, from the last to the first and back."""
+        tried: set[tuple[int, int]] = set()
+        order = list(range(len(self.penalties)))
+        for _ in range(_LEARNING_ROUNDS):
+            order.reverse()
+            if not sum([self._learns(k, tried) for k in order]):
+                break
+
+    def _learns(self, k: int, tried: set[tuple[int, int]]) -> bool:
+        """Try the neighbours' trees and the one that is best as it is, at point k."""
+        begun, before = time.perf_counter(), self.best[k]
+        values = self._values(k, self.best)
+        others = self.grid.neighbours(k)
+        if values.min() < before.objective * (1.0 - _GAIN):
+            others = [int(np.argmin(values)), *others]
+        for n in others:
+            other = self.best[n]
+            known = (k, id(other)) in tried or _same_signs(other, self.best[k])
+            if known or self.stop[0] != 0:
+                continue
+            tried.add((k, id(other)))
+            solution = self._finished(k, other)
+            if solution.better_than(self.best[k]):
+                self.best[k] = solution
+        self.seconds[k] += time.perf_counter() - begun
+        return _gains(self.best[k], before)
+
+    def settle(self) -> None:
+        """Take over, as it is, every tree that still beats a point's own."""
+        for k in reversed(range(len(self.penalties))):
+            values = self._values(k, self.best)
+            n = int(np.argmin(values))
+            if values[n] < self.best[k].objective:
+                solution = self._still(k, self.best[n])
+                if solution.better_than(self.best[k]):
+                    self.best[k] = solution
+
+    def _values(self, k: int, solutions: Sequence[Solution]) -> FloatArray:
+        """Objective of trees under the penalties of point k; infinite if infeasible."""
+        penalty = self.penalties[k]
+        return np.array(
+            [
+                s.cost + penalty.value(s.params.coef) if s.feasible else np.inf
+                for s in solutions
+            ]
+        )
+
+    def _finished(self, k: int, solution: Solution) -> Solution:
+        """Solve point k to the end from a tree, and take idle cuts away."""
+        problem = replace(self.problem, penalty=self.penalties[k])
+
+        def solve() -> Solution:
+            found = _carry_with(self.options.solver, problem, solution, self.stop)
+            return without_idle_cuts(problem, found)
+
+        (finished,) = self.workers.run([solve])
+        return finished
+
+    def _still(self, k: int, solution: Solution) -> Solution:
+        """The same tree, with its certificate at point k."""
+        problem = replace(self.problem, penalty=self.penalties[k])
+        still = replace(self.options.solver, max_iter=1)
+        return _carry_with(still, problem, solution, never())
+
+
+def _start(polisher: Polisher, seed: int, n: int, stop: IntArray) -> Solution:
+    if n > 0 and stop[0] != 0:
+        return polisher.empty
+    return polisher.polish(draw_start(polisher.problem, seed, n, stop).params, stop)
+
+
+def _carry(polisher: Polisher, solution: Solution, stop: IntArray) -> Solution:
+    return _carry_with(polisher.solver, polisher.problem, solution, stop)
+
+
+def _carry_with(
+    solver: AugmentedLagrangian, problem: Problem, solution: Solution, stop: IntArray
+) -> Solution:
+    """Descend from a solution of a neighbouring problem, its multipliers included."""
+    return solver.solve(problem, solution.params, multiplier=solution.price, stop=stop)
+
+
+def _move(
+    polisher: Polisher, chain: Chain, key: tuple[int, int, int, int], stop: IntArray
+) -> Solution:
+    if stop[0] != 0:
+        return chain.incumbent
+    seed, *spawn_key = key
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=spawn_key))
+    start = move(polisher, chain, rng, stop)
+    bar = chain.incumbent.objective if chain.incumbent.feasible else np.inf
+    return polisher.descend(start.params, stop, bar)
+
+
+def _distinct(solutions: list[Solution]) -> list[Solution]:
+    """Solutions without repetitions, the best first."""
+    kept: list[Solution] = []
+    for solution in sorted(solutions, key=_rank):
+        if not any(_equal(solution, other) for other in kept):
+            kept.append(solution)
+    return kept
+
+
+def _rank(solution: Solution) -> tuple[float, float]:
+    """Order of ``better_than``."""
+    if solution.feasible:
+        return 0.0, solution.objective
+    return solution.violation, 0.0
+
+
+def _equal(one: Solution, other: Solution) -> bool:
+    """Whether two trees are one, up to mirroring: by objective and cost."""
+    if one.feasible != other.feasible:
+        return False
+    near = abs(one.objective - other.objective) <= _SAME * abs(other.objective) + 1e-9
+    return near and abs(one.cost - other.cost) <= _SAME_COST * abs(other.cost) + 1e-8
+
+
+def _same_signs(one: Solution, other: Solution) -> bool:
+    """Whether two trees have the same labels and coefficients of the same signs."""
+    a, b = one.params, other.params
+    return np.array_equal(a.leaf_class, b.leaf_class) and np.array_equal(
+        np.sign(a.coef), np.sign(b.coef)
+    )
+
+
+def _gains(solution: Solution, before: Solution) -> bool:
+    """Whether a solution is clearly better than the one before."""
+    if not (solution.feasible and before.feasible):
+        return solution.better_than(before)
+    return solution.objective < before.objective * (1.0 - _GAIN) - 1e-12
+
+
+def _late(solution: Solution, solver: AugmentedLagrangian) -> Solution:
+    """Solution that time did not suffice for, said so."""
+    if solution.residual <= solver.tol or not solution.feasible:
+        return solution
+    return replace(solution, status=Status.TIME_LIMIT)
