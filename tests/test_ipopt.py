@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from benchmarks.ipopt import PaperModel, Point, evaluate, random_points
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale
 
+from benchmarks.ipopt import PaperModel, Point, evaluate, random_points
 from sorct import SORCTClassifier
 
 pytest.importorskip("casadi")

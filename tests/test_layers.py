@@ -59,6 +59,7 @@ LAYERS = [
     "link",
     "_compile",
     "_workers",
+    "_progress",
     "datasets",
     "_datasets_record",
     "_typing",

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from experiments import rivals
 from experiments.rivals import Part
-from scipy import stats
 
 needs_rpart = pytest.mark.skipif(
     rivals.rpart_program() is None, reason="Rscript with rpart is not installed"

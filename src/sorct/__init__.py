@@ -2,6 +2,7 @@
 
 from sorct.bounds import PenaltyBounds, penalty_bounds
 from sorct.estimators import SORCTClassifier
+from sorct.estimators_cv import SORCTClassifierCV
 from sorct.path import Path
 from sorct.prepare import InfeasibleError
 from sorct.trace import sorct_path
@@ -14,6 +15,7 @@ __all__ = [
     "Path",
     "PenaltyBounds",
     "SORCTClassifier",
+    "SORCTClassifierCV",
     "Tree",
     "__version__",
     "penalty_bounds",

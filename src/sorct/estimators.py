@@ -29,7 +29,31 @@ if TYPE_CHECKING:
     from sorct.search import SearchProgress, SearchResult
 
 
-class SORCTClassifier(ClassifierMixin, BaseEstimator):
+class TreeClassifier(ClassifierMixin, BaseEstimator):
+    """What every fitted classifier with a ``tree_`` can do."""
+
+    tree_: Tree
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of every class, shape (n_samples, n_classes)."""
+        return self._checked_tree(X).predict_proba(X)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Most probable class of every sample."""
+        return self._checked_tree(X).predict(X)
+
+    def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
+        """Class of least expected cost under priors; see ``Tree.predict_bayes``."""
+        return self._checked_tree(X).predict_bayes(X, priors)
+
+    def _checked_tree(self, X: Any) -> Tree:
+        check_is_fitted(self)
+        X = as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self.tree_
+
+
+class SORCTClassifier(TreeClassifier):
     """Sparse optimal randomized classification tree.
 
     A complete binary tree of soft oblique cuts, all trained at once: it minimises the
@@ -187,18 +211,6 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__ = fitted.__dict__
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of every class, shape (n_samples, n_classes)."""
-        return self._checked_tree(X).predict_proba(X)
-
-    def predict(self, X: Any) -> AnyArray:
-        """Most probable class of every sample."""
-        return self._checked_tree(X).predict(X)
-
-    def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
-        """Class of least expected cost under priors; see ``Tree.predict_bayes``."""
-        return self._checked_tree(X).predict_bayes(X, priors)
-
     # -- fitting ---------------------------------------------------------------------
 
     def _fit(
@@ -299,12 +311,6 @@ class SORCTClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-    def _checked_tree(self, X: Any) -> Tree:
-        check_is_fitted(self)
-        X = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return self.tree_
 
 
 def _why_short(status: str) -> str:

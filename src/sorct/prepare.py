@@ -160,6 +160,7 @@ class Prepared:
                 "objective": solution.objective,
                 "cost": solution.cost,
                 "residual": solution.residual,
+                "n_iterations": solution.n_iterations,
                 "status": str(solution.status),
                 **training,
             },

@@ -1,7 +1,7 @@
 """Sweep: the best tree at every point of a grid of penalties, each from its neighbours.
 
 A pool of trees is carried from point to point, as in the paper (section 4.1). Trees
-that have become equal are carried once, and their places go to moves of the best one.
+that have become equal are carried once, and some places left go to moves of the best.
 Then points learn from each other until none can gain: what a tree of one point is worth
 at another is known without looking at the data, since only the penalties differ. At the
 end no point has a tree that another point's tree beats, so the objective is monotone in
@@ -10,6 +10,7 @@ either penalty.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,10 +32,12 @@ from sorct.starts import draw_start
 _ROUGH = AugmentedLagrangian(tol=1e-4, max_iter=200)
 # Objectives and costs that differ by less than this, relatively, are of equal trees.
 _SAME, _SAME_COST = 1e-5, 1e-4
-# Less than this is no gain, relatively.
-_GAIN = 1e-6
+# Less than this is no gain, relatively; by more, a point's tree is beaten by another.
+_GAIN, _BEATEN = 1e-6, 1e-5
 # Rounds of moves at the first point: at most so many, ended by so many without a gain.
 _MOST_ROUNDS, _IDLE_ROUNDS = 20, 2
+# Moves at other points at most, as a share of the pool.
+_MOVES_SHARE = 0.25
 # Rounds in which points learn from each other, at most.
 _LEARNING_ROUNDS = 6
 
@@ -178,7 +181,8 @@ class _Sweep:
         pool = _distinct([*self.workers.run(calls), polisher.empty])
         if k == 0:
             return self._searched(polisher, pool)
-        n_free = self.options.n_solutions - len(pool)
+        n_most = self.options.n_solutions
+        n_free = min(n_most - len(pool), math.ceil(_MOVES_SHARE * n_most))
         return self._moved(polisher, pool, n_free, (k, 0))
 
     def _searched(self, polisher: Polisher, pool: list[Solution]) -> list[Solution]:
@@ -264,7 +268,7 @@ class _Sweep:
         for k in reversed(range(len(self.penalties))):
             values = self._values(k, self.best)
             n = int(np.argmin(values))
-            if values[n] < self.best[k].objective:
+            if values[n] < self.best[k].objective * (1.0 - _BEATEN):
                 solution = self._still(k, self.best[n])
                 if solution.better_than(self.best[k]):
                     self.best[k] = solution
