@@ -9,7 +9,10 @@ With u_t(x) = slope (a_t . x - level_t), where slope = gamma / p and level = p m
     d cost / d u_t = reach_t (value_left - value_right) F'(u_t)
 
 where the value of leaf l for a sample of class k is ``payoff[k, l]``, the derivative of
-the smooth objective with respect to ``mass[k, l]``.
+the smooth objective with respect to ``mass[k, l]``. Where a factor of some payoffs is
+known only after the pass, as with floors on recall, they go apart: a class marked so
+has a second gradient, of <side_payoff[k], mass[k]>, for which only its own samples are
+looked at.
 
 Samples are sorted by class and lie in blocks, feature by feature inside a block, so
 that vector instructions run across samples. A segment is the part of a block that
@@ -24,6 +27,7 @@ import numpy as np
 from sorct._compile import (
     bits_of_float,
     compiled,
+    compiled_apart,
     compiled_in_order,
     compiled_inside,
     float_of_bits,
@@ -62,7 +66,12 @@ class Buffers(NamedTuple):
     payoff: FloatArray
     grad_coef: FloatArray
     grad_level: FloatArray
+    apart: IntArray
+    side_payoff: FloatArray
+    side_coef: FloatArray
+    side_level: FloatArray
     branch: FloatArray
+    side: FloatArray
     reach: FloatArray
     value: FloatArray
     pull: FloatArray
@@ -77,7 +86,12 @@ def make_buffers(n_features: int, n_branches: int, n_classes: int) -> Buffers:
         np.zeros((n_classes, n_leaves)),
         np.zeros((n_features, n_branches)),
         np.zeros(n_branches),
+        np.zeros(n_classes, dtype=np.int64),
+        np.zeros((n_classes, n_leaves)),
+        np.zeros((n_classes, n_features, n_branches)),
+        np.zeros((n_classes, n_branches)),
         np.zeros((n_branches, BLOCK)),
+        np.zeros(BLOCK),
         np.zeros((n_branches + n_leaves, BLOCK)),
         np.zeros((n_branches + n_leaves, BLOCK)),
         np.zeros(n_branches),
@@ -362,6 +376,47 @@ def _ascend_value(samples: Samples, b: int, buffers: Buffers) -> None:
         buffers.pull[t] = pull
 
 
+@compiled_apart
+def _add_apart(
+    samples: Samples, b: int, x: FloatArray, slope: float, buffers: Buffers
+) -> None:
+    """Add a block's share of the gradients of the classes apart.
+
+    The same as for the whole block, on few samples and so in plain loops.
+    """
+    branch, reach, value, d = (
+        buffers.branch,
+        buffers.reach,
+        buffers.value,
+        buffers.side,
+    )
+    n_branches, first = buffers.pull.size, samples.start[b]
+    for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
+        k = samples.segment_class[s]
+        if buffers.apart[k] == 0:
+            continue
+        begin = samples.segment_start[s] - first
+        end = samples.segment_start[s + 1] - first
+        for leaf in range(n_branches + 1):
+            for i in range(begin, end):
+                value[n_branches + leaf, i] = buffers.side_payoff[k, leaf]
+        for step in range(n_branches):
+            t = n_branches - 1 - step
+            pull = 0.0
+            for i in range(begin, end):
+                gain = value[2 * t + 1, i] - value[2 * t + 2, i]
+                value[t, i] = value[2 * t + 2, i] + branch[t, i] * gain
+                d[i] = reach[t, i] * gain * density(branch[t, i])
+                pull += abs(d[i])
+                buffers.side_level[k, t] -= slope * d[i]
+            if pull > _NEGLIGIBLE:
+                for j in range(x.shape[0]):
+                    total = 0.0
+                    for i in range(begin, end):
+                        total += d[i] * x[j, i]
+                    buffers.side_coef[k, j, t] += slope * total
+
+
 @compiled_inside
 def _clear(buffers: Buffers, with_gradient: bool) -> None:
     for k in range(buffers.mass.shape[0]):
@@ -372,6 +427,12 @@ def _clear(buffers: Buffers, with_gradient: bool) -> None:
             buffers.grad_level[t] = 0.0
             for j in range(buffers.grad_coef.shape[0]):
                 buffers.grad_coef[j, t] = 0.0
+        for k in range(buffers.apart.size):
+            if buffers.apart[k] != 0:
+                for t in range(buffers.grad_level.size):
+                    buffers.side_level[k, t] = 0.0
+                    for j in range(buffers.grad_coef.shape[0]):
+                        buffers.side_coef[k, j, t] = 0.0
 
 
 @compiled
@@ -383,7 +444,10 @@ def accumulate(
     with_gradient: bool,
     buffers: Buffers,
 ) -> None:
-    """Fill ``mass`` and, if asked, the gradient of <payoff, mass> in coef and level."""
+    """Fill ``mass`` and, if asked, the gradient of <payoff, mass> in coef and level.
+
+    With it come the gradients of the classes marked ``apart``.
+    """
     p, n_branches = coef.shape
     _clear(buffers, with_gradient)
     n_columns = used_columns(coef, buffers.columns)
@@ -395,5 +459,6 @@ def accumulate(
         fill_cdf(buffers.branch, n_branches, n)
         _descend_reach(samples, b, buffers)
         if with_gradient:
+            _add_apart(samples, b, x, slope, buffers)
             _ascend_value(samples, b, buffers)
             _add_gradient(x, slope, buffers)

@@ -229,8 +229,9 @@ class SORCTClassifier(TreeClassifier):
             )
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
+        seed = effort.seed()
         prepared = Prepared.of(X, y, sample_weight, model)
-        result = self._search(prepared, effort.seed(), callback)
+        result = self._search(prepared, seed, callback)
         self._keep(prepared, result)
 
     def _checked_options(self) -> tuple[Model, Effort]:
@@ -284,7 +285,7 @@ class SORCTClassifier(TreeClassifier):
 
         if not result.best.feasible:
             tried = f"{len(result.starts)} descents{_why_short(result.status)}"
-            prepared.refuse(result.best, tried)
+            prepared.refuse(result.best, tried, "n_starts")
         best = without_idle_cuts(self._penalised(prepared.problem), result.best)
         params = best.params
         self.classes_ = prepared.classes

@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from sorct._progress import progress_bar
-from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
 from sorct.checks import (
     check_real,
     check_whole,
@@ -49,15 +49,28 @@ class _Task:
     """One path to trace: a model on the rows of a fold, or on all."""
 
     model: Model
+    classes: AnyArray
     alphas_local: FloatArray
     alphas_global: FloatArray
     n_solutions: int
     effort: Effort
 
     def run(self, X: Any, y: AnyArray, weight: FloatArray | None) -> Path:
-        prepared = Prepared.of(X, y, weight, self.model)
+        seed = self.effort.seed()
+        prepared = Prepared.of(X, y, weight, self._model_for(np.unique(y)))
         alphas = self.alphas_local, self.alphas_global
-        return trace(prepared, *alphas, self.n_solutions, self.effort)
+        return trace(prepared, *alphas, self.n_solutions, self.effort, seed)
+
+    def _model_for(self, present: AnyArray) -> Model:
+        """Costs and floors of the classes that a fold has."""
+        there = np.isin(self.classes, present)
+        costs, floors = self.model.cost_matrix, self.model.min_recall
+        if costs is not None:
+            costs = np.asarray(costs)[np.ix_(there, there)]
+        if isinstance(floors, Mapping):
+            known = self.classes[there].tolist()
+            floors = {label: rate for label, rate in floors.items() if label in known}
+        return replace(self.model, cost_matrix=costs, min_recall=floors)
 
 
 class SORCTClassifierCV(TreeClassifier):
@@ -225,7 +238,8 @@ class SORCTClassifierCV(TreeClassifier):
         y = column_or_1d(y)
         cv = check_cv(self.cv, y, classifier=True)
         folds = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(X, y)]
-        _check_folds(folds, y)
+        counts = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+        _check_folds(folds, y, counts > 0)
         data = X, y, None if sample_weight is None else np.asarray(sample_weight)
         found = self._run(tasks, folds, data, scorer)
         self._keep(tasks, found, len(folds))
@@ -255,7 +269,8 @@ class SORCTClassifierCV(TreeClassifier):
         effort.check()
         effort = replace(effort, n_jobs=1)
         models = [replace(model, depth=d, gamma=g) for d, g in product(depths, gammas)]
-        return [_Task(m, local, spread, self.n_solutions, effort) for m in models]
+        rest = self.classes_, local, spread, self.n_solutions, effort
+        return [_Task(m, *rest) for m in models]
 
     def _seed(self) -> Any:
         """A number that gives every fold the same starts."""
@@ -405,7 +420,7 @@ def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
     import pandas as pd
 
     joined = pd.concat(frames, ignore_index=True)
-    rank = joined["mean_score"].rank(method="min", ascending=False)
+    rank = joined["mean_score"].rank(method="min", ascending=False, na_option="bottom")
     return joined.assign(rank=rank.astype(int)).rename_axis("candidate")
 
 
@@ -468,12 +483,14 @@ def _listed(name: str, values: Any) -> list[Any]:
     return listed
 
 
-def _check_folds(folds: list[tuple[IntArray, IntArray]], y: AnyArray) -> None:
+def _check_folds(
+    folds: list[tuple[IntArray, IntArray]], y: AnyArray, counts: BoolArray
+) -> None:
     """Refuse folds that cannot be trained on or scored, before any work begins."""
     if not folds:
         raise ValueError("cv must give at least one fold, got none.")
     for k, (train, test) in enumerate(folds):
-        n_classes = len(np.unique(y[train]))
+        n_classes = len(np.unique(y[train][counts[train]]))
         if n_classes < 2 or test.size == 0:
             raise ValueError(
                 f"Fold {k} of cv leaves {n_classes} class(es) to train on and "

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,16 +49,24 @@ class Path:
     trees: tuple[Tree, ...]
 
     def __post_init__(self) -> None:
-        for name in ("alphas_local", "alphas_global"):
-            array = np.array(getattr(self, name), dtype=np.float64)
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        object.__setattr__(self, "trees", tuple(self.trees))
+        self._freeze()
         n_points = self.alphas_local.size * self.alphas_global.size
         if n_points != len(self.trees) or n_points == 0:
             raise ValueError(
                 f"Expected {n_points} trees, one per pair of alphas and at least one, "
                 f"got {len(self.trees)}."
             )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        for name in ("alphas_local", "alphas_global"):
+            array = np.array(getattr(self, name), dtype=np.float64)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
 
     def tree(self, i: int, j: int = 0) -> Tree:
         """Tree of ``alphas_local[i]`` and ``alphas_global[j]``."""
@@ -273,16 +282,20 @@ def _check_training(tree: Tree) -> None:
     for key in (
         "alpha_local", "alpha_global", "objective", "cost", "residual", "seconds",
     ):  # fmt: skip
-        if not isinstance(tree.training.get(key), (int, float)):
+        if not _is_finite(tree.training.get(key)):
             raise ValueError(f"damaged sorct path: {key!r} of a tree must be a number.")
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a number that a float can hold."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    return abs(value) <= float(np.finfo(np.float64).max)
 
 
 def _alphas(data: dict[str, Any], key: str) -> FloatArray:
     values = data.get(key)
-    numbers = isinstance(values, list) and all(
-        isinstance(value, (int, float)) and np.isfinite(value) for value in values
-    )
-    if not numbers:
+    if not isinstance(values, list) or not all(_is_finite(value) for value in values):
         raise ValueError(f"damaged sorct path: {key!r} must be a list of numbers.")
     return np.array(values, dtype=np.float64)
 
@@ -319,7 +332,8 @@ def within_limits(
     for name, (limit, used) in limits.items():
         if limit is None:
             continue
-        if isinstance(limit, bool) or int(limit) != limit or limit < 0:
+        whole = isinstance(limit, Integral) and not isinstance(limit, bool)
+        if not whole or limit < 0:
             raise ValueError(
                 f"{name} must be a whole number >= 0 or None, got {limit!r}."
             )

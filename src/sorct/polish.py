@@ -19,7 +19,7 @@ from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.starts import empty_tree
 
 # Stiffness of the floors on recall when descending from a tree that meets them.
-_HOLD = 1e3
+HOLD = 1e3
 # Shares of the penalties through which a start is led that failed with all at once.
 _SHARES = (0.0, 2.0**-6, 2.0**-4, 2.0**-2, 1.0)
 ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
@@ -92,7 +92,7 @@ class Polisher:
                 stiffness=stiffness,
                 stop=stop,
             )
-            params, stiffness = solution.params, _HOLD
+            params, stiffness = solution.params, HOLD
             spent += solution.n_evaluations
             if stop[0] != 0:
                 break

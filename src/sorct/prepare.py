@@ -166,8 +166,8 @@ class Prepared:
             },
         )
 
-    def refuse(self, best: Solution, tried: str) -> NoReturn:
-        """Raise the error of floors that could not be met."""
+    def refuse(self, best: Solution, tried: str, effort: str) -> NoReturn:
+        """Raise the error of floors that could not be met, naming what could help."""
         floor: FloatArray = self.problem.constraint.floor
         rates = {
             label: float(rate)
@@ -180,7 +180,7 @@ class Prepared:
         raise InfeasibleError(
             f"min_recall could not be met by {tried}. Best rates attained on the "
             f"training sample: {shown}. Lower min_recall, lower the alphas, or raise "
-            "depth, n_starts or time_limit.",
+            f"depth, {effort} or time_limit.",
             rates,
         )
 

@@ -162,23 +162,34 @@ def lagrangian(
 
 
 @compiled_inside
-def fill_payoff(
-    task: Task, leaf_class: IntArray, pressure: FloatArray, payoff_out: FloatArray
-) -> None:
-    """Derivative of the Lagrangian with respect to every mass."""
-    for k in range(payoff_out.shape[0]):
+def _fill_payoffs(task: Task, leaf_class: IntArray, buffers: Buffers) -> None:
+    """Derivatives with respect to every mass: of the cost, and of minus the recall."""
+    for k in range(buffers.payoff.shape[0]):
         for leaf in range(leaf_class.size):
-            payoff_out[k, leaf] = task.cost_matrix[k, leaf_class[leaf]]
-            if leaf_class[leaf] == k:
-                payoff_out[k, leaf] -= pressure[k] / task.share[k]
+            owned = leaf_class[leaf] == k
+            buffers.payoff[k, leaf] = task.cost_matrix[k, leaf_class[leaf]]
+            buffers.side_payoff[k, leaf] = -1.0 / task.share[k] if owned else 0.0
 
 
 @compiled_inside
-def _any_positive(values: FloatArray) -> bool:
-    for k in range(values.size):
-        if values[k] > 0.0:
+def _unforeseen(pressure: FloatArray, apart: IntArray) -> bool:
+    """Whether a class is under pressure that was not computed apart."""
+    for k in range(pressure.size):
+        if pressure[k] > 0.0 and apart[k] == 0:
             return True
     return False
+
+
+@compiled_inside
+def _add_pressure(pressure: FloatArray, buffers: Buffers) -> None:
+    """Add the recalls' gradients, each times the pressure of its class."""
+    p, n_branches = buffers.grad_coef.shape
+    for k in range(pressure.size):
+        if pressure[k] > 0.0:
+            for t in range(n_branches):
+                buffers.grad_level[t] += pressure[k] * buffers.side_level[k, t]
+                for j in range(p):
+                    buffers.grad_coef[j, t] += pressure[k] * buffers.side_coef[k, j, t]
 
 
 @compiled_inside
@@ -191,19 +202,19 @@ def evaluate(
 ) -> float:
     """Penalised Lagrangian; fills mass, pressure and the smooth part's gradients.
 
-    The payoffs depend on the pressure, which depends on all masses. Where no class was
-    under pressure the gradient is computed along in the first pass, and a second one is
-    needed only if the guess was wrong.
+    The pressure of a class is known after all masses. The gradient of its recall is
+    therefore computed apart, for the classes that were under pressure the last time; a
+    second pass is needed only if another one comes under pressure.
     """
     leaf_class, value, known = point.leaf_class, 0.0, False
-    with_gradient = not _any_positive(pressure)
+    _fill_payoffs(task, leaf_class, buffers)
     while not known:
-        fill_payoff(task, leaf_class, pressure, buffers.payoff)
-        accumulate(samples, point.coef, point.level, task.slope, with_gradient, buffers)
-        guessed = not _any_positive(pressure)
+        for k in range(pressure.size):
+            buffers.apart[k] = 1 if pressure[k] > 0.0 else 0
+        accumulate(samples, point.coef, point.level, task.slope, True, buffers)
         value = lagrangian(task, buffers.mass, leaf_class, pressure)
-        known = with_gradient and guessed == (not _any_positive(pressure))
-        with_gradient = True
+        known = not _unforeseen(pressure, buffers.apart)
+    _add_pressure(pressure, buffers)
     return value + penalty_value(point.coef, task.local, task.spread)
 
 

@@ -21,23 +21,29 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct._workers import Workers, deadline
 from sorct.moves import Chain, move
+from sorct.params import Params
 from sorct.penalties import Sparsity
-from sorct.polish import Polisher, without_idle_cuts
+from sorct.polish import HOLD, Polisher, without_idle_cuts
 from sorct.problem import Problem
 from sorct.solution import Solution, Status
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
 from sorct.starts import draw_start
 
-# The pool is solved roughly, the best tree of a point to the end.
-_ROUGH = AugmentedLagrangian(tol=1e-4, max_iter=200)
+# The pool is solved roughly, and quickly where that suffices; the best tree of a point
+# to the end.
+_ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
+_QUICK = AugmentedLagrangian(tol=1e-3, max_iter=30, max_rounds=1)
+# Trees so much above the best, relatively, after a quick descent are left alone: moves,
+# trees of the pool, and trees of other points after a rough descent.
+_MOVE_MARGIN, _POOL_MARGIN, _END_MARGIN = 0.05, 0.01, 1e-3
 # Objectives and costs that differ by less than this, relatively, are of equal trees.
-_SAME, _SAME_COST = 1e-5, 1e-4
+_SAME, _SAME_COST = 1e-3, 1e-2
 # Less than this is no gain, relatively; by more, a point's tree is beaten by another.
 _GAIN, _BEATEN = 1e-6, 1e-5
 # Rounds of moves at the first point: at most so many, ended by so many without a gain.
-_MOST_ROUNDS, _IDLE_ROUNDS = 20, 2
+_MOST_ROUNDS, _IDLE_ROUNDS = 6, 2
 # Moves at other points at most, as a share of the pool.
-_MOVES_SHARE = 0.25
+_MOVES_SHARE = 0.1
 # Rounds in which points learn from each other, at most.
 _LEARNING_ROUNDS = 6
 
@@ -124,8 +130,9 @@ class Sweep:
             sweep.forward()
             sweep.learn()
             sweep.settle()
+            late = stop[0] != 0
         solutions = tuple(sweep.best)
-        if stop[0] != 0:
+        if late:
             solutions = tuple(_late(solution, self.solver) for solution in solutions)
         return Swept(solutions, np.array(sweep.seconds))
 
@@ -171,22 +178,38 @@ class _Sweep:
         """Distinct trees of point k, the best first, from those of another point."""
         problem = replace(self.thinned, penalty=self.penalties[k])
         polisher = Polisher.of(problem, _ROUGH)
-        if k == 0:
-            calls = [
-                partial(_start, polisher, self.seed, n, self.stop)
-                for n in range(self.options.n_solutions)
-            ]
-        else:
-            calls = [partial(_carry, polisher, tree, self.stop) for tree in carried]
-        pool = _distinct([*self.workers.run(calls), polisher.empty])
-        if k == 0:
-            return self._searched(polisher, pool)
+        found = self._started(polisher) if k == 0 else self._carried(problem, carried)
+        pool = _distinct([*found, polisher.empty])
         n_most = self.options.n_solutions
+        if k == 0:
+            return [self._searched(polisher, pool), *pool][:n_most]
         n_free = min(n_most - len(pool), math.ceil(_MOVES_SHARE * n_most))
         return self._moved(polisher, pool, n_free, (k, 0))
 
-    def _searched(self, polisher: Polisher, pool: list[Solution]) -> list[Solution]:
-        """Rounds of moves of the best tree until they bring nothing."""
+    def _started(self, polisher: Polisher) -> list[Solution]:
+        """Random starts, polished."""
+        calls = [
+            partial(_start, polisher, self.seed, n, self.stop)
+            for n in range(self.options.n_solutions)
+        ]
+        return list(self.workers.run(calls))
+
+    def _carried(self, problem: Problem, pool: list[Solution]) -> list[Solution]:
+        """Pool of another point: the best tree first, then those that may beat it."""
+        calls = [
+            partial(_race, problem, tree.params, tree.price, stop=self.stop)
+            for tree in pool
+        ]
+        (leader,) = self.workers.run(calls[:1])
+        bar = (1.0 + _POOL_MARGIN) * leader.objective if leader.feasible else np.inf
+        return [leader, *self.workers.run([partial(c, bar=bar) for c in calls[1:]])]
+
+    def _searched(self, polisher: Polisher, pool: list[Solution]) -> Solution:
+        """Best tree after rounds of moves; the pool itself stays as diverse as it is.
+
+        Without penalties many trees are nearly as good, and which of them will be the
+        best with penalties is not known yet.
+        """
         n_idle = 0
         for n in range(_MOST_ROUNDS):
             leader = pool[0]
@@ -194,7 +217,7 @@ class _Sweep:
             n_idle = 0 if _gains(pool[0], leader) else n_idle + 1
             if n_idle == _IDLE_ROUNDS:
                 break
-        return pool
+        return pool[0]
 
     def _moved(
         self,
@@ -237,41 +260,41 @@ class _Sweep:
 
     def learn(self) -> None:
         """Let points try the trees of others, from the last to the first and back."""
-        tried: set[tuple[int, int]] = set()
+        tried: list[list[Solution]] = [[] for _ in self.penalties]
         order = list(range(len(self.penalties)))
         for _ in range(_LEARNING_ROUNDS):
             order.reverse()
-            if not sum([self._learns(k, tried) for k in order]):
+            if not sum([self._learns(k, tried[k]) for k in order]):
                 break
 
-    def _learns(self, k: int, tried: set[tuple[int, int]]) -> bool:
+    def _learns(self, k: int, tried: list[Solution]) -> bool:
         """Try the neighbours' trees and the one that is best as it is, at point k."""
         begun, before = time.perf_counter(), self.best[k]
         values = self._values(k, self.best)
         others = self.grid.neighbours(k)
-        if values.min() < before.objective * (1.0 - _GAIN):
+        if values.min() < values[k] * (1.0 - _GAIN):
             others = [int(np.argmin(values)), *others]
         for n in others:
             other = self.best[n]
-            known = (k, id(other)) in tried or _same_signs(other, self.best[k])
-            if known or self.stop[0] != 0:
+            known = any(one is other for one in tried)
+            if known or _same_signs(other, self.best[k]) or self.stop[0] != 0:
                 continue
-            tried.add((k, id(other)))
-            solution = self._finished(k, other)
+            tried.append(other)
+            solution = self._finished(k, other, bar=float(values[k]))
             if solution.better_than(self.best[k]):
                 self.best[k] = solution
         self.seconds[k] += time.perf_counter() - begun
         return _gains(self.best[k], before)
 
     def settle(self) -> None:
-        """Take over, as it is, every tree that still beats a point's own."""
+        """Take over every tree that still beats a point's own, as it is if need be."""
         for k in reversed(range(len(self.penalties))):
             values = self._values(k, self.best)
             n = int(np.argmin(values))
-            if values[n] < self.best[k].objective * (1.0 - _BEATEN):
-                solution = self._still(k, self.best[n])
-                if solution.better_than(self.best[k]):
-                    self.best[k] = solution
+            if values[n] < values[k] * (1.0 - _BEATEN):
+                for solution in (self._still(k, self.best[n]), self._held(k, n)):
+                    if solution.better_than(self.best[k]):
+                        self.best[k] = solution
 
     def _values(self, k: int, solutions: Sequence[Solution]) -> FloatArray:
         """Objective of trees under the penalties of point k; infinite if infeasible."""
@@ -283,22 +306,43 @@ class _Sweep:
             ]
         )
 
-    def _finished(self, k: int, solution: Solution) -> Solution:
-        """Solve point k to the end from a tree, and take idle cuts away."""
+    def _finished(self, k: int, solution: Solution, bar: float = np.inf) -> Solution:
+        """Solve point k to the end from a tree, and take idle cuts away.
+
+        A tree that stays well above the bar is not solved to the end.
+        """
         problem = replace(self.problem, penalty=self.penalties[k])
 
         def solve() -> Solution:
-            found = _carry_with(self.options.solver, problem, solution, self.stop)
+            margin = (1.0 + _POOL_MARGIN) * bar
+            found = _race(
+                problem, solution.params, solution.price, stop=self.stop, bar=margin
+            )
+            if found.objective <= bar * (1.0 + _END_MARGIN):
+                found = _carry(self.options.solver, problem, found, self.stop)
             return without_idle_cuts(problem, found)
 
         (finished,) = self.workers.run([solve])
         return finished
 
+    def _held(self, k: int, n: int) -> Solution:
+        """Solve point k from the tree of point n, by steps that never lead higher."""
+        problem, tree = replace(self.problem, penalty=self.penalties[k]), self.best[n]
+        careful = replace(self.options.solver, memory=1)
+        found = careful.solve(
+            problem,
+            tree.params,
+            multiplier=tree.price,
+            stiffness=HOLD,
+            stop=self.stop,
+        )
+        return without_idle_cuts(problem, found)
+
     def _still(self, k: int, solution: Solution) -> Solution:
         """The same tree, with its certificate at point k."""
         problem = replace(self.problem, penalty=self.penalties[k])
         still = replace(self.options.solver, max_iter=1)
-        return _carry_with(still, problem, solution, never())
+        return _carry(still, problem, solution, never())
 
 
 def _start(polisher: Polisher, seed: int, n: int, stop: IntArray) -> Solution:
@@ -307,15 +351,30 @@ def _start(polisher: Polisher, seed: int, n: int, stop: IntArray) -> Solution:
     return polisher.polish(draw_start(polisher.problem, seed, n, stop).params, stop)
 
 
-def _carry(polisher: Polisher, solution: Solution, stop: IntArray) -> Solution:
-    return _carry_with(polisher.solver, polisher.problem, solution, stop)
-
-
-def _carry_with(
+def _carry(
     solver: AugmentedLagrangian, problem: Problem, solution: Solution, stop: IntArray
 ) -> Solution:
     """Descend from a solution of a neighbouring problem, its multipliers included."""
     return solver.solve(problem, solution.params, multiplier=solution.price, stop=stop)
+
+
+def _race(
+    problem: Problem,
+    params: Params,
+    multiplier: FloatArray | None,
+    *,
+    stop: IntArray,
+    bar: float = np.inf,
+) -> Solution:
+    """Descend roughly, but only quickly where that leaves the tree above the bar.
+
+    Such a tree has nothing to win here; it may at the next point.
+    """
+    quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
+    if quick.objective > bar or stop[0] != 0:
+        return quick
+    price = quick.price
+    return _ROUGH.solve(problem, quick.params, multiplier=price, stop=stop, bar=bar)
 
 
 def _move(
@@ -325,9 +384,10 @@ def _move(
         return chain.incumbent
     seed, *spawn_key = key
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=spawn_key))
-    start = move(polisher, chain, rng, stop)
-    bar = chain.incumbent.objective if chain.incumbent.feasible else np.inf
-    return polisher.descend(start.params, stop, bar)
+    params = move(polisher, chain, rng, stop).params
+    leader = chain.incumbent
+    bar = (1.0 + _MOVE_MARGIN) * leader.objective if leader.feasible else np.inf
+    return _race(polisher.problem, params, None, stop=stop, bar=bar)
 
 
 def _distinct(solutions: list[Solution]) -> list[Solution]:
@@ -348,8 +408,6 @@ def _rank(solution: Solution) -> tuple[float, float]:
 
 def _equal(one: Solution, other: Solution) -> bool:
     """Whether two trees are one, up to mirroring: by objective and cost."""
-    if one.feasible != other.feasible:
-        return False
     near = abs(one.objective - other.objective) <= _SAME * abs(other.objective) + 1e-9
     return near and abs(one.cost - other.cost) <= _SAME_COST * abs(other.cost) + 1e-8
 

@@ -103,10 +103,15 @@ def sorct_path(
         raise TypeError(f"callback must be callable or None, got {callback!r}.")
     local = checked_alphas("alphas_local", alphas_local, PAPER_ALPHAS)
     spread = checked_alphas("alphas_global", alphas_global, PAPER_ALPHAS)
+    if y is None:
+        raise ValueError(
+            "sorct_path requires y to be passed, but the target y is None."
+        )
+    seed = effort.seed()
     prepared = Prepared.of(X, y, sample_weight, model)
     if alphas_global is None and prepared.problem.topology.depth == 1:
         spread = np.zeros(1)
-    return trace(prepared, local, spread, n_solutions, effort, callback)
+    return trace(prepared, local, spread, n_solutions, effort, seed, callback)
 
 
 def trace(
@@ -115,6 +120,7 @@ def trace(
     alphas_global: FloatArray,
     n_solutions: int,
     effort: Effort,
+    seed: int,
     callback: Callable[[SweepProgress], object] | None = None,
 ) -> Path:
     """Sweep over the grid of a prepared problem; all arguments are checked."""
@@ -126,10 +132,11 @@ def trace(
     limit = effort.time_limit
     limit = None if limit is None else max(limit - prepared.seconds, 0.0)
     sweep = Sweep(solver, int(n_solutions), effort.n_jobs, limit)
-    swept = sweep.run(prepared.problem, grid, effort.seed(), callback)
+    swept = sweep.run(prepared.problem, grid, seed, callback)
     first = swept.solutions[0]
     if not first.feasible:
-        prepared.refuse(first, f"a pool of {n_solutions} solutions and their moves")
+        tried = f"a pool of {n_solutions} solutions and their moves"
+        prepared.refuse(first, tried, "n_solutions")
     slow = sum(solution.status == "max_iter" for solution in swept.solutions)
     if slow:
         worst = max(solution.residual for solution in swept.solutions)
@@ -158,13 +165,12 @@ def checked_alphas(name: str, alphas: Any, default: tuple[float, ...]) -> FloatA
     if alphas is None:
         return np.array(default)
     try:
-        values = np.unique(np.atleast_1d(np.asarray(alphas, dtype=np.float64)))
-    except (TypeError, ValueError) as error:
+        given = np.atleast_1d(np.asarray(alphas))
+    except ValueError:
+        given = np.empty((0, 0))
+    good = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iuf"
+    if not good or not np.isfinite(given).all() or given.min() < 0:
         raise ValueError(
-            f"{name} must be a sequence of numbers >= 0: {error}."
-        ) from error
-    if values.size == 0 or values.ndim != 1 or not np.isfinite(values).all():
-        raise ValueError(f"{name} must be finite numbers >= 0, got {alphas!r}.")
-    if values[0] < 0:
-        raise ValueError(f"{name} must be >= 0, got {values[0]}.")
-    return values
+            f"{name} must be one or several finite numbers >= 0, got {alphas!r}."
+        )
+    return np.unique(given.astype(np.float64))

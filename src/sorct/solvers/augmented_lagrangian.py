@@ -18,8 +18,7 @@ from sorct.solution import FEASIBLE, Solution, Status
 from sorct.solvers.descent import Progress, descend
 
 _STIFFER, _STIFFEST = 4.0, 1e6
-_ROUNDS = 40
-_SETTLED = 1e-6
+_SETTLED, _SETTLED_OF_TOL = 1e-6, 0.05
 # Rounds without progress after which the floors count as out of reach from here.
 _IDLE = 4
 
@@ -54,10 +53,16 @@ class AugmentedLagrangian:
         Bound on the stationarity residual.
     max_iter : int
         Bound on the iterations of one round.
+    max_rounds : int
+        Bound on the rounds; after a few the floors may be met only nearly.
+    memory : int
+        How far back a step may compare; 1 means that no step leads higher.
     """
 
     tol: float = 1e-6
     max_iter: int = 2000
+    max_rounds: int = 40
+    memory: int = 8
 
     def solve(
         self,
@@ -81,9 +86,12 @@ class AugmentedLagrangian:
             multiplier = np.zeros_like(floor)
         n_iterations, n_evaluations, n_idle = 0, 0, 0
         first, last, best = np.nan, np.inf, np.inf
-        for _ in range(_ROUNDS):
+        settled = max(_SETTLED, _SETTLED_OF_TOL * self.tol)
+        for _ in range(self.max_rounds):
             task = problem.task(multiplier, stiffness)
-            progress = descend(samples, task, point, self.tol, self.max_iter, stop)
+            progress = descend(
+                samples, task, point, self.tol, self.max_iter, stop, self.memory
+            )
             first = progress.first if n_iterations == 0 else first
             n_iterations += progress.n_iterations
             n_evaluations += progress.n_evaluations
@@ -92,7 +100,7 @@ class AugmentedLagrangian:
             # Missed floors, and multipliers on floors that are more than met.
             unsettled = float(np.abs(np.maximum(gap, -multiplier / stiffness)).max())
             n_idle = 0 if unsettled < 0.9 * best else n_idle + 1
-            if unsettled <= _SETTLED or n_idle > _IDLE or stop[0] != 0:
+            if unsettled <= settled or n_idle > _IDLE or stop[0] != 0:
                 break
             if progress.objective > bar:
                 break

@@ -44,8 +44,8 @@ from sorct.solvers.quasi_newton import (
 # Spectral steps before the first turn on a face and between later ones, and the
 # longest turn on a face.
 _FIRST_TURN, _TURN, _FACE_TURN = 20, 10, 200
-# Objective values a spectral step may compare with; relative rounding error of one.
-_MEMORY, _ROUNDING = 8, 1e-15
+# Relative rounding error of an objective value.
+_ROUNDING = 1e-15
 _DECREASE = 1e-4
 # A turn on a face ends after this many cuts of one step, or when less than this share
 # of the residual lies on the face.
@@ -72,6 +72,7 @@ def descend(
     tol: float,
     max_iter: int,
     stop: IntArray,
+    memory: int = 8,
 ) -> Progress:
     """Move the point, in place, until its residual is at most tol.
 
@@ -85,6 +86,9 @@ def descend(
     max_iter : int
     stop : array of one integer
         Another thread sets it to end the descent after the evaluation of the moment.
+    memory : int
+        Objective values that a spectral step may compare with; with one, no step leads
+        higher.
     """
     p, n_branches = point.coef.shape
     # Memory is laid out here: every allocation in compiled code takes long to compile.
@@ -100,7 +104,7 @@ def descend(
         make_buffers(p, n_branches, task.share.size),
         make_labelling(task.share.size, point.leaf_class.size),
         np.zeros(task.share.size),
-        np.zeros(_MEMORY),
+        np.zeros(memory),
     )
 
 
@@ -151,7 +155,7 @@ def _descend(
                 along = learn_on_face(task, point, buffers, work, memory, was_cut)
             else:
                 step = learn_spectral(task, buffers, work, iteration % 2 == 0, step)
-                history[iteration % _MEMORY] = value
+                history[iteration % history.size] = value
             n_turn, n_cuts, scale = n_turn - 1, 0, 1.0
             if n_turn == 0 and not on_face:
                 on_face, n_turn = True, _FACE_TURN
