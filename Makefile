@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench reproduce clean
 
 demo: $(VENV)/ready-demo
 	$(BIN)/python examples/demo.py
@@ -22,6 +22,9 @@ format: $(VENV)/ready-lint
 
 bench: $(VENV)/ready-bench
 	$(BIN)/python -m benchmarks.run
+
+reproduce: $(VENV)/ready-reproduce
+	$(BIN)/python -m experiments.run
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

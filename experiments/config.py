@@ -11,20 +11,48 @@ from typing import Any
 
 from experiments.protocol import KINDS
 from sorct import datasets
+from sorct.checks import check_real, check_whole
+from sorct.trace import checked_alphas
 
 FOLDER = Path(__file__).with_name("config")
 PARTS = ("local", "global", "grid", "rivals", "selection")
-_PATH_OPTIONS = frozenset(
-    {
-        "alphas_local", "alphas_global", "n_solutions", "min_recall", "gamma", "tol",
-        "max_iter", "reference_level",
-    }
-)  # fmt: skip
-_OPTIONS = {
-    "path": _PATH_OPTIONS,
-    "rivals": frozenset({"reference_level", "n_folds"}),
-    "selection": (_PATH_OPTIONS - {"gamma"}) | {"n_folds", "gammas"},
+_KEYS = {"kind": str, "datasets": list, "n_splits": int, "options": dict}
+
+
+def _check_alphas(name: str, value: Any) -> None:
+    checked_alphas(name, value, ())
+
+
+def _check_positive(name: str, value: Any) -> None:
+    check_real(name, value, "a finite number > 0", positive=True)
+
+
+def _check_rate(name: str, value: Any) -> None:
+    check_real(name, value, "a rate from 0 to 1")
+    if value > 1:
+        raise ValueError(f"{name} must be a rate from 0 to 1, got {value!r}.")
+
+
+def _check_level(name: str, value: Any) -> None:
+    if value not in ("first", "last"):
+        raise ValueError(f'{name} must be "first" or "last", got {value!r}.')
+
+
+_SWEEP = {
+    "alphas_local": _check_alphas,
+    "alphas_global": _check_alphas,
+    "n_solutions": check_whole,
+    "min_recall": _check_rate,
+    "tol": _check_positive,
+    "max_iter": check_whole,
+    "reference_level": _check_level,
 }
+_OPTIONS = {
+    "path": {**_SWEEP, "gamma": _check_positive},
+    "rivals": {"reference_level": _check_level, "n_folds": check_whole},
+    "selection": {**_SWEEP, "gammas": _check_alphas, "n_folds": check_whole},
+}
+_OPTIONAL = {"tol", "max_iter", "min_recall"}
 
 
 @dataclass(frozen=True)
@@ -45,28 +73,30 @@ class Config:
             data = tomllib.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise ValueError(f"There is no config file {file}.") from error
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{file} is not TOML: {error}.") from error
-        missing = {"kind", "datasets", "n_splits", "options"} - set(data)
-        unknown = set(data) - {"kind", "datasets", "n_splits", "options"}
+        missing, unknown = _KEYS.keys() - data.keys(), data.keys() - _KEYS.keys()
         if missing or unknown:
             raise ValueError(
                 f"{file}: missing keys {sorted(missing)}, unknown {sorted(unknown)}."
             )
-        config = cls(
-            part,
-            data["kind"],
-            tuple(data["datasets"]),
-            data["n_splits"],
-            data["options"],
-        )
+        for key, kind in _KEYS.items():
+            if not isinstance(data[key], kind):
+                raise ValueError(
+                    f"{file}: {key} must be of type {kind.__name__}, as in the other "
+                    f"configs, got {data[key]!r}."
+                )
+        config = cls(part, **{**data, "datasets": tuple(data["datasets"])})
         config.check()
         return config
 
     def limited(self, names: list[str] | None, n_splits: int | None) -> Config:
         """The same on fewer data sets or splits."""
         kept = tuple(n for n in self.datasets if names is None or n in names)
-        config = replace(self, datasets=kept, n_splits=n_splits or self.n_splits)
+        if not kept:
+            raise ValueError(f"{self.part} has none of the data sets {names}.")
+        n_splits = self.n_splits if n_splits is None else n_splits
+        config = replace(self, datasets=kept, n_splits=n_splits)
         config.check()
         return config
 
@@ -79,22 +109,26 @@ class Config:
         unknown = [name for name in self.datasets if name not in datasets.names()]
         if unknown:
             raise ValueError(f"{self.part}: unknown data sets {unknown}.")
-        if not isinstance(self.n_splits, int) or self.n_splits < 1:
+        if not self.datasets or len(set(self.datasets)) < len(self.datasets):
             raise ValueError(
-                f"{self.part}: n_splits must be a whole number >= 1, "
-                f"got {self.n_splits!r}."
+                f"{self.part}: expected data sets, each once, got {self.datasets}."
             )
-        odd = sorted(set(self.options) - _OPTIONS[self.kind])
+        check_whole(f"{self.part}: n_splits", self.n_splits)
+        self._check_options()
+
+    def _check_options(self) -> None:
+        known, given = _OPTIONS[self.kind], self.options
+        odd = sorted(given.keys() - known.keys())
         if odd:
             raise ValueError(
-                f"{self.part}: unknown options {odd}; expected some of "
-                f"{sorted(_OPTIONS[self.kind])}."
+                f"{self.part}: unknown options {odd}; expected some of {sorted(known)}."
             )
-        if self.options.get("reference_level") not in ("first", "last"):
-            raise ValueError(
-                f'{self.part}: reference_level must be "first" or "last", '
-                f"got {self.options.get('reference_level')!r}."
-            )
+        missing = sorted(known.keys() - given.keys() - _OPTIONAL)
+        if missing:
+            raise ValueError(f"{self.part}: missing options {missing}.")
+        for name, check in known.items():
+            if name in given:
+                check(f"{self.part}: {name}", given[name])
 
     @property
     def units(self) -> list[tuple[str, int]]:

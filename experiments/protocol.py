@@ -28,6 +28,7 @@ from experiments.rivals import (
 from sorct import SORCTClassifierCV, sorct_path
 from sorct.datasets import info, load
 from sorct.encode import TableEncoder
+from sorct.path import tree_row
 
 TEST_SHARE = 0.25
 L1, OURS = "L1 logistic", "S-ORCT"
@@ -123,12 +124,12 @@ def selection_rows(dataset: str, number: int, options: dict[str, Any]) -> pd.Dat
         **model,
     ).fit(split.X_train, split.y_train)
     seconds = time.perf_counter() - begun
-    frame, rows = search.path_.to_frame(), []
+    rows = []
     for rule, method in RULES.items():
         tree = search.select(rule)
         rows.append(
             {
-                **frame.loc[search.path_.trees.index(tree)].to_dict(),
+                **tree_row(tree),
                 "method": method,
                 "accuracy": (tree.predict(split.X_test) == split.y_test).mean(),
                 "seconds": seconds,

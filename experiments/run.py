@@ -33,6 +33,7 @@ from experiments.protocol import KINDS
 from experiments.rivals import rpart_program
 from experiments.tables import written_whole
 from sorct import datasets
+from sorct.checks import check_whole
 
 HERE = Path(__file__).parent
 COLUMNS = (
@@ -49,13 +50,15 @@ def main(arguments: list[str] | None = None) -> int:
     if options.data is not None:
         os.environ["SORCT_DATA"] = str(options.data)
     try:
+        check_whole("--n-jobs", options.n_jobs)
         configs = [
             Config.read(part, options.config).limited(
                 options.datasets, options.n_splits
             )
             for part in options.parts or PARTS
         ]
-        _check_data(configs)
+        if not options.draw_only:
+            _check_data(configs)
     except (ValueError, OSError) as error:
         print(f"experiments: {error}", file=sys.stderr)
         return 2

@@ -10,16 +10,22 @@ import numpy as np
 import pytest
 
 import sorct
+import sorct.bounds
 import sorct.estimators
-from sorct import SORCTClassifier, Tree
+import sorct.estimators_cv
+import sorct.trace
+from sorct import Path as TreePath
+from sorct import SORCTClassifier, SORCTClassifierCV, Tree
 
 README = Path(__file__).parents[1] / "README.md"
-CLASSES = [SORCTClassifier, Tree, sorct.InfeasibleError]
+CLASSES = [SORCTClassifier, SORCTClassifierCV, Tree, TreePath, sorct.InfeasibleError]
+MODULES = [sorct.estimators, sorct.estimators_cv, sorct.trace, sorct.bounds]
 
 
-def test_examples_in_docstrings_run():
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_in_docstrings_run(module):
     """There is one at least, and all give what they show."""
-    failed, attempted = doctest.testmod(sorct.estimators)
+    failed, attempted = doctest.testmod(module)
     assert attempted > 0
     assert failed == 0
 

@@ -103,7 +103,7 @@ def penalty_bounds(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sorct.bounds import penalty_bounds
+    >>> from sorct import penalty_bounds
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> bounds = penalty_bounds(X, y, sigma=0.0)
     >>> round(bounds.alpha_local, 1), bounds.alpha_global

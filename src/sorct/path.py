@@ -95,7 +95,9 @@ class Path:
     def _frame(self) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.DataFrame([_row(tree) for tree in self.trees]).rename_axis("point")
+        return pd.DataFrame([tree_row(tree) for tree in self.trees]).rename_axis(
+            "point"
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """One row per grid point, the local axis outermost.
@@ -261,7 +263,7 @@ class Path:
             raise ValueError(f"{file}: {error}") from error
 
 
-def _row(tree: Tree) -> dict[str, float]:
+def tree_row(tree: Tree) -> dict[str, float]:
     """What the frame says of a tree."""
     training = tree.training
     return {
