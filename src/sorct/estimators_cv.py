@@ -143,7 +143,7 @@ class SORCTClassifierCV(TreeClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from sorct import SORCTClassifierCV
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> search = SORCTClassifierCV(alphas_local=[0.01, 0.1, 1], max_features=2,
+    >>> search = SORCTClassifierCV(alphas_local=[0.1, 1, 8], max_features=2,
     ...                            random_state=0).fit(X, y)
     >>> len(search.tree_.variables_used) <= 2
     True

@@ -89,7 +89,7 @@ def sorct_path(
     >>> from sklearn.datasets import load_iris
     >>> from sorct import sorct_path
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> path = sorct_path(X, y, alphas_local=[0.01, 0.1, 1], alphas_global=0,
+    >>> path = sorct_path(X, y, alphas_local=[0.1, 1, 8], alphas_global=0,
     ...                   random_state=0)
     >>> len(path.select(max_features=2).variables_used) <= 2
     True
