@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.protocol import KINDS
-from sorct import datasets
+from sorct import __version__, datasets
 from sorct.checks import check_real, check_whole
 from sorct.trace import checked_alphas
 
@@ -92,6 +92,9 @@ class Config:
 
     def limited(self, names: list[str] | None, n_splits: int | None) -> Config:
         """The same on fewer data sets or splits."""
+        unknown = [name for name in names or () if name not in datasets.names()]
+        if unknown:
+            raise ValueError(f"Unknown data sets {unknown}.")
         kept = tuple(n for n in self.datasets if names is None or n in names)
         if not kept:
             raise ValueError(f"{self.part} has none of the data sets {names}.")
@@ -137,8 +140,11 @@ class Config:
 
     @property
     def key(self) -> str:
-        """Changes with anything that changes a unit's rows."""
-        plain = asdict(self)
+        """Changes with the config and with the version of the library.
+
+        Who changes the library's code between versions removes the units.
+        """
+        plain = {**asdict(self), "version": __version__}
         plain.pop("datasets")
         plain.pop("n_splits")
         text = json.dumps(plain, sort_keys=True)

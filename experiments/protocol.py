@@ -59,7 +59,7 @@ class Split:
     def encoded(self) -> Part:
         """The same in [0, 1], scaled on the training rows, for the rivals."""
         encoder = TableEncoder.learn(self.X_train, "first_level")
-        labels = np.unique(self.y_train)
+        labels = np.unique(np.concatenate([self.y_train, self.y_test]))
         return Part(
             encoder.encode(self.X_train),
             np.searchsorted(labels, self.y_train),

@@ -57,6 +57,12 @@ def main(arguments: list[str] | None = None) -> int:
             )
             for part in options.parts or PARTS
         ]
+        limited = options.datasets is not None or options.n_splits is not None
+        if limited and options.results == HERE / "results":
+            raise ValueError(
+                "results on fewer data sets or splits would replace the full ones; "
+                "name another folder by --results (and --output)."
+            )
         if not options.draw_only:
             _check_data(configs)
     except (ValueError, OSError) as error:
@@ -165,8 +171,13 @@ def _note(
     """Keep what the run took, on what, with which versions."""
     file = results / "runs.json"
     runs = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    last = runs.get(config.part, {})
+    if last.get("key") == config.key and n_units < len(config.units):
+        # The rest of a run that was interrupted.
+        seconds, n_units = seconds + last["seconds"], n_units + last["units_fitted"]
     runs[config.part] = {
         "date": date.today().isoformat(),
+        "key": config.key,
         "units_fitted": n_units,
         "units": len(config.units),
         "seconds": round(seconds, 1),

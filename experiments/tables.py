@@ -10,6 +10,7 @@ mean and ``unit`` the last printed digit, which matters only where our spread is
 from __future__ import annotations
 
 import logging
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -21,20 +22,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from experiments.config import PARTS
+from experiments.protocol import L1
 from experiments.rivals import paired_interval
+from sorct.datasets import names
+from sorct.trace import PAPER_ALPHAS
 
-DATASETS = (
-    "monks-3", "monks-1", "monks-2", "sonar", "ionosphere", "wisconsin",
-    "creditapproval", "pima", "germancredit", "banknote", "ozone", "spam",
-    "iris", "wine", "seeds", "balance", "thyroid", "car",
-)  # fmt: skip
+DATASETS = names()
 TITLES = {name: name.capitalize() for name in DATASETS}
-GRID = (0.0, *(2.0**r for r in range(-12, 4)))
-PARTS = ("local", "global", "grid", "rivals", "selection")
+GRID = PAPER_ALPHAS
 MEASURES = ("accuracy", "sparsity", "global_sparsity")
 PRINTED_UNIT = {"sparsity": 1.0, "accuracy": 0.1}
 CART_METHODS = ("rpart", "scikit-learn CART")
-L1 = "L1 logistic"
 # The mean over the other sixteen is the one that peers have been measured on.
 LEFT_OUT = ("creditapproval", "ozone")
 
@@ -411,7 +410,7 @@ mean number of columns used; then means over the data sets that every method has
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Give a name to write to, renamed to `path` once the writing has succeeded."""
-    draft = path.with_name(f"{path.name}.part")
+    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         yield draft
         draft.replace(path)

@@ -26,7 +26,7 @@ def run(case, payoff=None):
     p, n_branches = tree.coef.shape
     buffers = make_buffers(p, n_branches, cost.n_classes)
     if payoff is not None:
-        buffers.payoff[:] = payoff
+        buffers.payoff[: len(payoff)] = payoff
     slope = case.problem.gamma / p
     with_gradient = payoff is not None
     level = p * tree.threshold

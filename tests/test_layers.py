@@ -20,6 +20,7 @@ LAYERS = [
     "report",
     "plotting",
     "estimators_cv",
+    "folds",
     "estimators",
     "trace",
     "prepare",

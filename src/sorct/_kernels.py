@@ -11,8 +11,8 @@ With u_t(x) = slope (a_t . x - level_t), where slope = gamma / p and level = p m
 where the value of leaf l for a sample of class k is ``payoff[k, l]``, the derivative of
 the smooth objective with respect to ``mass[k, l]``. Where a factor of some payoffs is
 known only after the pass, as with floors on recall, they go apart: a class marked so
-has a second gradient, of <side_payoff[k], mass[k]>, for which only its own samples are
-looked at.
+has a second gradient, of <payoff[n_classes + k], mass[k]>, for which only its own
+samples are looked at.
 
 Samples are sorted by class and lie in blocks, feature by feature inside a block, so
 that vector instructions run across samples. A segment is the part of a block that
@@ -60,18 +60,20 @@ class Samples(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Scratch and results of one evaluation; allocated once per solve."""
+    """Scratch and results of one evaluation; allocated once per solve.
+
+    ``payoff`` has a second half for the classes apart, ``side[k]`` their gradients, the
+    level's below the coefficients'. ``value`` has a row to spare. Few arrays are quick
+    to compile.
+    """
 
     mass: FloatArray
     payoff: FloatArray
     grad_coef: FloatArray
     grad_level: FloatArray
     apart: IntArray
-    side_payoff: FloatArray
-    side_coef: FloatArray
-    side_level: FloatArray
-    branch: FloatArray
     side: FloatArray
+    branch: FloatArray
     reach: FloatArray
     value: FloatArray
     pull: FloatArray
@@ -83,17 +85,14 @@ def make_buffers(n_features: int, n_branches: int, n_classes: int) -> Buffers:
     n_leaves = n_branches + 1
     return Buffers(
         np.zeros((n_classes, n_leaves)),
-        np.zeros((n_classes, n_leaves)),
+        np.zeros((2 * n_classes, n_leaves)),
         np.zeros((n_features, n_branches)),
         np.zeros(n_branches),
         np.zeros(n_classes, dtype=np.int64),
-        np.zeros((n_classes, n_leaves)),
-        np.zeros((n_classes, n_features, n_branches)),
-        np.zeros((n_classes, n_branches)),
+        np.zeros((n_classes, n_features + 1, n_branches)),
         np.zeros((n_branches, BLOCK)),
-        np.zeros(BLOCK),
         np.zeros((n_branches + n_leaves, BLOCK)),
-        np.zeros((n_branches + n_leaves, BLOCK)),
+        np.zeros((n_branches + n_leaves + 1, BLOCK)),
         np.zeros(n_branches),
         np.zeros(n_features, dtype=np.int64),
     )
@@ -384,13 +383,9 @@ def _add_apart(
 
     The same as for the whole block, on few samples and so in plain loops.
     """
-    branch, reach, value, d = (
-        buffers.branch,
-        buffers.reach,
-        buffers.value,
-        buffers.side,
-    )
+    branch, reach, value = buffers.branch, buffers.reach, buffers.value
     n_branches, first = buffers.pull.size, samples.start[b]
+    p, n_classes, d = x.shape[0], buffers.apart.size, 2 * n_branches + 1
     for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
         k = samples.segment_class[s]
         if buffers.apart[k] == 0:
@@ -399,22 +394,21 @@ def _add_apart(
         end = samples.segment_start[s + 1] - first
         for leaf in range(n_branches + 1):
             for i in range(begin, end):
-                value[n_branches + leaf, i] = buffers.side_payoff[k, leaf]
+                value[n_branches + leaf, i] = buffers.payoff[n_classes + k, leaf]
         for step in range(n_branches):
             t = n_branches - 1 - step
             pull = 0.0
             for i in range(begin, end):
                 gain = value[2 * t + 1, i] - value[2 * t + 2, i]
                 value[t, i] = value[2 * t + 2, i] + branch[t, i] * gain
-                d[i] = reach[t, i] * gain * density(branch[t, i])
-                pull += abs(d[i])
-                buffers.side_level[k, t] -= slope * d[i]
-            if pull > _NEGLIGIBLE:
-                for j in range(x.shape[0]):
-                    total = 0.0
-                    for i in range(begin, end):
-                        total += d[i] * x[j, i]
-                    buffers.side_coef[k, j, t] += slope * total
+                value[d, i] = reach[t, i] * gain * density(branch[t, i])
+                pull += value[d, i]
+            buffers.side[k, p, t] -= slope * pull
+            for j in range(p):
+                total = 0.0
+                for i in range(begin, end):
+                    total += value[d, i] * x[j, i]
+                buffers.side[k, j, t] += slope * total
 
 
 @compiled_inside
@@ -428,11 +422,9 @@ def _clear(buffers: Buffers, with_gradient: bool) -> None:
             for j in range(buffers.grad_coef.shape[0]):
                 buffers.grad_coef[j, t] = 0.0
         for k in range(buffers.apart.size):
-            if buffers.apart[k] != 0:
+            for j in range(buffers.side.shape[1]):
                 for t in range(buffers.grad_level.size):
-                    buffers.side_level[k, t] = 0.0
-                    for j in range(buffers.grad_coef.shape[0]):
-                        buffers.side_coef[k, j, t] = 0.0
+                    buffers.side[k, j, t] = 0.0
 
 
 @compiled

@@ -111,6 +111,10 @@ def penalty_bounds(
     """
     _check_share(sigma)
     check_real("gamma", gamma, "a finite number > 0", positive=True)
+    if y is None:
+        raise ValueError(
+            "penalty_bounds requires y to be passed, but the target y is None."
+        )
     X, y, weight = checked_samples(X, y, sample_weight)
     encoder = TableEncoder.learn(X)
     classes, codes = checked_classes(y, weight)
@@ -138,7 +142,7 @@ def penalty_bounds(
         depth=topology.depth,
         gamma=float(gamma),
         column_names=encoder.column_names,
-        column_slope=gamma / 4.0 * at_zero,
+        column_slope=_frozen(gamma / 4.0 * at_zero),
     )
 
 
@@ -187,3 +191,8 @@ def _density_at_one(gamma: float) -> float:
     """Slope of F(gamma z) at z = 1 or -1; 0 where it underflows."""
     tail = math.exp(-gamma)
     return gamma * tail / (1.0 + tail) ** 2
+
+
+def _frozen(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array

@@ -84,7 +84,7 @@ def checked_classes(y: AnyArray, weight: FloatArray) -> tuple[AnyArray, IntArray
         ) from error
     if len(classes) < 2:
         raise ValueError(
-            "SORCTClassifier needs samples of at least 2 classes, got 1 class: "
+            "Expected samples of at least 2 classes, got 1 class: "
             f"{classes.tolist()[0]!r}."
         )
     share = np.bincount(codes, weight)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import validate_data
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._progress import progress_bar
-from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
+from sorct._typing import AnyArray, FloatArray
 from sorct.checks import (
     check_real,
     check_whole,
@@ -31,46 +30,18 @@ from sorct.checks import (
     checked_samples,
     checked_topology,
 )
-from sorct.encode import as_table, is_frame
-from sorct.estimators import SORCTClassifier, TreeClassifier
-from sorct.path import Path, sparsest, within_limits
-from sorct.prepare import Effort, InfeasibleError, Model, Prepared
-from sorct.trace import PAPER_ALPHAS, checked_alphas, trace
+from sorct.encode import as_table
+from sorct.estimators import TreeClassifier
+from sorct.folds import Data, Found, Task, score_fold, trace_all
+from sorct.path import check_limit, sparsest, within_limits
+from sorct.prepare import Effort, Model
+from sorct.trace import PAPER_ALPHAS, checked_alphas, warn_if_slow
 from sorct.tree import Tree
 
 if TYPE_CHECKING:
     import pandas as pd
 
 RULES = ("best", "one-standard-error")
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One path to trace: a model on the rows of a fold, or on all."""
-
-    model: Model
-    classes: AnyArray
-    alphas_local: FloatArray
-    alphas_global: FloatArray
-    n_solutions: int
-    effort: Effort
-
-    def run(self, X: Any, y: AnyArray, weight: FloatArray | None) -> Path:
-        seed = self.effort.seed()
-        prepared = Prepared.of(X, y, weight, self._model_for(np.unique(y)))
-        alphas = self.alphas_local, self.alphas_global
-        return trace(prepared, *alphas, self.n_solutions, self.effort, seed)
-
-    def _model_for(self, present: AnyArray) -> Model:
-        """Costs and floors of the classes that a fold has."""
-        there = np.isin(self.classes, present)
-        costs, floors = self.model.cost_matrix, self.model.min_recall
-        if costs is not None:
-            costs = np.asarray(costs)[np.ix_(there, there)]
-        if isinstance(floors, Mapping):
-            known = self.classes[there].tolist()
-            floors = {label: rate for label, rate in floors.items() if label in known}
-        return replace(self.model, cost_matrix=costs, min_recall=floors)
 
 
 class SORCTClassifierCV(TreeClassifier):
@@ -86,7 +57,8 @@ class SORCTClassifierCV(TreeClassifier):
     gammas : float or sequence of float, default=512.0
         Steepnesses to choose from.
     cv : int, splitter or iterable, default=5
-        Folds, as in scikit-learn; stratified if a number.
+        Folds, as in scikit-learn; stratified if a number. For folds by groups pass
+        ``list(splitter.split(X, y, groups))``.
     scoring : str, callable or None, default=None
         Any scorer of scikit-learn; None means accuracy.
     rule : {"best", "one-standard-error"}, default="best"
@@ -219,6 +191,7 @@ class SORCTClassifierCV(TreeClassifier):
         max_features_per_cut: int | None = None,
     ) -> Tree:
         """Tree that another rule or other limits would choose; nothing is fitted."""
+        check_is_fitted(self)
         index = self._choose(rule, max_features, max_features_per_cut)
         return self._trees[index]
 
@@ -229,36 +202,40 @@ class SORCTClassifierCV(TreeClassifier):
             raise ValueError(
                 "SORCTClassifierCV requires y to be passed, but the target y is None."
             )
+        if isinstance(self.scoring, (list, tuple, set, dict)):
+            raise ValueError(
+                f"scoring must be one scorer, by which to choose, got {self.scoring!r}."
+            )
         scorer = check_scoring(self, self.scoring)
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         _, seen, weight = checked_samples(X, y, sample_weight)
         self.classes_, _ = checked_classes(seen, weight)
         tasks = self._tasks()
-        y = column_or_1d(y)
-        cv = check_cv(self.cv, y, classifier=True)
-        folds = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(X, y)]
-        counts = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
-        _check_folds(folds, y, counts > 0)
-        data = X, y, None if sample_weight is None else np.asarray(sample_weight)
-        found = self._run(tasks, folds, data, scorer)
-        self._keep(tasks, found, len(folds))
+        given = None if sample_weight is None else np.asarray(sample_weight)
+        data = Data(X, column_or_1d(y), given)
+        self._keep(self._run(tasks, data.folds(self.cv), data, scorer))
+        warn_if_slow(self.path_, tasks[0].effort)
 
-    def _tasks(self) -> list[_Task]:
+    def _tasks(self) -> list[Task]:
         """One per depth and gamma; everything that was given is checked here."""
         if self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {self.rule!r}.")
         for name in ("max_features", "max_features_per_cut"):
             limit = getattr(self, name)
             if limit is not None:
-                check_whole(name, limit, "a whole number >= 1 or None")
+                check_limit(name, limit)
         check_whole("n_solutions", self.n_solutions)
-        depths = _listed("depths", self.depths)
+        # Depth depends on the classes, of which a fold may miss one.
+        depths = list(
+            dict.fromkeys(
+                checked_topology(depth, len(self.classes_)).depth
+                for depth in _listed("depths", self.depths)
+            )
+        )
         gammas = _listed("gammas", self.gammas)
         for gamma in gammas:
             check_real("gammas", gamma, "finite numbers > 0", positive=True)
-        for depth in depths:
-            checked_topology(depth, len(self.classes_))
         checked_cost_matrix(self.cost_matrix, self.classes_)
         checked_floor(self.min_recall, self.classes_)
         local = checked_alphas("alphas_local", self.alphas_local, PAPER_ALPHAS)
@@ -270,7 +247,7 @@ class SORCTClassifierCV(TreeClassifier):
         effort = replace(effort, n_jobs=1)
         models = [replace(model, depth=d, gamma=g) for d, g in product(depths, gammas)]
         rest = self.classes_, local, spread, self.n_solutions, effort
-        return [_Task(m, *rest) for m in models]
+        return [Task(m, *rest) for m in models]
 
     def _seed(self) -> Any:
         """A number that gives every fold the same starts."""
@@ -280,19 +257,16 @@ class SORCTClassifierCV(TreeClassifier):
 
     def _run(
         self,
-        tasks: list[_Task],
-        folds: list[tuple[IntArray, IntArray]],
-        data: tuple[Any, AnyArray, FloatArray | None],
+        tasks: list[Task],
+        folds: list[tuple[Data, Data]],
+        data: Data,
         scorer: Any,
-    ) -> list[_Found]:
+    ) -> list[Found]:
         """Trace all paths: for every task its folds, then all rows."""
         calls = []
         for task in tasks:
-            # Depth depends on the classes, of which a fold may miss one.
-            depth = checked_topology(task.model.depth, len(self.classes_)).depth
-            task = replace(task, model=replace(task.model, depth=depth))
-            calls += [delayed(_score_fold)(task, *data, *f, scorer) for f in folds]
-            calls.append(delayed(_trace_all)(task, *data))
+            calls += [delayed(score_fold)(task, *fold, scorer) for fold in folds]
+            calls.append(delayed(trace_all)(task, data))
         results = []
         label = f"{type(self).__name__}: {len(calls)} paths"
         with progress_bar(label, len(calls), shown=bool(self.progress)) as tick:
@@ -302,13 +276,13 @@ class SORCTClassifierCV(TreeClassifier):
                 tick()
         n_each = len(folds) + 1
         return [
-            _Found(results[n : n + n_each - 1], results[n + n_each - 1])
+            Found(results[n : n + n_each - 1], results[n + n_each - 1])
             for n in range(0, len(results), n_each)
         ]
 
     # -- choosing --------------------------------------------------------------------
 
-    def _keep(self, tasks: list[_Task], found: list[_Found], n_folds: int) -> None:
+    def _keep(self, found: list[Found]) -> None:
         feasible = [one for one in found if one.error is None]
         if not feasible:
             assert found[0].error is not None
@@ -368,109 +342,12 @@ def choose(results: pd.DataFrame, rule: str, allowed: AnyArray) -> int:
     return sparsest(results, among, score)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Scores of the folds and the path of all rows for one depth and gamma."""
-
-    scores: list[FloatArray | InfeasibleError]
-    whole: Path | InfeasibleError
-
-    @property
-    def error(self) -> InfeasibleError | None:
-        """The first fold, or all rows, for which no tree met the floors."""
-        for one in (self.whole, *self.scores):
-            if isinstance(one, InfeasibleError):
-                return one
-        return None
-
-    @property
-    def path(self) -> Path:
-        assert isinstance(self.whole, Path)
-        return self.whole
-
-    def frame(self) -> pd.DataFrame:
-        """Rows of ``cv_results_``."""
-        import pandas as pd
-
-        scores = np.array(self.scores, dtype=np.float64)
-        frame, tree = self.path.to_frame(), self.path.trees[0]
-        std = scores.std(axis=0, ddof=1) if len(scores) > 1 else np.full(len(frame), 0)
-        found = {
-            "depth": tree.depth,
-            "gamma": tree.gamma,
-            "alpha_local": frame["alpha_local"],
-            "alpha_global": frame["alpha_global"],
-            "mean_score": scores.mean(axis=0),
-            "std_score": std,
-            "se_score": std / np.sqrt(len(scores)),
-        }
-        found |= {f"split{k}_score": row for k, row in enumerate(scores)}
-        found |= {
-            name: frame[name]
-            for name in (
-                "n_columns", "n_variables", "local_sparsity", "global_sparsity",
-                "objective", "cost",
-            )
-        }  # fmt: skip
-        per_cut = [tree.most_variables_per_cut for tree in self.path.trees]
-        return pd.DataFrame(found).assign(most_variables_per_cut=per_cut)
-
-
 def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
     import pandas as pd
 
     joined = pd.concat(frames, ignore_index=True)
     rank = joined["mean_score"].rank(method="min", ascending=False, na_option="bottom")
     return joined.assign(rank=rank.astype(int)).rename_axis("candidate")
-
-
-def _score_fold(
-    task: _Task,
-    X: Any,
-    y: AnyArray,
-    weight: FloatArray | None,
-    train: IntArray,
-    test: IntArray,
-    scorer: Any,
-) -> FloatArray | InfeasibleError:
-    """Scores of a path traced on one part of the rows, on the other part."""
-    try:
-        path = task.run(_rows(X, train), y[train], _some(weight, train))
-    except InfeasibleError as error:
-        return error
-    X_test, y_test = _rows(X, test), y[test]
-    extra = {} if weight is None else {"sample_weight": weight[test]}
-    return np.array(
-        [
-            scorer(_classifier(tree, X_test), X_test, y_test, **extra)
-            for tree in path.trees
-        ]
-    )
-
-
-def _trace_all(
-    task: _Task, X: Any, y: AnyArray, weight: FloatArray | None
-) -> Path | InfeasibleError:
-    try:
-        return task.run(X, y, weight)
-    except InfeasibleError as error:
-        return error
-
-
-def _classifier(tree: Tree, X: Any) -> SORCTClassifier:
-    """A tree as scorers expect it."""
-    classifier = SORCTClassifier()
-    validate_data(classifier, X, skip_check_array=True)
-    classifier.tree_, classifier.classes_ = tree, tree.classes
-    return classifier
-
-
-def _rows(X: Any, rows: IntArray) -> Any:
-    return X.iloc[rows] if is_frame(X) else X[rows]
-
-
-def _some(weight: FloatArray | None, rows: IntArray) -> FloatArray | None:
-    return None if weight is None else weight[rows]
 
 
 def _listed(name: str, values: Any) -> list[Any]:
@@ -481,18 +358,3 @@ def _listed(name: str, values: Any) -> list[Any]:
     if not listed:
         raise ValueError(f"{name} must hold at least one value, got {values!r}.")
     return listed
-
-
-def _check_folds(
-    folds: list[tuple[IntArray, IntArray]], y: AnyArray, counts: BoolArray
-) -> None:
-    """Refuse folds that cannot be trained on or scored, before any work begins."""
-    if not folds:
-        raise ValueError("cv must give at least one fold, got none.")
-    for k, (train, test) in enumerate(folds):
-        n_classes = len(np.unique(y[train][counts[train]]))
-        if n_classes < 2 or test.size == 0:
-            raise ValueError(
-                f"Fold {k} of cv leaves {n_classes} class(es) to train on and "
-                f"{test.size} row(s) to score; use fewer or stratified folds."
-            )

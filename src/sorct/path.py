@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import product
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -42,28 +42,34 @@ class Path:
     alphas_global : array of shape (n_global,), in rising order
     trees : tuple of Tree
         One per grid point, the local axis outermost.
+    seconds : array of shape (n_local * n_global,)
+        What each took; two paths that differ in nothing else are equal.
     """
 
     alphas_local: FloatArray
     alphas_global: FloatArray
     trees: tuple[Tree, ...]
+    seconds: FloatArray
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trees", tuple(self.trees))
         self._freeze()
         n_points = self.alphas_local.size * self.alphas_global.size
-        if n_points != len(self.trees) or n_points == 0:
+        if n_points == 0 or not n_points == len(self.trees) == self.seconds.size:
             raise ValueError(
-                f"Expected {n_points} trees, one per pair of alphas and at least one, "
-                f"got {len(self.trees)}."
+                f"Expected {n_points} trees and seconds, one per pair of alphas and at "
+                f"least one, got {len(self.trees)} and {self.seconds.size}."
             )
+        pairs = product(self.alphas_local.tolist(), self.alphas_global.tolist())
+        for tree, pair in zip(self.trees, pairs, strict=True):
+            _check_training(tree, pair)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._freeze()
 
     def _freeze(self) -> None:
-        for name in ("alphas_local", "alphas_global"):
+        for name in ("alphas_local", "alphas_global", "seconds"):
             array = np.array(getattr(self, name), dtype=np.float64)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -91,14 +97,6 @@ class Path:
 
     # -- tables ----------------------------------------------------------------------
 
-    @cached_property
-    def _frame(self) -> pd.DataFrame:
-        import pandas as pd
-
-        return pd.DataFrame([tree_row(tree) for tree in self.trees]).rename_axis(
-            "point"
-        )
-
     def to_frame(self) -> pd.DataFrame:
         """One row per grid point, the local axis outermost.
 
@@ -110,7 +108,10 @@ class Path:
             cent of columns unused, per cut and in the whole tree), ``n_columns`` and
             ``n_variables`` used, ``residual``, ``seconds``.
         """
-        return self._frame.copy()
+        import pandas as pd
+
+        frame = pd.DataFrame([tree_row(tree) for tree in self.trees])
+        return frame.assign(seconds=self.seconds).rename_axis("point")
 
     def evaluate(self, X: Any, y: Any) -> pd.DataFrame:
         """The frame with ``accuracy`` and ``recall_<class>`` on given data.
@@ -185,7 +186,7 @@ class Path:
         """
         frame = self._scored(X, y)
         allowed = within_limits(self.trees, max_features, max_features_per_cut)
-        if not (np.isfinite(within) and within >= 0):
+        if not _is_finite(within) or within < 0:
             raise ValueError(f"within must be a finite number >= 0, got {within!r}.")
         good = np.where(allowed, _goodness(frame), -np.inf)
         near = np.flatnonzero(good >= good.max() - within - 1e-12)
@@ -206,7 +207,10 @@ class Path:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Path) and self.to_dict() == other.to_dict()
+        if not isinstance(other, Path):
+            return False
+        one, two = self.to_dict(), other.to_dict()
+        return {**one, "seconds": None} == {**two, "seconds": None}
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -218,6 +222,7 @@ class Path:
             "version": VERSION,
             "alphas_local": self.alphas_local.tolist(),
             "alphas_global": self.alphas_global.tolist(),
+            "seconds": self.seconds.tolist(),
             "common": {key: plain[0][key] for key in _COMMON},
             "trees": [
                 {key: value for key, value in tree.items() if key not in _COMMON}
@@ -245,9 +250,8 @@ class Path:
         trees = [Tree.from_dict({**part, **common}) for part in parts]
         for tree in trees:
             object.__setattr__(tree, "encoder", trees[0].encoder)
-            _check_training(tree)
-        alphas = [_alphas(data, f"alphas_{axis}") for axis in ("local", "global")]
-        return cls(alphas[0], alphas[1], tuple(trees))
+        local, spread = _floats(data, "alphas_local"), _floats(data, "alphas_global")
+        return cls(local, spread, tuple(trees), _floats(data, "seconds"))
 
     def to_json(self, file: str | os.PathLike[str]) -> None:
         """Write the path to a file, whole or not at all."""
@@ -276,16 +280,20 @@ def tree_row(tree: Tree) -> dict[str, float]:
         "n_columns": len(tree.columns_used),
         "n_variables": len(tree.variables_used),
         "residual": training["residual"],
-        "seconds": training["seconds"],
     }
 
 
-def _check_training(tree: Tree) -> None:
-    for key in (
-        "alpha_local", "alpha_global", "objective", "cost", "residual", "seconds",
-    ):  # fmt: skip
+def _check_training(tree: Tree, alphas: tuple[float, float]) -> None:
+    """Refuse a tree that does not say what the frame needs, or is of other alphas."""
+    for key in ("alpha_local", "alpha_global", "objective", "cost", "residual"):
         if not _is_finite(tree.training.get(key)):
             raise ValueError(f"damaged sorct path: {key!r} of a tree must be a number.")
+    told = tree.training["alpha_local"], tree.training["alpha_global"]
+    if told != alphas:
+        raise ValueError(
+            f"damaged sorct path: expected the tree of alphas {alphas}, got one of "
+            f"{told}."
+        )
 
 
 def _is_finite(value: Any) -> bool:
@@ -295,7 +303,7 @@ def _is_finite(value: Any) -> bool:
     return abs(value) <= float(np.finfo(np.float64).max)
 
 
-def _alphas(data: dict[str, Any], key: str) -> FloatArray:
+def _floats(data: dict[str, Any], key: str) -> FloatArray:
     values = data.get(key)
     if not isinstance(values, list) or not all(_is_finite(value) for value in values):
         raise ValueError(f"damaged sorct path: {key!r} must be a list of numbers.")
@@ -319,6 +327,13 @@ def _unbeaten(goods: FloatArray) -> BoolArray:
     return kept
 
 
+def check_limit(name: str, limit: Any) -> None:
+    """Refuse what is not a whole number >= 0."""
+    whole = isinstance(limit, Integral) and not isinstance(limit, bool)
+    if not whole or limit < 0:
+        raise ValueError(f"{name} must be a whole number >= 0 or None, got {limit!r}.")
+
+
 def within_limits(
     trees: tuple[Tree, ...], max_features: Any, max_features_per_cut: Any
 ) -> BoolArray:
@@ -334,11 +349,7 @@ def within_limits(
     for name, (limit, used) in limits.items():
         if limit is None:
             continue
-        whole = isinstance(limit, Integral) and not isinstance(limit, bool)
-        if not whole or limit < 0:
-            raise ValueError(
-                f"{name} must be a whole number >= 0 or None, got {limit!r}."
-            )
+        check_limit(name, limit)
         allowed &= np.array(used) <= limit
     if not allowed.any():
         fewest = {name: min(used) for name, (_, used) in limits.items()}

@@ -164,11 +164,13 @@ def lagrangian(
 @compiled_inside
 def _fill_payoffs(task: Task, leaf_class: IntArray, buffers: Buffers) -> None:
     """Derivatives with respect to every mass: of the cost, and of minus the recall."""
-    for k in range(buffers.payoff.shape[0]):
+    n_classes = task.share.size
+    for k in range(n_classes):
         for leaf in range(leaf_class.size):
             owned = leaf_class[leaf] == k
             buffers.payoff[k, leaf] = task.cost_matrix[k, leaf_class[leaf]]
-            buffers.side_payoff[k, leaf] = -1.0 / task.share[k] if owned else 0.0
+            recall = -1.0 / task.share[k] if owned else 0.0
+            buffers.payoff[n_classes + k, leaf] = recall
 
 
 @compiled_inside
@@ -187,9 +189,9 @@ def _add_pressure(pressure: FloatArray, buffers: Buffers) -> None:
     for k in range(pressure.size):
         if pressure[k] > 0.0:
             for t in range(n_branches):
-                buffers.grad_level[t] += pressure[k] * buffers.side_level[k, t]
+                buffers.grad_level[t] += pressure[k] * buffers.side[k, p, t]
                 for j in range(p):
-                    buffers.grad_coef[j, t] += pressure[k] * buffers.side_coef[k, j, t]
+                    buffers.grad_coef[j, t] += pressure[k] * buffers.side[k, j, t]
 
 
 @compiled_inside

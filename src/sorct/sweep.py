@@ -44,8 +44,8 @@ _GAIN, _BEATEN = 1e-6, 1e-5
 _MOST_ROUNDS, _IDLE_ROUNDS = 6, 2
 # Moves at other points at most, as a share of the pool.
 _MOVES_SHARE = 0.1
-# Rounds in which points learn from each other, at most.
-_LEARNING_ROUNDS = 6
+# Rounds in which points learn from each other, and take over trees, at most.
+_LEARNING_ROUNDS, _SETTLING_ROUNDS = 6, 3
 
 
 @dataclass(frozen=True)
@@ -287,24 +287,39 @@ class _Sweep:
         return _gains(self.best[k], before)
 
     def settle(self) -> None:
-        """Take over every tree that still beats a point's own, as it is if need be."""
-        for k in reversed(range(len(self.penalties))):
-            values = self._values(k, self.best)
-            n = int(np.argmin(values))
-            if values[n] < values[k] * (1.0 - _BEATEN):
-                for solution in (self._still(k, self.best[n]), self._held(k, n)):
-                    if solution.better_than(self.best[k]):
-                        self.best[k] = solution
+        """Take over every tree that still beats a point's own, as it is if need be.
+
+        Each such tree makes its point better, which may help another point: until none
+        is left.
+        """
+        for _ in range(_SETTLING_ROUNDS):
+            beaten = False
+            for k in reversed(range(len(self.penalties))):
+                values = self._values(k, self.best)
+                n = int(np.argmin(values))
+                if values[n] < values[k] * (1.0 - _BEATEN):
+                    found = [self._held(k, n), self._still(k, self.best[n])]
+                    worth = self._values(k, found)
+                    if worth.min() < values[k]:
+                        self.best[k], beaten = found[int(np.argmin(worth))], True
+            if not beaten:
+                break
 
     def _values(self, k: int, solutions: Sequence[Solution]) -> FloatArray:
-        """Objective of trees under the penalties of point k; infinite if infeasible."""
-        penalty = self.penalties[k]
-        return np.array(
-            [
-                s.cost + penalty.value(s.params.coef) if s.feasible else np.inf
-                for s in solutions
-            ]
-        )
+        """Objective of trees under the penalties of point k; infinite if infeasible.
+
+        What a tree gains by missing a floor by a hair is taken off, at the price that
+        floors have at the point.
+        """
+        penalty, floor = self.penalties[k], self.problem.constraint.floor
+        price = self.best[k].price if k < len(self.best) else np.zeros_like(floor)
+        values = np.full(len(solutions), np.inf)
+        for n, tree in enumerate(solutions):
+            if tree.feasible:
+                dearer = np.maximum(price, tree.price)
+                hair = np.maximum(floor - tree.recall, 0.0) @ dearer
+                values[n] = tree.cost + hair + penalty.value(tree.params.coef)
+        return values
 
     def _finished(self, k: int, solution: Solution, bar: float = np.inf) -> Solution:
         """Solve point k to the end from a tree, and take idle cuts away.
@@ -328,7 +343,7 @@ class _Sweep:
     def _held(self, k: int, n: int) -> Solution:
         """Solve point k from the tree of point n, by steps that never lead higher."""
         problem, tree = replace(self.problem, penalty=self.penalties[k]), self.best[n]
-        careful = replace(self.options.solver, memory=1)
+        careful = replace(self.options.solver, monotone=True)
         found = careful.solve(
             problem,
             tree.params,
@@ -341,7 +356,7 @@ class _Sweep:
     def _still(self, k: int, solution: Solution) -> Solution:
         """The same tree, with its certificate at point k."""
         problem = replace(self.problem, penalty=self.penalties[k])
-        still = replace(self.options.solver, max_iter=1)
+        still = replace(self.options.solver, max_iter=1, max_rounds=1)
         return _carry(still, problem, solution, never())
 
 

@@ -111,7 +111,9 @@ def sorct_path(
     prepared = Prepared.of(X, y, sample_weight, model)
     if alphas_global is None and prepared.problem.topology.depth == 1:
         spread = np.zeros(1)
-    return trace(prepared, local, spread, n_solutions, effort, seed, callback)
+    path = trace(prepared, local, spread, n_solutions, effort, seed, callback)
+    warn_if_slow(path, effort)
+    return path
 
 
 def trace(
@@ -135,29 +137,29 @@ def trace(
     swept = sweep.run(prepared.problem, grid, seed, callback)
     first = swept.solutions[0]
     if not first.feasible:
-        tried = f"a pool of {n_solutions} solutions and their moves"
+        late = " before time_limit" if first.status == "time_limit" else ""
+        tried = f"a pool of {n_solutions} solutions and their moves{late}"
         prepared.refuse(first, tried, "n_solutions")
-    slow = sum(solution.status == "max_iter" for solution in swept.solutions)
+    trees = [
+        prepared.tree(solution, (penalty.alpha_local, penalty.alpha_global))
+        for solution, penalty in zip(swept.solutions, grid.penalties, strict=True)
+    ]
+    return Path(alphas_local, alphas_global, tuple(trees), swept.seconds)
+
+
+def warn_if_slow(path: Path, effort: Effort) -> None:
+    """Warn, for the caller's caller, of trees that have not converged."""
+    slow = [tree for tree in path if tree.training["status"] == "max_iter"]
     if slow:
-        worst = max(solution.residual for solution in swept.solutions)
+        worst = max(tree.training["residual"] for tree in slow)
         warnings.warn(
-            f"{slow} of {len(swept.solutions)} trees on the path have a residual above "
-            f"tol={effort.tol} after max_iter={effort.max_iter} iterations, the worst "
-            f"being {worst:.1e}. Raise max_iter or tol.",
+            f"{len(slow)} of {len(path)} trees on the path have a residual above "
+            f"tol={effort.tol}, the worst being {worst:.1e}. Raise max_iter (it is "
+            f"{effort.max_iter}) or tol; floors on recall that leave hardly any room "
+            "can also be the cause.",
             ConvergenceWarning,
             stacklevel=3,
         )
-    trees = tuple(
-        prepared.tree(
-            solution,
-            (penalty.alpha_local, penalty.alpha_global),
-            seconds=float(seconds),
-        )
-        for solution, penalty, seconds in zip(
-            swept.solutions, grid.penalties, swept.seconds, strict=True
-        )
-    )
-    return Path(alphas_local, alphas_global, trees)
 
 
 def checked_alphas(name: str, alphas: Any, default: tuple[float, ...]) -> FloatArray:

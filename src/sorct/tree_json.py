@@ -58,7 +58,7 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         "leaf_class": tree.leaf_class.tolist(),
         "cost_matrix": tree.cost_matrix.tolist(),
         "mass": tree.mass.tolist(),
-        "training": tree.training,
+        "training": dict(tree.training),
     }
 
 

@@ -55,14 +55,14 @@ class AugmentedLagrangian:
         Bound on the iterations of one round.
     max_rounds : int
         Bound on the rounds; after a few the floors may be met only nearly.
-    memory : int
-        How far back a step may compare; 1 means that no step leads higher.
+    monotone : bool
+        Whether no step of a round may lead higher.
     """
 
     tol: float = 1e-6
     max_iter: int = 2000
     max_rounds: int = 40
-    memory: int = 8
+    monotone: bool = False
 
     def solve(
         self,
@@ -86,11 +86,17 @@ class AugmentedLagrangian:
             multiplier = np.zeros_like(floor)
         n_iterations, n_evaluations, n_idle = 0, 0, 0
         first, last, best = np.nan, np.inf, np.inf
-        settled = max(_SETTLED, _SETTLED_OF_TOL * self.tol)
+        settled = max(_SETTLED, min(_SETTLED_OF_TOL * self.tol, 0.5 * FEASIBLE))
         for _ in range(self.max_rounds):
             task = problem.task(multiplier, stiffness)
             progress = descend(
-                samples, task, point, self.tol, self.max_iter, stop, self.memory
+                samples,
+                task,
+                point,
+                self.tol,
+                self.max_iter,
+                stop,
+                monotone=self.monotone,
             )
             first = progress.first if n_iterations == 0 else first
             n_iterations += progress.n_iterations

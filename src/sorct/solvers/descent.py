@@ -44,8 +44,8 @@ from sorct.solvers.quasi_newton import (
 # Spectral steps before the first turn on a face and between later ones, and the
 # longest turn on a face.
 _FIRST_TURN, _TURN, _FACE_TURN = 20, 10, 200
-# Relative rounding error of an objective value.
-_ROUNDING = 1e-15
+# Objective values a spectral step may compare with; relative rounding error of one.
+_MEMORY, _ROUNDING = 8, 1e-15
 _DECREASE = 1e-4
 # A turn on a face ends after this many cuts of one step, or when less than this share
 # of the residual lies on the face.
@@ -72,7 +72,8 @@ def descend(
     tol: float,
     max_iter: int,
     stop: IntArray,
-    memory: int = 8,
+    *,
+    monotone: bool = False,
 ) -> Progress:
     """Move the point, in place, until its residual is at most tol.
 
@@ -86,9 +87,8 @@ def descend(
     max_iter : int
     stop : array of one integer
         Another thread sets it to end the descent after the evaluation of the moment.
-    memory : int
-        Objective values that a spectral step may compare with; with one, no step leads
-        higher.
+    monotone : bool
+        Whether no step may lead higher; by default a few may, which is quicker.
     """
     p, n_branches = point.coef.shape
     # Memory is laid out here: every allocation in compiled code takes long to compile.
@@ -104,7 +104,8 @@ def descend(
         make_buffers(p, n_branches, task.share.size),
         make_labelling(task.share.size, point.leaf_class.size),
         np.zeros(task.share.size),
-        np.zeros(memory),
+        np.zeros(_MEMORY),
+        monotone,
     )
 
 
@@ -122,6 +123,7 @@ def _descend(
     labelling: Labelling,
     pressure: FloatArray,
     history: FloatArray,
+    monotone: bool,
 ) -> Progress:
     """Descend with the memory given; all of it starts as zeros."""
     p = point.coef.shape[0]
@@ -155,7 +157,9 @@ def _descend(
                 along = learn_on_face(task, point, buffers, work, memory, was_cut)
             else:
                 step = learn_spectral(task, buffers, work, iteration % 2 == 0, step)
-                history[iteration % history.size] = value
+                history[iteration % _MEMORY] = value
+                if monotone:
+                    fill(history, value)
             n_turn, n_cuts, scale = n_turn - 1, 0, 1.0
             if n_turn == 0 and not on_face:
                 on_face, n_turn = True, _FACE_TURN
