@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
             for part in options.parts or PARTS
         ]
         limited = options.datasets is not None or options.n_splits is not None
-        if limited and options.results == HERE / "results":
+        if limited and options.results.resolve() == (HERE / "results").resolve():
             raise ValueError(
                 "results on fewer data sets or splits would replace the full ones; "
                 "name another folder by --results (and --output)."
@@ -108,12 +108,18 @@ def run_part(config: Config, results: Path, n_jobs: int) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     left = [unit for unit in config.units if not _file(folder, *unit).exists()]
     begun = time.perf_counter()
-    with _bar(config.part, len(config.units), len(config.units) - len(left)) as tick:
-        for _ in _finished(config, folder, left, n_jobs):
-            tick()
-    if left:
-        seconds = time.perf_counter() - begun
-        _note(config, results, len(left), seconds, n_jobs)
+    n_done = 0
+    try:
+        with _bar(
+            config.part, len(config.units), len(config.units) - len(left)
+        ) as tick:
+            for _ in _finished(config, folder, left, n_jobs):
+                n_done += 1
+                tick()
+    finally:
+        if n_done:
+            seconds = time.perf_counter() - begun
+            _note(config, results, n_done, len(left), seconds, n_jobs)
     return _gather(config, folder, results)
 
 
@@ -166,13 +172,18 @@ def _gather(config: Config, folder: Path, results: Path) -> Path:
 
 
 def _note(
-    config: Config, results: Path, n_units: int, seconds: float, n_jobs: int
+    config: Config,
+    results: Path,
+    n_units: int,
+    n_left: int,
+    seconds: float,
+    n_jobs: int,
 ) -> None:
     """Keep what the run took, on what, with which versions."""
     file = results / "runs.json"
     runs = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     last = runs.get(config.part, {})
-    if last.get("key") == config.key and n_units < len(config.units):
+    if last.get("key") == config.key and n_left < len(config.units):
         # The rest of a run that was interrupted.
         seconds, n_units = seconds + last["seconds"], n_units + last["units_fitted"]
     runs[config.part] = {

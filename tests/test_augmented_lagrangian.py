@@ -142,6 +142,58 @@ def test_a_huge_penalty_leaves_exact_zeros(draw_case, depth, n_classes, name):
     assert solution.objective == solution.cost
 
 
+@sizes
+@strengths
+@pytest.mark.parametrize("max_iter", [1, 5, 5000])
+@pytest.mark.parametrize("gamma", [8.0, 512.0])
+def test_a_monotone_solve_never_ends_above_its_start(
+    draw_case, depth, n_classes, alpha_local, alpha_global, max_iter, gamma
+):
+    """Without floors, from several starts each, under the start's own labels."""
+    solver = AugmentedLagrangian(tol=1e-6, max_iter=max_iter, monotone=True)
+    for sparse in (False, True, False):
+        problem, truth, tree = draw_case(
+            depth=depth,
+            n_classes=n_classes,
+            gamma=gamma,
+            sparse=sparse,
+            alpha_local=alpha_local,
+            alpha_global=alpha_global,
+        )
+        began = truth.objective(tree)
+        solution = solver.solve(problem, tree)
+        assert solution.objective <= began + 1e-13
+        assert truth.objective(solution.params) <= began + 1e-13
+        # Nor does going on from there lead up again.
+        again = solver.solve(problem, solution.params)
+        assert again.objective <= solution.objective + 1e-13
+
+
+@pytest.mark.parametrize(("depth", "n_classes"), [(1, 2), (2, 4)])
+@strengths
+def test_no_step_of_a_monotone_solve_leads_up(
+    draw_case, depth, n_classes, alpha_local, alpha_global
+):
+    """Ended one iteration later, the same solve is nowhere higher.
+
+    Labels are chosen anew where a solve ends, so only solves that keep theirs count.
+    """
+    for _ in range(4):
+        problem, _, tree = draw_case(
+            depth=depth,
+            n_classes=n_classes,
+            gamma=512.0,
+            alpha_local=alpha_local,
+            alpha_global=alpha_global,
+        )
+        ends = [
+            AugmentedLagrangian(1e-6, max_iter, monotone=True).solve(problem, tree)
+            for max_iter in range(3, 40)
+        ]
+        if len({tuple(end.params.leaf_class) for end in ends}) == 1:
+            assert np.diff([end.objective for end in ends]).max() <= 1e-13
+
+
 @pytest.mark.parametrize(
     ("stop", "status"), [(0, Status.MAX_ITER), (1, Status.TIME_LIMIT)]
 )

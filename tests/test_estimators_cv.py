@@ -3,6 +3,7 @@
 import pickle
 import re
 import sys
+import warnings
 from itertools import product
 
 import joblib
@@ -11,16 +12,13 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import (
     accuracy_score,
-    balanced_accuracy_score,
-    log_loss,
-    make_scorer,
 )
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import sorct.folds
 import sorct.warm_up
 from sorct import InfeasibleError, SORCTClassifierCV, sorct_path
 from sorct.estimators_cv import choose
@@ -72,14 +70,6 @@ def assert_same_search(one, other):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
 
 
-def assert_same_trees(one, other):
-    """Two paths have the same trees, time apart."""
-    for a, b in zip(one, other, strict=True):
-        np.testing.assert_array_equal(a.coef, b.coef)
-        np.testing.assert_array_equal(a.threshold, b.threshold)
-        np.testing.assert_array_equal(a.leaf_class, b.leaf_class)
-
-
 # -- scikit-learn ----------------------------------------------------------------------
 
 
@@ -118,85 +108,7 @@ def test_a_pickled_search_is_the_same(rng):
     assert again.select("one-standard-error") == search.select("one-standard-error")
 
 
-# -- a plain loop ----------------------------------------------------------------------
-
-
-def plain_scores(X, y, folds, score, **options):
-    """Scores of every fold's own path, one row per fold."""
-    rows = []
-    for train, test in folds:
-        X_train, X_test = (
-            X.iloc[part] if isinstance(X, pd.DataFrame) else X[part]
-            for part in (train, test)
-        )
-        path = sorct_path(
-            X_train, y[train], alphas_local=ALPHAS, random_state=0, **options
-        )
-        rows.append([score(tree, X_test, y[test]) for tree in path])
-    return np.array(rows)
-
-
-def hits(tree, X, y):
-    """Accuracy."""
-    return accuracy_score(y, tree.predict(X))
-
-
-def balance(tree, X, y):
-    """Mean recall."""
-    return balanced_accuracy_score(y, tree.predict(X))
-
-
-def likelihood(tree, X, y):
-    """Mean log likelihood."""
-    return -log_loss(y, tree.predict_proba(X), labels=tree.classes)
-
-
-def costs(y, predicted):
-    """Loss that calls one class dear."""
-    return np.mean((y != predicted) * (1 + (y == "virginica")))
-
-
-@pytest.mark.parametrize(
-    ("scoring", "score"),
-    [
-        (None, hits),
-        ("accuracy", hits),
-        ("balanced_accuracy", balance),
-        ("neg_log_loss", likelihood),
-        (lambda clf, X, y: clf.score(X, y), hits),
-        (lambda clf, X, y: likelihood(clf.tree_, X, y), likelihood),
-        (
-            make_scorer(costs, greater_is_better=False),
-            lambda tree, X, y: -costs(y, tree.predict(X)),
-        ),
-    ],
-)
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"n_solutions": 3},
-        {"n_solutions": 3, "alphas_global": [0.0, 0.05], "min_recall": 0.2},
-    ],
-    ids=["local", "grid"],
-)
-def test_scores_are_those_of_a_plain_loop(iris, scoring, score, options):
-    """Every fold traces its own path with the same seed; exactly."""
-    X, y = iris
-    search = model(scoring=scoring, **options).fit(X, y)
-    options = {"alphas_global": 0.0, "depth": 2, **options}
-    folds = list(StratifiedKFold(3).split(X, y))
-    scores = plain_scores(X, y, folds, score, **options)
-    results = search.cv_results_
-    for k in range(3):
-        np.testing.assert_array_equal(results[f"split{k}_score"], scores[k])
-    np.testing.assert_array_equal(results["mean_score"], scores.mean(axis=0))
-    np.testing.assert_allclose(results["std_score"], scores.std(axis=0, ddof=1))
-    np.testing.assert_allclose(
-        results["se_score"], scores.std(axis=0, ddof=1) / np.sqrt(3)
-    )
-    assert search.best_score_ == scores.mean(axis=0).max()
-    whole = sorct_path(X, y, alphas_local=ALPHAS, random_state=0, **options)
-    assert_same_trees(search.path_, whole)
+# -- what is kept ----------------------------------------------------------------------
 
 
 def test_the_tree_kept_is_that_of_all_rows(iris):
@@ -222,44 +134,6 @@ def test_the_tree_kept_is_that_of_all_rows(iris):
     np.testing.assert_array_equal(search.predict(X), tree.predict(X))
     np.testing.assert_array_equal(search.predict_proba(X), tree.predict_proba(X))
     assert search.score(X, y) == accuracy_score(y, tree.predict(X))
-
-
-@pytest.mark.parametrize("as_list", [False, True])
-@pytest.mark.parametrize(
-    "cv",
-    [KFold(4, shuffle=True, random_state=1), ShuffleSplit(2, random_state=5)],
-    ids=["folds", "splits"],
-)
-def test_folds_are_the_users(iris, cv, as_list):
-    """A splitter, or its splits one by one."""
-    X, y = iris
-    folds = list(cv.split(X, y))
-    search = model(cv=folds if as_list else cv).fit(X, y)
-    options = {"n_solutions": 4, "alphas_global": 0.0}
-    scores = plain_scores(X, y, folds, hits, **options)
-    np.testing.assert_array_equal(search.cv_results_["mean_score"], scores.mean(axis=0))
-    assert f"split{len(folds)}_score" not in search.cv_results_
-
-
-def test_weights_reach_the_paths_and_the_scorer(rng, clouds):
-    """Training and accuracy are weighted."""
-    X, y = clouds
-    weight = rng.uniform(0.2, 3.0, len(y))
-    search = model().fit(X, y, sample_weight=weight)
-    for k, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
-        path = sorct_path(
-            X[train],
-            y[train],
-            alphas_local=ALPHAS,
-            n_solutions=4,
-            random_state=0,
-            sample_weight=weight[train],
-        )
-        scores = [
-            accuracy_score(y[test], tree.predict(X[test]), sample_weight=weight[test])
-            for tree in path
-        ]
-        np.testing.assert_allclose(search.cv_results_[f"split{k}_score"], scores)
 
 
 # -- many candidates -------------------------------------------------------------------
@@ -321,7 +195,7 @@ def test_selecting_is_fitting_with_that_rule(iris, fitted, rule, limits, monkeyp
         pytest.fail("something was fitted")
 
     monkeypatch.setattr(sorct.warm_up, "warm_up", work)
-    monkeypatch.setattr(sorct.estimators_cv, "trace", work)
+    monkeypatch.setattr(sorct.folds, "trace", work)
     before = dict(vars(fitted))
     tree = fitted.select(rule, **limits)
     assert vars(fitted).keys() == before.keys()
@@ -329,6 +203,21 @@ def test_selecting_is_fitting_with_that_rule(iris, fitted, rule, limits, monkeyp
     np.testing.assert_array_equal(tree.coef, again.tree_.coef)
     assert len(tree.variables_used) <= limits.get("max_features", 4)
     assert tree.most_variables_per_cut <= limits.get("max_features_per_cut", 4)
+
+
+@pytest.mark.parametrize("options", [{}, {"rule": "nonsense"}, {"max_features": -1}])
+def test_selecting_before_fitting_is_refused(options):
+    """As scikit-learn does, whatever is asked for."""
+    with pytest.raises(NotFittedError):
+        model().select(**options)
+
+
+@pytest.mark.parametrize("depths", [[None, 2], [2, None], [2, 2], None, 2, (2,)])
+def test_the_same_depth_is_one_candidate(iris, depths):
+    """None means 2 for three classes, and the rows are those of 2 alone."""
+    search = model(depths=depths, n_solutions=2).fit(*iris)
+    assert search.cv_results_["depth"].tolist() == [2, 2, 2]
+    assert_same_search(search, model(depths=2, n_solutions=2).fit(*iris))
 
 
 # -- the rules, by hand ----------------------------------------------------------------
@@ -423,6 +312,14 @@ def test_limits_are_kept(iris, limits):
     assert search.tree_.most_variables_per_cut <= most
 
 
+def test_no_variable_at_all_may_be_asked_for(clouds):
+    """A penalty above any gain leaves the tree that guesses."""
+    search = model(alphas_local=[0.0, 100.0], max_features=0).fit(*clouds)
+    assert search.tree_.variables_used == ()
+    assert search.best_params_["alpha_local"] == 100.0
+    assert search.tree_ == search.select(max_features_per_cut=0)
+
+
 def test_limits_that_no_tree_meets_name_the_fewest(clouds):
     """And leave the object unfitted."""
     search = model(alphas_local=[0.0, 0.001], max_features=1)
@@ -489,7 +386,7 @@ def test_progress_without_rich_names_the_extra(clouds, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "rich", None)
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    monkeypatch.setattr(sorct.estimators_cv, "trace", None)
+    monkeypatch.setattr(sorct.folds, "trace", None)
     search = model(progress=True)
     with pytest.raises(ImportError, match=r'pip install "sorct\[progress\]"'):
         search.fit(*clouds)
@@ -517,6 +414,24 @@ def test_an_interrupted_fit_changes_nothing(iris, clouds, refit):
             search.predict(clouds[0])
 
 
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, "threads"])
+@pytest.mark.parametrize("progress", [False, True])
+def test_a_search_that_did_not_converge_warns_once(iris, n_jobs, progress):
+    """At the user's line, and as often with many jobs as with one."""
+    if progress:
+        pytest.importorskip("rich")
+    search = model(max_iter=1, n_solutions=2, progress=progress)
+    backend = {"backend": "threading", "n_jobs": 2} if n_jobs == "threads" else {}
+    search.set_params(n_jobs=None if n_jobs == "threads" else n_jobs)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with joblib.parallel_config(**backend):
+            search.fit(*iris)
+    assert [warning.category for warning in told] == [ConvergenceWarning]
+    assert re.search(r"Raise max_iter \(it is 1\)", str(told[0].message))
+    assert told[0].filename == __file__
+
+
 # -- tables ----------------------------------------------------------------------------
 
 
@@ -531,15 +446,6 @@ def test_categories_are_chosen_by_name(rng):
     np.testing.assert_array_equal(search.predict(rows), y)
 
 
-def test_a_level_that_a_fold_never_saw(rng):
-    """Is an error, or the reference where the user says so."""
-    rows, y = mixed_table(rng, 60), np.arange(60) % 2
-    rows["city"] = np.where(np.arange(60) == 7, "Paris", rows["city"])
-    with pytest.raises(ValueError, match="Paris"):
-        model().fit(rows, y)
-    model(handle_unknown="first_level").fit(rows, y)
-
-
 # -- bad input -------------------------------------------------------------------------
 
 
@@ -551,7 +457,7 @@ def no_work(monkeypatch):
         pytest.fail("work began before the input was checked")
 
     monkeypatch.setattr(sorct.warm_up, "warm_up", work)
-    monkeypatch.setattr(sorct.estimators_cv, "trace", work)
+    monkeypatch.setattr(sorct.folds, "trace", work)
 
 
 @pytest.mark.parametrize(
@@ -569,7 +475,7 @@ def no_work(monkeypatch):
         ({"gammas": []}, "gammas must hold at least one"),
         ({"gammas": [512.0, -1.0]}, "gammas must be finite numbers > 0, got -1"),
         ({"gammas": None}, "gammas must be finite numbers > 0"),
-        ({"max_features": 0}, "max_features must be a whole number >= 1 or None"),
+        ({"max_features": -1}, "max_features must be a whole number >= 0 or None"),
         ({"max_features": 1.5}, "max_features must be a whole number"),
         ({"max_features_per_cut": True}, "max_features_per_cut must be a whole number"),
         ({"n_solutions": 0}, "n_solutions must be a whole number >= 1"),
@@ -581,6 +487,10 @@ def no_work(monkeypatch):
         ({"min_recall": {"nobody": 0.5}}, "min_recall names class 'nobody'"),
         ({"cost_matrix": np.ones((3, 3))}, "cost_matrix must have shape"),
         ({"scoring": "beauty"}, "scoring"),
+        ({"scoring": ["accuracy"]}, r"scoring must be one scorer.*\['accuracy'\]"),
+        ({"scoring": ("accuracy", "f1")}, "scoring must be one scorer"),
+        ({"scoring": {"accuracy"}}, "scoring must be one scorer"),
+        ({"scoring": {"a": "accuracy"}}, "scoring must be one scorer.*'a'"),
         ({"cv": 1}, "n_splits"),
         ({"cv": []}, "cv must give at least one fold"),
         ({"cv": "five"}, "cv"),
@@ -596,45 +506,6 @@ def test_odd_options_are_refused(clouds, no_work, options, words):
     with pytest.raises(ValueError, match=re.compile(words, re.DOTALL)):
         search.fit(*clouds)
     assert vars(search) == before
-
-
-def test_a_fold_with_one_class_is_refused(clouds, no_work):
-    """By its number, before any work."""
-    X, y = np.sort(clouds[0], axis=0), np.sort(clouds[1])
-    with pytest.raises(ValueError, match="Fold 0 of cv leaves 1 class.*stratified"):
-        model(cv=KFold(2)).fit(X, y)
-    folds = [(np.arange(90), np.arange(5)), (np.arange(90), np.arange(0))]
-    with pytest.raises(ValueError, match=r"Fold 1 of cv.* 0 row\(s\) to score"):
-        model(cv=folds).fit(X, y)
-
-
-def test_a_fold_with_one_class_of_any_weight_is_refused(clouds, no_work):
-    """Rows of weight zero are no rows."""
-    X, y = clouds
-    first = np.arange(90) < 45
-    weight = np.where(first & (y == 1), 0.0, 1.0)
-    folds = [(np.flatnonzero(first), np.flatnonzero(~first))]
-    with pytest.raises(ValueError, match="Fold 0 of cv leaves 1 class"):
-        model(cv=folds).fit(X, y, sample_weight=weight)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"scoring": "accuracy"},
-        {"cost_matrix": [[0, 1, 2], [3, 0, 1], [1, 1, 0]]},
-        {"min_recall": 0.2},
-        {"min_recall": {"virginica": 0.2}},
-    ],
-    ids=str,
-)
-def test_a_fold_may_miss_a_class(iris, options):
-    """The others are scored, whatever is asked of the class that is not there."""
-    X, y = iris
-    folds = [(np.arange(100), np.arange(100, 150)), (np.arange(50, 150), np.arange(50))]
-    search = model(cv=folds, **options).fit(X, y)
-    assert search.cv_results_["mean_score"].tolist() == [0.0] * 3
-    assert search.classes_.tolist() == ["setosa", "versicolor", "virginica"]
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,8 @@ pytest.importorskip("matplotlib")
 
 from experiments import protocol, run, tables  # noqa: E402
 from experiments.config import PARTS, Config  # noqa: E402
-from experiments.protocol import TEST_SHARE, Split  # noqa: E402
+from experiments.protocol import Split  # noqa: E402
 from sorct import SORCTClassifierCV, datasets, sorct_path  # noqa: E402
-from sorct.encode import TableEncoder  # noqa: E402
 
 ROOT = Path(run.__file__).parents[1]
 PATH = {
@@ -284,6 +283,71 @@ def test_the_run_is_noted(place):
     assert (place.results / "runs.json").read_bytes() == before
 
 
+def note_of(place, part="local"):
+    """What is noted of the run of a part."""
+    return json.loads((place.results / "runs.json").read_text())[part]
+
+
+def test_a_run_in_two_parts_is_noted_as_one(place):
+    """Seconds and units add up; the key tells that it is the same run."""
+    assert place.write(n_splits=3).run("local", "--fit-only", "--n-splits=1") == 0
+    first = note_of(place)
+    assert (first["units_fitted"], first["units"]) == (1, 1)
+    assert place.run("local", "--fit-only") == 0
+    both = note_of(place)
+    assert both["key"] == first["key"] == Config.read("local", place.config).key
+    assert (both["units_fitted"], both["units"]) == (3, 3)
+    assert both["seconds"] >= first["seconds"]
+
+
+def slow_rows(dataset, number, options):
+    """Rows of a unit that takes a while."""
+    time.sleep(0.2)
+    return protocol.path_rows(dataset, number, options)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_run_is_noted_whole(place, monkeypatch, error):
+    """What was spent before the interruption is not forgotten."""
+
+    def rows(dataset, number, options):
+        if number == 2:
+            raise error
+        return slow_rows(dataset, number, options)
+
+    place.write(n_splits=3)
+    monkeypatch.setitem(protocol.KINDS, "path", rows)
+    with pytest.raises(error):
+        place.run("local", "--fit-only")
+    assert len(place.units) == 2
+    monkeypatch.setitem(protocol.KINDS, "path", slow_rows)
+    assert place.run("local", "--fit-only") == 0
+    note = note_of(place)
+    assert (note["units_fitted"], note["units"]) == (3, 3)
+    assert note["seconds"] >= 0.6
+
+
+def test_another_config_is_noted_anew(place):
+    """Seconds of other options are not these."""
+    assert place.write(n_splits=2).run("local", "--fit-only") == 0
+    first = note_of(place)
+    place.write(n_splits=2, options={"gamma": 64})
+    assert place.run("local", "--fit-only", "--n-splits=1") == 0
+    other = note_of(place)
+    assert other["key"] != first["key"]
+    assert (other["units_fitted"], other["units"]) == (1, 1)
+
+
+def test_other_parts_notes_are_kept(place):
+    """Each part has its own."""
+    place.write("local", n_splits=1).write("global", n_splits=1)
+    assert place.run("local", "--fit-only") == 0
+    first = note_of(place)
+    assert place.run("global", "--fit-only") == 0
+    assert note_of(place) == first
+    assert note_of(place, "global")["key"] != first["key"]
+
+
 # -- drawing ---------------------------------------------------------------------------
 
 
@@ -390,7 +454,8 @@ def test_parts_without_a_config_are_refused(place, capsys, nothing_fits, part):
     ("arguments", "words"),
     [
         (["--datasets", "wine", "--"], ["wine"]),
-        (["--datasets", "irises", "--"], ["irises"]),
+        (["--datasets", "irises", "--"], ["Unknown data sets ['irises']"]),
+        (["--datasets", "iris", "irises", "wines", "--"], ["['irises', 'wines']"]),
         (["--n-splits=0"], ["n_splits must be a whole number >= 1, got 0"]),
         (["--n-splits=-1"], ["n_splits must be a whole number >= 1, got -1"]),
         (["--n-jobs=0"], ["jobs"]),
@@ -401,6 +466,31 @@ def test_parts_without_a_config_are_refused(place, capsys, nothing_fits, part):
 def test_odd_requests_are_refused(place, capsys, nothing_fits, arguments, words):
     """What cannot be run is said before anything is fitted."""
     assert_refused(place.write(), capsys, *arguments, "local", words=words)
+
+
+@pytest.mark.parametrize(
+    "results",
+    [[], ["--results={folder}/results"], ["--results=results"]],
+    ids=["default", "by name", "relative"],
+)
+@pytest.mark.parametrize("limits", [["--datasets=iris"], ["--n-splits=1"]], ids=str)
+def test_fewer_results_do_not_replace_the_full_ones(
+    place, capsys, nothing_fits, monkeypatch, tmp_path, limits, results
+):
+    """The folder of the full results takes no others; another must be named."""
+    monkeypatch.setattr(run, "HERE", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    place.write(names=["iris", "wine"])
+    before = sorted(tmp_path.rglob("*"))
+    folders = [text.format(folder=tmp_path) for text in results]
+    arguments = [*limits, *folders, f"--config={place.config}", "--n-jobs=1", "local"]
+    assert run.main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("experiments: ")
+    assert err.count("\n") == 1
+    assert "--results" in err
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_missing_data_file_is_known_before_the_first_fit(
@@ -429,76 +519,6 @@ def test_the_configs_at_hand_are_good():
         assert config.n_splits == 10
         assert len(config.units) == 10 * len(config.datasets)
         assert set(config.datasets) <= set(datasets.names())
-
-
-# -- splits ----------------------------------------------------------------------------
-
-bundled = pytest.mark.parametrize("name", ["iris", "wine", "wisconsin", "balance"])
-
-
-@bundled
-@pytest.mark.parametrize("number", [0, 7])
-def test_splits_part_the_rows(name, number):
-    """A quarter is for testing, and no row is on both sides."""
-    split = Split.of(name, number)
-    train, test = set(split.X_train.index), set(split.X_test.index)
-    n = datasets.info(name).n_samples
-    assert not train & test
-    assert train | test == set(range(n))
-    assert len(test) == int(np.ceil(TEST_SHARE * n))
-    X, y = datasets.load(name)
-    pd.testing.assert_series_equal(split.y_test, y.loc[split.y_test.index])
-    for rows in (split.X_train, split.X_test):
-        same = X.loc[rows.index].astype(object)
-        pd.testing.assert_frame_equal(rows.astype(object), same)
-
-
-@bundled
-def test_splits_do_not_depend_on_what_came_before(name):
-    """Nor on the reference level."""
-    found = [
-        {k: Split.of(name, k).X_test.index.tolist() for k in order}
-        for order in ([0, 1, 2], [2, 0, 1])
-    ]
-    assert found[0] == found[1]
-    assert len({tuple(rows) for rows in found[0].values()}) == 3
-    other = Split.of(name, 0, "first").X_test.index.tolist()
-    assert other == found[0][0]
-
-
-@bundled
-def test_scaling_knows_the_training_rows_alone(name):
-    """Test rows may lie outside [0, 1]; changing them changes no training value."""
-    split = Split.of(name, 1)
-    part = split.encoded
-    assert part.X_train.min() >= 0.0
-    assert part.X_train.max() <= 1.0
-    encoder = TableEncoder.learn(split.X_train)
-    np.testing.assert_array_equal(part.X_train, encoder.encode(split.X_train))
-    changed = split.X_test.copy()
-    for column in changed.select_dtypes("number"):
-        changed[column] = 10.0 * changed[column].max() + 1.0
-    other = Split(split.X_train, split.y_train, changed, split.y_test).encoded
-    np.testing.assert_array_equal(other.X_train, part.X_train)
-    if len(changed.select_dtypes("number").columns):
-        assert other.X_test.max() > 1.0
-    labels = np.unique(split.y_train)
-    np.testing.assert_array_equal(labels[part.y_test], split.y_test)
-
-
-@pytest.mark.parametrize(("level", "dropped"), [("first", "1"), ("last", "5")])
-def test_the_reference_level_has_no_column(level, dropped):
-    """Balance has four variables of five levels each."""
-    split = Split.of("balance", 0, level)
-    encoder = TableEncoder.learn(split.X_train)
-    kept = {name.split(" = ")[1] for name in encoder.column_names}
-    assert kept == set("12345") - {dropped}
-    assert encoder.n_columns == 16
-    encoded, position = split.encoded.X_train, encoder.column_names
-    for name in ("left_weight", "right_distance"):
-        columns = [k for k, c in enumerate(position) if c.startswith(f"{name} = ")]
-        none = ~encoded[:, columns].any(axis=1)
-        np.testing.assert_array_equal(none, split.X_train[name] == dropped)
 
 
 def test_help_is_short_and_names_the_parts(capsys):

@@ -20,13 +20,14 @@ def draw(draw_case, depth, n_classes, **options):
     )
 
 
-def run(case, payoff=None):
-    """Buffers after one pass; with a payoff, gradients too."""
+def run(case, payoff=None, apart=()):
+    """Buffers after one pass; with a payoff, gradients too, some classes' apart."""
     cost, tree = case.problem.cost, case.tree
     p, n_branches = tree.coef.shape
     buffers = make_buffers(p, n_branches, cost.n_classes)
     if payoff is not None:
         buffers.payoff[: len(payoff)] = payoff
+    buffers.apart[list(apart)] = 1
     slope = case.problem.gamma / p
     with_gradient = payoff is not None
     level = p * tree.threshold
@@ -94,6 +95,63 @@ def test_gradient_is_the_limit_of_differences(rng, draw_case, depth, gamma):
     np.testing.assert_allclose(p * buffers.grad_coef, p * by_coef, **exact)
 
 
+@shapes
+@gammas
+@densities
+def test_gradients_apart_are_the_product_rule(
+    rng, draw_case, depth, n_classes, gamma, sparse
+):
+    """``side[k]`` is the slow gradient of the class's second payoff alone."""
+    case = draw(draw_case, depth, n_classes, gamma=gamma, sparse=sparse)
+    payoff = rng.normal(size=(2 * n_classes, 2**depth))
+    buffers, p = run(case, payoff, apart=range(n_classes)), len(case.tree.coef)
+    exact = {"rtol": 0, "atol": 1e-15 * gamma * gamma / p}
+    for k in range(n_classes):
+        own = np.zeros((n_classes, 2**depth))
+        own[k] = payoff[n_classes + k]
+        d_coef, d_threshold = case.truth.mass_gradient(case.tree, own)
+        np.testing.assert_allclose(buffers.side[k, :p], d_coef, **exact)
+        np.testing.assert_allclose(buffers.side[k, p], d_threshold / p, **exact)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@gammas
+def test_gradients_apart_are_the_limit_of_differences(rng, draw_case, depth, gamma):
+    """As above, without the product rule; steps and bounds as for the whole."""
+    case = draw_case(n=40, n_features=3, depth=depth, n_classes=3, gamma=gamma)
+    payoff = rng.normal(size=(6, 2**depth))
+    buffers, p = run(case, payoff, apart=range(3)), 3
+    step = np.cbrt(np.finfo(float).eps) / gamma
+    exact = {"rtol": 0, "atol": 1e-9 * gamma}
+    for k in range(3):
+        own = np.zeros((3, 2**depth))
+        own[k] = payoff[3 + k]
+        by_threshold = central_difference(case.truth, case.tree, own, "threshold", step)
+        by_coef = central_difference(case.truth, case.tree, own, "coef", p * step)
+        np.testing.assert_allclose(p * buffers.side[k, p], by_threshold, **exact)
+        np.testing.assert_allclose(p * buffers.side[k, :p], p * by_coef, **exact)
+
+
+@shapes
+@densities
+def test_the_gradient_does_not_know_of_classes_apart(
+    rng, draw_case, depth, n_classes, sparse
+):
+    """To the last bit, whichever are marked; those that are not have no own."""
+    case = draw(draw_case, depth, n_classes, sparse=sparse)
+    payoff = rng.normal(size=(2 * n_classes, 2**depth))
+    plain = run(case, payoff[:n_classes])
+    assert not plain.side.any()
+    for apart in ([], [0], [n_classes - 1], range(1, n_classes), range(n_classes)):
+        buffers = run(case, payoff, apart)
+        for name in ("mass", "grad_coef", "grad_level"):
+            np.testing.assert_array_equal(
+                getattr(buffers, name), getattr(plain, name), name
+            )
+        marked = np.isin(np.arange(n_classes), list(apart))
+        np.testing.assert_array_equal(buffers.side.any(axis=(1, 2)), marked)
+
+
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_one_pass_with_or_without_gradient_gives_the_same_mass(rng, draw_case, depth):
     """To the last bit; without, the gradient buffers are not touched."""
@@ -107,9 +165,10 @@ def test_one_pass_with_or_without_gradient_gives_the_same_mass(rng, draw_case, d
 def test_buffers_do_not_remember(rng, draw_case):
     """A second pass with the same buffers repeats the first."""
     case = draw(draw_case, 2, 3)
-    payoff = rng.normal(size=(3, 4))
-    buffers = run(case, payoff)
-    once = [buffers.mass.copy(), buffers.grad_coef.copy(), buffers.grad_level.copy()]
+    payoff = rng.normal(size=(6, 4))
+    buffers = run(case, payoff, apart=[0, 2])
+    names = ("mass", "grad_coef", "grad_level", "side")
+    once = [getattr(buffers, name).copy() for name in names]
     p = len(case.tree.coef)
     accumulate(
         case.problem.cost.samples,
@@ -119,7 +178,7 @@ def test_buffers_do_not_remember(rng, draw_case):
         True,
         buffers,
     )
-    again = [buffers.mass, buffers.grad_coef, buffers.grad_level]
+    again = [getattr(buffers, name) for name in names]
     for first, second in zip(once, again, strict=True):
         np.testing.assert_array_equal(first, second)
 

@@ -1,13 +1,9 @@
-"""Path: choosing among trees made by hand, and files exact to the last bit."""
+"""Path: a grid of trees, and choosing among trees made by hand."""
 
 import copy
-import json
 import pickle
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError
 from itertools import product
-from pathlib import Path as File
 
 import numpy as np
 import pandas as pd
@@ -40,7 +36,6 @@ def training(alpha_local=0.0, alpha_global=0.0, cost=0.1):
         "objective": 2.0 * cost,
         "cost": cost,
         "residual": 1e-7,
-        "seconds": 0.25,
         "status": "converged",
     }
 
@@ -72,7 +67,9 @@ def hand_tree(*cuts, n_wrong=0, cost=0.1, alphas=(0.0, 0.0)):
 
 def hand_path(*trees):
     """Trees in a row, as if traced under growing local penalties."""
-    return Path(np.arange(len(trees), dtype=float), np.zeros(1), trees)
+    trees = [with_training(tree, alpha_local=float(k)) for k, tree in enumerate(trees)]
+    n = len(trees)
+    return Path(np.arange(n, dtype=float), np.zeros(1), trees, np.full(n, 0.25))
 
 
 def mixed_path(rng, shape=(2, 3), table=None):
@@ -90,12 +87,18 @@ def mixed_path(rng, shape=(2, 3), table=None):
             tree = Tree(**{**fields(tree), **shared})
         plain = training(a, b, float(rng.random()))
         trees.append(Tree(**{**fields(tree), "training": plain}))
-    return Path(local, spread, tuple(trees))
+    return Path(local, spread, tuple(trees), rng.random(len(trees)))
 
 
 def fields(tree):
     """Arguments that make the same tree."""
     return {name: getattr(tree, name) for name in Tree.__dataclass_fields__}
+
+
+def with_training(tree, **changes):
+    """The same tree, made otherwise; None leaves an entry out."""
+    notes = {k: v for k, v in {**tree.training, **changes}.items() if v is not None}
+    return Tree(**{**fields(tree), "training": notes})
 
 
 @pytest.fixture
@@ -135,12 +138,40 @@ def test_places_beside_the_grid_are_refused(path, place, words):
         path.tree(*place)
 
 
-@pytest.mark.parametrize(("n_local", "n_trees"), [(2, 1), (1, 2), (0, 0), (3, 0)])
-def test_a_path_has_a_tree_for_every_pair(n_local, n_trees):
+@pytest.mark.parametrize(
+    ("n_local", "n_trees", "n_seconds"),
+    [(2, 1, 2), (2, 2, 1), (1, 2, 1), (1, 1, 2), (0, 0, 0), (3, 0, 3), (1, 1, 0)],
+)
+def test_a_path_has_a_tree_and_seconds_for_every_pair(n_local, n_trees, n_seconds):
     """Fewer, more and none are refused."""
     trees = (hand_tree((0,)),) * n_trees
-    with pytest.raises(ValueError, match=f"Expected {n_local} trees.*got {n_trees}"):
-        Path(np.arange(n_local), np.zeros(1), trees)
+    words = f"Expected {n_local} trees and seconds.*got {n_trees} and {n_seconds}"
+    with pytest.raises(ValueError, match=words):
+        Path(np.arange(n_local), np.zeros(1), trees, np.zeros(n_seconds))
+
+
+@pytest.mark.parametrize(
+    "key", ["alpha_local", "alpha_global", "objective", "cost", "residual"]
+)
+@pytest.mark.parametrize("odd", [None, np.nan, np.inf, -np.inf, "much", True, 10**400])
+def test_trees_must_say_what_the_frame_needs(path, key, odd):
+    """A finite number; missing is odd too."""
+    trees = (*path.trees[:-1], with_training(path.trees[-1], **{key: odd}))
+    with pytest.raises(ValueError, match=f"'{key}' of a tree must be a number"):
+        Path(path.alphas_local, path.alphas_global, trees, path.seconds)
+
+
+@pytest.mark.parametrize("key", ["alpha_local", "alpha_global"])
+def test_trees_must_be_of_their_penalties(path, key):
+    """Another penalty than the grid point's is refused, as are trees out of order."""
+    grid = path.alphas_local, path.alphas_global
+    trees = (*path.trees[:-1], with_training(path.trees[-1], **{key: 7.0}))
+    with pytest.raises(ValueError, match=r"expected the tree of alphas.*got one of"):
+        Path(*grid, trees, path.seconds)
+    with pytest.raises(ValueError, match=r"alphas \(0\.0, 0\.0\), got one of \(0\.25"):
+        Path(*grid, path.trees[::-1], path.seconds)
+    with pytest.raises(ValueError, match="expected the tree of alphas"):
+        Path(path.alphas_local + 1.0, path.alphas_global, path.trees, path.seconds)
 
 
 def test_the_frame_has_the_columns_promised(path):
@@ -149,8 +180,9 @@ def test_the_frame_has_the_columns_promised(path):
     assert list(frame.columns) == COLUMNS
     pairs = list(zip(frame["alpha_local"], frame["alpha_global"], strict=True))
     assert pairs == list(product(path.alphas_local, path.alphas_global))
+    np.testing.assert_array_equal(frame["seconds"], path.seconds)
     for tree, (_, row) in zip(path, frame.iterrows(), strict=True):
-        for name in ("objective", "cost", "residual", "seconds"):
+        for name in ("objective", "cost", "residual"):
             assert row[name] == tree.training[name]
         per_cut = [np.mean(cut == 0.0) for cut in tree.coef.T]
         unused = [not row.any() for row in tree.coef]
@@ -166,7 +198,7 @@ def test_a_variable_with_several_columns_counts_once(rng):
     coef = np.zeros_like(tree.coef)
     coef[[0, 1, 2, 4, 5]] = 0.5
     plain = {"coef": coef, "training": training()}
-    path = Path([0.0], [0.0], (Tree(**{**fields(tree), **plain}),))
+    path = Path([0.0], [0.0], (Tree(**{**fields(tree), **plain}),), [0.0])
     frame = path.to_frame()
     assert frame["n_columns"].tolist() == [5]
     assert frame["n_variables"].tolist() == [3]
@@ -320,9 +352,9 @@ def test_limits_per_cut_are_on_every_cut():
     wide = hand_tree((0,), (0, 1, 2), (1,), cost=0.1)
     narrow = hand_tree((0, 1), (2, 3), (4,), cost=0.4)
     path = hand_path(wide, narrow)
-    assert path.select(max_features_per_cut=3) is wide
-    assert path.select(max_features_per_cut=2) is narrow
-    assert path.select(max_features=3) is wide
+    assert place(path, path.select(max_features_per_cut=3)) == 0
+    assert place(path, path.select(max_features_per_cut=2)) == 1
+    assert place(path, path.select(max_features=3)) == 0
 
 
 def test_ties_go_to_fewer_variables_then_columns_per_cut_then_the_better():
@@ -330,11 +362,15 @@ def test_ties_go_to_fewer_variables_then_columns_per_cut_then_the_better():
     many = hand_tree((0, 1), (2,), (0,))
     full = hand_tree((0, 1), (0, 1), (0, 1))
     thin, twin = hand_tree((0, 1), (0,), (1,)), hand_tree((1, 0), (0,), (1,))
-    assert hand_path(thin, many, full).select() is thin
-    assert hand_path(many, full).select() is full
-    assert hand_path(full, thin, twin).select() is twin
     better = hand_tree((0, 1), (0,), (1,), cost=0.05)
-    assert hand_path(better, thin, full).select(within=0.1) is better
+    for trees, within, expected in [
+        ((thin, many, full), 0.0, 0),
+        ((many, full), 0.0, 1),
+        ((full, thin, twin), 0.0, 2),
+        ((better, thin, full), 0.1, 0),
+    ]:
+        path = hand_path(*trees)
+        assert place(path, path.select(within=within)) == expected
 
 
 @pytest.mark.parametrize("with_data", [False, True])
@@ -387,10 +423,10 @@ def test_a_path_cannot_be_changed(path, n):
     """Nor can its copies."""
     same = copies(path)[n]
     assert same == path
-    for name in ("alphas_local", "alphas_global"):
+    for name in ("alphas_local", "alphas_global", "seconds"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(same, name)[0] = 1.0
-    for name in ("alphas_local", "trees"):
+    for name in ("alphas_local", "trees", "seconds"):
         with pytest.raises(FrozenInstanceError):
             setattr(same, name, getattr(same, name))
     assert isinstance(same.trees, tuple)
@@ -398,10 +434,11 @@ def test_a_path_cannot_be_changed(path, n):
 
 def test_what_a_path_was_made_of_can_be_changed():
     """The path has its own arrays and its own tuple."""
-    local, trees = np.zeros(1), [hand_tree((0,))]
-    path = Path(local, np.zeros(1), trees)
-    local[0] = 9.0
+    local, trees, seconds = np.zeros(1), [hand_tree((0,))], np.ones(1)
+    path = Path(local, np.zeros(1), trees, seconds)
+    local[0] = seconds[0] = 9.0
     assert path.alphas_local.tolist() == [0.0]
+    assert path.seconds.tolist() == [1.0]
     trees.append(hand_tree((1,)))
     assert len(path) == 1
 
@@ -415,178 +452,18 @@ def test_frames_are_copies(path):
 
 
 def test_equality_is_of_all_trees_and_penalties(path):
-    """Another tree, or another penalty, is another path."""
-    assert path == Path(path.alphas_local, path.alphas_global, path.trees)
-    assert path != Path(path.alphas_local + 1.0, path.alphas_global, path.trees)
-    assert path != Path(path.alphas_local, path.alphas_global, path.trees[::-1])
+    """Another tree, or another penalty, is another path; time does not count."""
+    grid, seconds = (path.alphas_local, path.alphas_global), path.seconds
+    assert path == Path(*grid, path.trees, seconds)
+    assert path == Path(*grid, path.trees, seconds + 1.0)
+    dearer = with_training(path.trees[-1], cost=7.0)
+    assert path != Path(*grid, (*path.trees[:-1], dearer), seconds)
+    moved = [
+        with_training(tree, alpha_local=tree.training["alpha_local"] + 1.0)
+        for tree in path
+    ]
+    assert path != Path(path.alphas_local + 1.0, path.alphas_global, moved, seconds)
+    half = path.trees[:3], seconds[:3]
+    assert path != Path(path.alphas_local[:1], path.alphas_global, *half)
     assert path != path.trees
     assert repr(path).startswith("<Path: 2 x 3 trees of depth 2")
-
-
-# -- files -----------------------------------------------------------------------------
-
-
-def test_a_saved_path_is_the_same(rng, path, tmp_path):
-    """Trees, penalties and predictions, to the last bit."""
-    path.to_json(tmp_path / "path.json")
-    again = Path.from_json(tmp_path / "path.json")
-    assert again == path
-    np.testing.assert_array_equal(again.alphas_local, path.alphas_local)
-    np.testing.assert_array_equal(again.alphas_global, path.alphas_global)
-    rows = mixed_table(rng, 50)
-    for one, other in zip(again, path, strict=True):
-        assert one == other
-        np.testing.assert_array_equal(
-            one.predict_proba(rows), other.predict_proba(rows)
-        )
-    pd.testing.assert_frame_equal(again.to_frame(), path.to_frame(), check_exact=True)
-    assert [file.name for file in tmp_path.iterdir()] == ["path.json"]
-    assert Path.from_dict(path.to_dict()) == path
-
-
-def test_half_a_file_is_refused(path, tmp_path):
-    """However much of it is there, by its name."""
-    file = tmp_path / "path.json"
-    path.to_json(file)
-    text = file.read_text()
-    for share in (0.0, 0.1, 0.5, 0.99):
-        file.write_text(text[: int(share * len(text))])
-        with pytest.raises(ValueError, match=r"path\.json is not a sorct path.*trunca"):
-            Path.from_json(file)
-
-
-def without(data, key):
-    """Plain data without one entry."""
-    return {name: value for name, value in data.items() if name != key}
-
-
-def in_tree(data, **changes):
-    """Plain data with changes in the last tree."""
-    *first, last = data["trees"]
-    return {**data, "trees": [*first, {**last, **changes}]}
-
-
-def in_training(data, **changes):
-    """Plain data with changes in how the last tree was made."""
-    return in_tree(data, training={**data["trees"][-1]["training"], **changes})
-
-
-@pytest.mark.parametrize(
-    ("damage", "words"),
-    [
-        (lambda data: [data], "not a sorct path"),
-        (lambda data: {**data, "format": "sorct-tree"}, "not a sorct path"),
-        (lambda data: without(data, "format"), "not a sorct path"),
-        (lambda data: {**data, "version": 99}, "version 99, expected 1"),
-        (lambda data: without(data, "version"), "version None"),
-        (lambda data: without(data, "common"), "'common' or 'trees'"),
-        (lambda data: without(data, "trees"), "'common' or 'trees'"),
-        (lambda data: {**data, "trees": [1]}, "tree must be an object"),
-        (lambda data: {**data, "trees": []}, "Expected 6 trees"),
-        (lambda data: {**data, "trees": data["trees"][1:]}, "Expected 6 trees.*got 5"),
-        (lambda data: without(data, "alphas_local"), "'alphas_local' must be"),
-        (lambda data: {**data, "alphas_global": [0, "1", 2]}, "'alphas_global' must"),
-        (
-            lambda data: {**data, "alphas_global": [0, 1, np.nan]},
-            "'alphas_global' must",
-        ),
-        (
-            lambda data: {**data, "alphas_global": [0, 1, 10**400]},
-            "'alphas_global' must",
-        ),
-        (lambda data: {**data, "common": without(data["common"], "gamma")}, "gamma"),
-        (
-            lambda data: {**data, "common": without(data["common"], "classes")},
-            "classes",
-        ),
-        (lambda data: in_tree(data, coef=[[0.0]]), "'coef' has shape"),
-        (lambda data: in_tree(data, threshold=None), "'threshold'"),
-        (lambda data: in_tree(data, leaf_class=[0, 1, 2, 9]), "'leaf_class'"),
-        (lambda data: in_tree(data, training=None), "'training'"),
-        (lambda data: in_tree(data, training={}), "'alpha_local' of a tree"),
-        (lambda data: in_training(data, cost="dear"), "'cost' of a tree"),
-        (lambda data: in_training(data, seconds=None), "'seconds' of a tree"),
-        (lambda data: in_training(data, objective=True), "'objective' of a tree"),
-        (lambda data: in_training(data, cost=np.nan), "'cost' of a tree"),
-    ],
-)
-def test_damaged_files_are_refused(path, tmp_path, damage, words):
-    """A ValueError names the file and what is wrong with it."""
-    file = tmp_path / "path.json"
-    file.write_text(json.dumps(damage(path.to_dict())))
-    with pytest.raises(ValueError, match=rf"path\.json.*{words}"):
-        Path.from_json(file)
-
-
-def test_a_tree_is_no_path_and_a_path_is_no_tree(path, tmp_path):
-    """Either file is refused by the other's reader."""
-    file = tmp_path / "model.json"
-    path.trees[0].to_json(file)
-    with pytest.raises(ValueError, match=r"model\.json.*not a sorct path"):
-        Path.from_json(file)
-    path.to_json(file)
-    with pytest.raises(ValueError, match=r"model\.json.*not a sorct model"):
-        Tree.from_json(file)
-
-
-def test_reading_executes_nothing(path, tmp_path):
-    """A pickle is no path, whatever it would do."""
-    mark, file = tmp_path / "mark", tmp_path / "path.json"
-
-    class Trap:
-        def __reduce__(self):
-            return File.touch, (mark,)
-
-    file.write_bytes(pickle.dumps(Trap(), protocol=0))
-    with pytest.raises(ValueError, match="not a sorct path"):
-        Path.from_json(file)
-    assert not mark.exists()
-
-
-def test_a_missing_file_is_named(tmp_path):
-    """As the system does."""
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        Path.from_json(tmp_path / "nowhere.json")
-
-
-def test_a_file_is_written_whole_or_not_at_all(path, tmp_path, monkeypatch):
-    """What cannot be put in place leaves the old file and nothing else."""
-    file = tmp_path / "path.json"
-    file.write_text("old")
-
-    def fail(*args):
-        raise OSError("read-only")
-
-    monkeypatch.setattr(File, "replace", fail)
-    with pytest.raises(OSError, match="read-only"):
-        path.to_json(file)
-    assert [(f.name, f.read_text()) for f in tmp_path.iterdir()] == [
-        ("path.json", "old")
-    ]
-
-
-def test_a_path_that_cannot_be_saved_leaves_no_file(path, tmp_path):
-    """NaN is no JSON."""
-    tree = path.trees[0]
-    odd = Tree(**{**fields(tree), "training": training(cost=np.nan)})
-    with pytest.raises(ValueError, match="JSON"):
-        Path([0.0], [0.0], (odd,)).to_json(tmp_path / "path.json")
-    assert not list(tmp_path.iterdir())
-
-
-def test_reading_a_path_needs_no_compiler_and_no_solver(path, tmp_path):
-    """A fresh process loads, evaluates and selects without either."""
-    path.to_json(tmp_path / "path.json")
-    code = """
-import sys
-sys.modules["numba"] = None  # importing it now fails
-from sorct.path import Path
-path = Path.from_json("path.json")
-print(len(path), path.trees.index(path.select()))
-banned = ("llvmlite", "sorct.sweep", "sorct.problem", "sorct.solvers")
-assert not [name for name in sys.modules if name.startswith(banned)]
-"""
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["6", str(place(path, path.select()))]

@@ -215,7 +215,7 @@ class SORCTClassifierCV(TreeClassifier):
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, column_or_1d(y), given)
         self._keep(self._run(tasks, data.folds(self.cv), data, scorer))
-        warn_if_slow(self.path_, tasks[0].effort)
+        warn_if_slow(self.path_, tasks[0].effort, stacklevel=4)
 
     def _tasks(self) -> list[Task]:
         """One per depth and gamma; everything that was given is checked here."""

@@ -7,7 +7,7 @@ every fold, and on all rows. Everything here can be sent to another process.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +52,13 @@ class Data:
             counts = self.weight > 0
         kept = np.flatnonzero(counts)
         seen = self.part(kept)
-        if hasattr(cv, "split") or cv is None or np.ndim(cv) == 0:
+        if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+            every = np.arange(len(self.y))
+            given = [(every[a], every[b]) for a, b in check_cv(cv).split()]
+            rows = [(a[counts[a]], b[counts[b]]) for a, b in given]
+        else:
             splitter = check_cv(cv, seen.y, classifier=True)
             rows = [(kept[a], kept[b]) for a, b in splitter.split(seen.X, seen.y)]
-        else:
-            rows = [(a[counts[a]], b[counts[b]]) for a, b in check_cv(cv).split()]
         folds = [(self.part(train), self.part(test)) for train, test in rows]
         _check_folds(folds)
         return folds
@@ -174,8 +176,6 @@ def trace_all(task: Task, data: Data) -> Path | InfeasibleError:
 
 def takes_weights(scorer: Any) -> bool:
     """Whether a scorer can be given sample weights; those of scikit-learn can."""
-    if not inspect.isfunction(scorer):
-        return True
     parameters = inspect.signature(scorer).parameters.values()
     return any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters)
 

@@ -147,7 +147,7 @@ def trace(
     return Path(alphas_local, alphas_global, tuple(trees), swept.seconds)
 
 
-def warn_if_slow(path: Path, effort: Effort) -> None:
+def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:
     """Warn, for the caller's caller, of trees that have not converged."""
     slow = [tree for tree in path if tree.training["status"] == "max_iter"]
     if slow:
@@ -158,7 +158,7 @@ def warn_if_slow(path: Path, effort: Effort) -> None:
             f"{effort.max_iter}) or tol; floors on recall that leave hardly any room "
             "can also be the cause.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 
