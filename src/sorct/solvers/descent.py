@@ -158,8 +158,6 @@ def _descend(
             else:
                 step = learn_spectral(task, buffers, work, iteration % 2 == 0, step)
                 history[iteration % _MEMORY] = value
-                if monotone:
-                    fill(history, value)
             n_turn, n_cuts, scale = n_turn - 1, 0, 1.0
             if n_turn == 0 and not on_face:
                 on_face, n_turn = True, _FACE_TURN
@@ -189,6 +187,6 @@ def _descend(
         else:
             propose_spectral(task, point, step, work)
             fall = dot(work.move, work.move) / (2.0 * step)
-            bar = largest(history) - _DECREASE * fall
+            bar = (value if monotone else largest(history)) - _DECREASE * fall
         bar += _ROUNDING * abs(value)
     return Progress(first, value, worst, iteration, n_evaluations)
