@@ -99,7 +99,7 @@ def main(path: str) -> None:
     """Fit iris, draw, save."""
     data = load_iris(as_frame=True)
     names = data.target.map(dict(enumerate(data.target_names)))
-    tree = SORCTClassifier(alpha_local=0.25, random_state=0).fit(data.data, names)
+    tree = SORCTClassifier(alpha_local=1.0, random_state=0).fit(data.data, names)
     print(tree.tree_)
     draw_tree(tree.tree_).savefig(path)
 
