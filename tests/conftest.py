@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 from sorct.constraints import MinRecall
 from sorct.objective import ExpectedCost
@@ -91,3 +92,17 @@ def draw_case(rng: np.random.Generator) -> Callable[..., Case]:
         return Case(problem_of(truth), truth, tree)
 
     return draw
+
+
+@pytest.fixture(scope="session")
+def iris():
+    """Load iris as a frame with named classes."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, y.map({0: "setosa", 1: "versicolor", 2: "virginica"}).to_numpy()
+
+
+@pytest.fixture
+def clouds(rng):
+    """Draw two overlapping clouds."""
+    y = np.arange(90) % 2
+    return rng.normal(0.0, 1.0, (90, 3)) + 0.9 * y[:, np.newaxis], y

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import (
     accuracy_score,
@@ -37,20 +36,6 @@ def model(**options):
     """Make a search over three strengths with small pools and three folds."""
     few = {"alphas_local": ALPHAS, "n_solutions": 4, "cv": 3, "random_state": 0}
     return SORCTClassifierCV(**{**few, **options})
-
-
-@pytest.fixture(scope="module")
-def iris():
-    """Load iris as a frame with named classes."""
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    return X, y.map({0: "setosa", 1: "versicolor", 2: "virginica"}).to_numpy()
-
-
-@pytest.fixture
-def clouds(rng):
-    """Draw two overlapping clouds."""
-    y = np.arange(90) % 2
-    return rng.normal(0.0, 1.0, (90, 3)) + 0.9 * y[:, np.newaxis], y
 
 
 @pytest.fixture(scope="module")

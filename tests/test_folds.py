@@ -5,7 +5,6 @@ import functools
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
@@ -21,20 +20,6 @@ from sorct import InfeasibleError, sorct_path
 from sorct.folds import Data, Found, takes_weights
 from tests.test_encode import mixed_table
 from tests.test_estimators_cv import ALPHAS, assert_same_search, model
-
-
-@pytest.fixture(scope="module")
-def iris():
-    """Load iris as a frame with named classes."""
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    return X, y.map({0: "setosa", 1: "versicolor", 2: "virginica"}).to_numpy()
-
-
-@pytest.fixture
-def clouds(rng):
-    """Draw two overlapping clouds."""
-    y = np.arange(90) % 2
-    return rng.normal(0.0, 1.0, (90, 3)) + 0.9 * y[:, np.newaxis], y
 
 
 @pytest.fixture

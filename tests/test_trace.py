@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import sorct.warm_up
@@ -33,13 +32,6 @@ def assert_same(one, other):
     for a, b in zip(one, other, strict=True):
         for name in ("coef", "threshold", "leaf_class", "classes", "mass"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name), name)
-
-
-@pytest.fixture(scope="module")
-def iris():
-    """Load iris as a frame with named classes."""
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    return X, y.map({0: "setosa", 1: "versicolor", 2: "virginica"}).to_numpy()
 
 
 @pytest.fixture

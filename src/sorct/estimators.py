@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -45,6 +46,18 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
         """Class of least expected cost under priors; see ``Tree.predict_bayes``."""
         return self._checked_tree(X).predict_bayes(X, priors)
+
+    def _keep_tree(self, tree: Tree) -> None:
+        """Set what users of scikit-learn look for, all of it read from the tree."""
+        told = tree.training
+        self.tree_, self.classes_ = tree, tree.classes
+        self.coef_, self.threshold_ = tree.coef, tree.threshold
+        self.leaf_class_ = tree.leaf_class
+        self.objective_, self.cost_ = told["objective"], told["cost"]
+        self.local_sparsity_ = tree.local_sparsity
+        self.global_sparsity_ = tree.global_sparsity
+        self.recall_, self.residual_ = np.array(told["recall"]), told["residual"]
+        self.n_iter_ = told["n_iterations"]
 
     def _checked_tree(self, X: Any) -> Tree:
         check_is_fitted(self)
@@ -287,22 +300,14 @@ class SORCTClassifier(TreeClassifier):
             tried = f"{len(result.starts)} descents{_why_short(result.status)}"
             prepared.refuse(result.best, tried, "n_starts")
         best = without_idle_cuts(self._penalised(prepared.problem), result.best)
-        params = best.params
-        self.classes_ = prepared.classes
-        self.coef_ = params.coef
-        self.threshold_ = params.threshold
-        self.leaf_class_ = params.leaf_class
-        self.objective_, self.cost_ = best.objective, best.cost
-        self.local_sparsity_ = params.local_sparsity
-        self.global_sparsity_ = params.global_sparsity
-        self.recall_, self.residual_ = best.recall, best.residual
-        self.n_iter_ = best.n_iterations
         self.status_ = result.status
         self.starts_ = _starts_frame(result)
         self.search_ = result.summary
         alphas = float(self.alpha_local), float(self.alpha_global)
-        self.tree_ = prepared.tree(
-            best, alphas, status=str(result.status), search=str(result.summary)
+        self._keep_tree(
+            prepared.tree(
+                best, alphas, status=str(result.status), search=str(result.summary)
+            )
         )
         if result.status == "max_iter":
             warnings.warn(

@@ -296,22 +296,13 @@ class SORCTClassifierCV(TreeClassifier):
         scores: FloatArray = self.cv_results_["mean_score"].to_numpy()
         self.best_score_ = float(scores[self.best_index_])
         self.path_ = self._paths[self.best_index_ // len(self._paths[0])]
-        tree = self.tree_ = self._trees[self.best_index_]
+        self._keep_tree(self._trees[self.best_index_])
         self.best_params_ = {
-            "depth": tree.depth,
-            "gamma": tree.gamma,
-            "alpha_local": tree.training["alpha_local"],
-            "alpha_global": tree.training["alpha_global"],
+            "depth": self.tree_.depth,
+            "gamma": self.tree_.gamma,
+            "alpha_local": self.tree_.training["alpha_local"],
+            "alpha_global": self.tree_.training["alpha_global"],
         }
-        self.coef_, self.threshold_ = tree.coef, tree.threshold
-        self.leaf_class_ = tree.leaf_class
-        self.objective_ = tree.training["objective"]
-        self.cost_ = tree.training["cost"]
-        self.residual_ = tree.training["residual"]
-        self.recall_ = np.array(tree.training["recall"])
-        self.n_iter_ = tree.training["n_iterations"]
-        self.local_sparsity_ = tree.local_sparsity
-        self.global_sparsity_ = tree.global_sparsity
 
     @property
     def _trees(self) -> tuple[Tree, ...]:

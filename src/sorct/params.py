@@ -40,13 +40,3 @@ class Params:
     def copy(self) -> Params:
         """Return an independent copy."""
         return Params(self.coef.copy(), self.threshold.copy(), self.leaf_class.copy())
-
-    @property
-    def local_sparsity(self) -> float:
-        """The paper's delta^L: per cent of columns unused by a cut, mean over cuts."""
-        return 100.0 * float((self.coef == 0.0).mean())
-
-    @property
-    def global_sparsity(self) -> float:
-        """The paper's delta^G: per cent of columns unused by the whole tree."""
-        return 100.0 * float((self.coef == 0.0).all(axis=1).mean())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sklearn.utils import check_random_state
@@ -77,7 +77,7 @@ class Effort:
     max_iter: Any = 2000
     time_limit: Any = None
     n_jobs: Any = None
-    random_state: Any = field(default=None)
+    random_state: Any = None
 
     def check(self) -> None:
         """Check all of it."""

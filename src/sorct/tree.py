@@ -166,12 +166,12 @@ class Tree:
 
     @property
     def local_sparsity(self) -> float:
-        """Per cent of columns unused by a cut, on average."""
+        """The paper's delta^L: per cent of columns unused by a cut, mean over cuts."""
         return 100.0 * float((self.coef == 0.0).mean())
 
     @property
     def global_sparsity(self) -> float:
-        """Per cent of columns unused by the whole tree."""
+        """The paper's delta^G: per cent of columns unused by the whole tree."""
         return 100.0 * float((self.coef == 0.0).all(axis=1).mean())
 
     def cut_in_units(self, t: int) -> tuple[FloatArray, float]:
