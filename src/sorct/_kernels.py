@@ -16,8 +16,9 @@ samples are looked at.
 
 Samples are sorted by class and lie in blocks, feature by feature inside a block, so
 that vector instructions run across samples. A segment is the part of a block that
-belongs to one class, so a class needs no look-up per sample. No classes, no checks, no
-allocation in loops.
+belongs to one class, so a class needs no look-up per sample. Loops over a segment take
+a view of it first: indices that begin at 0 cannot be negative, and without that doubt
+vector instructions are used there too. No classes, no checks, no allocation in loops.
 """
 
 from typing import NamedTuple
@@ -344,9 +345,10 @@ def _descend_reach(samples: Samples, b: int, buffers: Buffers) -> None:
         begin = samples.segment_start[s] - first
         end = samples.segment_start[s + 1] - first
         for leaf in range(n_branches + 1):
+            own = reach[n_branches + leaf, begin:end]
             total = 0.0
-            for i in range(begin, end):
-                total += reach[n_branches + leaf, i]
+            for i in range(own.size):
+                total += own[i]
             mass[samples.segment_class[s], leaf] += total
 
 
@@ -361,8 +363,9 @@ def _ascend_value(samples: Samples, b: int, buffers: Buffers) -> None:
         end = samples.segment_start[s + 1] - first
         for leaf in range(n_branches + 1):
             payoff = buffers.payoff[samples.segment_class[s], leaf]
-            for i in range(begin, end):
-                value[n_branches + leaf, i] = payoff
+            own = value[n_branches + leaf, begin:end]
+            for i in range(own.size):
+                own[i] = payoff
     for step in range(n_branches):
         t = n_branches - 1 - step
         pull = 0.0
@@ -375,17 +378,26 @@ def _ascend_value(samples: Samples, b: int, buffers: Buffers) -> None:
         buffers.pull[t] = pull
 
 
+@compiled_inside
+def _dot(one: FloatArray, other: FloatArray) -> float:
+    """Sum of products of two rows."""
+    total = 0.0
+    for i in range(one.size):
+        total += one[i] * other[i]
+    return total
+
+
 @compiled_apart
 def _add_apart(
     samples: Samples, b: int, x: FloatArray, slope: float, buffers: Buffers
 ) -> None:
     """Add a block's share of the gradients of the classes apart.
 
-    The same as for the whole block, on few samples and so in plain loops.
+    The same as for the whole block, on few samples and so one cut at a time.
     """
-    branch, reach, value = buffers.branch, buffers.reach, buffers.value
     n_branches, first = buffers.pull.size, samples.start[b]
-    p, n_classes, d = x.shape[0], buffers.apart.size, 2 * n_branches + 1
+    branch, reach, value = buffers.branch, buffers.reach, buffers.value
+    p, n_classes = x.shape[0], buffers.apart.size
     for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
         k = samples.segment_class[s]
         if buffers.apart[k] == 0:
@@ -395,20 +407,17 @@ def _add_apart(
         for leaf in range(n_branches + 1):
             for i in range(begin, end):
                 value[n_branches + leaf, i] = buffers.payoff[n_classes + k, leaf]
+        pull = value[2 * n_branches + 1, begin:end]
         for step in range(n_branches):
             t = n_branches - 1 - step
-            pull = 0.0
             for i in range(begin, end):
                 gain = value[2 * t + 1, i] - value[2 * t + 2, i]
                 value[t, i] = value[2 * t + 2, i] + branch[t, i] * gain
-                value[d, i] = reach[t, i] * gain * density(branch[t, i])
-                pull += value[d, i]
-            buffers.side[k, p, t] -= slope * pull
+                pull[i - begin] = reach[t, i] * gain * density(branch[t, i])
             for j in range(p):
-                total = 0.0
-                for i in range(begin, end):
-                    total += value[d, i] * x[j, i]
-                buffers.side[k, j, t] += slope * total
+                buffers.side[k, j, t] += slope * _dot(pull, x[j, begin:end])
+            for i in range(pull.size):
+                buffers.side[k, p, t] -= slope * pull[i]
 
 
 @compiled_inside

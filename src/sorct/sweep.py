@@ -34,8 +34,8 @@ from sorct.starts import draw_start
 _ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
 _QUICK = AugmentedLagrangian(tol=1e-3, max_iter=30, max_rounds=1)
 # Trees so much above the best, relatively, after a quick descent are left alone: moves,
-# trees of the pool, and trees of other points after a rough descent.
-_MOVE_MARGIN, _POOL_MARGIN, _END_MARGIN = 0.05, 0.01, 1e-3
+# and trees of the pool or of other points.
+_MOVE_MARGIN, _POOL_MARGIN = 0.05, 0.01
 # Objectives and costs that differ by less than this, relatively, are of equal trees.
 _SAME, _SAME_COST = 1e-3, 1e-2
 # Less than this is no gain, relatively; by more, a point's tree is beaten by another.
@@ -324,7 +324,7 @@ class _Sweep:
     def _finished(self, k: int, solution: Solution, bar: float = np.inf) -> Solution:
         """Solve point k to the end from a tree, and take idle cuts away.
 
-        A tree that stays well above the bar is not solved to the end.
+        A tree that stays above the bar after a rough descent is not solved to the end.
         """
         problem = replace(self.problem, penalty=self.penalties[k])
 
@@ -333,7 +333,7 @@ class _Sweep:
             found = _race(
                 problem, solution.params, solution.price, stop=self.stop, bar=margin
             )
-            if found.objective <= bar * (1.0 + _END_MARGIN):
+            if found.objective < bar:
                 found = _carry(self.options.solver, problem, found, self.stop)
             return without_idle_cuts(problem, found)
 
@@ -402,7 +402,7 @@ def _move(
     params = move(polisher, chain, rng, stop).params
     leader = chain.incumbent
     bar = (1.0 + _MOVE_MARGIN) * leader.objective if leader.feasible else np.inf
-    return _race(polisher.problem, params, None, stop=stop, bar=bar)
+    return _race(polisher.problem, params, leader.price, stop=stop, bar=bar)
 
 
 def _distinct(solutions: list[Solution]) -> list[Solution]:
