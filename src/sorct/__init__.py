@@ -3,8 +3,10 @@
 from sorct.bounds import PenaltyBounds, penalty_bounds
 from sorct.estimators import SORCTClassifier
 from sorct.estimators_cv import SORCTClassifierCV
+from sorct.explanation import explain
 from sorct.path import Path
 from sorct.prepare import InfeasibleError
+from sorct.rules import export_text
 from sorct.trace import sorct_path
 from sorct.tree import Tree
 
@@ -18,6 +20,8 @@ __all__ = [
     "SORCTClassifierCV",
     "Tree",
     "__version__",
+    "explain",
+    "export_text",
     "penalty_bounds",
     "sorct_path",
 ]

@@ -10,23 +10,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count
+from sklearn.metrics import accuracy_score
 from threadpoolctl import threadpool_limits
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.encode import Numeric, Table, TableEncoder
 from sorct.link import cdf
 from sorct.prune import node_classes
-from sorct.rules import tree_text
+from sorct.rounding import Rounded, check_digits, rounded_cuts
+from sorct.rules import export_text
 from sorct.tree_json import read_json, tree_from_dict, tree_to_dict, write_json
 
 _ROWS, _MANY_ROWS = 16_384, 131_072
+# What training tells that is still true of a rounded tree.
+_KEPT = ("alpha_local", "alpha_global", "min_recall", "call", "versions")
 _BLAS = Lock()
 
 # Scaling is folded into the cuts where rounding then costs less than 1e-10 in a score.
@@ -320,6 +324,14 @@ class Tree:
         lower, span = self._range(np.int64(column))
         return max(abs(lower), abs(lower + span))
 
+    def lower_of(self, column: int) -> float:
+        """Lower end of a column's range in training, in original units."""
+        return self._range(np.int64(column))[0]
+
+    def span_of(self, column: int) -> float:
+        """Width of a column's range in training, in original units (1 for a dummy)."""
+        return self._range(np.int64(column))[1]
+
     def _range(self, column: np.integer[Any]) -> tuple[float, float]:
         """Lower end and span of a column; a 0/1 column is its own scale."""
         variable = self.encoder.variables[self.encoder.column_variable[column]]
@@ -345,10 +357,46 @@ class Tree:
             )
         return np.asarray(given / total)
 
+    # -- for people ------------------------------------------------------------------
+
+    def round(self, digits: int, X: Any = None, y: Any = None) -> Rounded:
+        """Tree with weights and limits of few digits in original units.
+
+        Cuts are rounded as the rules print them: the first variable of a cut has weight
+        1, the others so many significant digits; the limit is rounded to the same
+        digits of the first variable's range.
+
+        Parameters
+        ----------
+        digits : int, from 1 to 15
+        X, y : table and labels, or None
+            Data to measure the accuracy on, before and after.
+
+        Returns
+        -------
+        Rounded
+            The new ``tree`` with ``accuracy_before`` and ``accuracy_after``. Its
+            ``training`` no longer speaks of the objective or the expected recall, which
+            have changed; ``mass`` is still that of the tree before.
+        """
+        check_digits(digits)
+        if (X is None) != (y is None):
+            raise ValueError("Expected both X and y or neither, got one of them.")
+        coef, threshold = rounded_cuts(self, int(digits))
+        told = {key: self.training[key] for key in _KEPT if key in self.training}
+        told["rounded"] = int(digits)
+        tree = replace(self, coef=coef, threshold=threshold, training=told)
+        if X is None:
+            return Rounded(tree)
+        before, after = (
+            float(accuracy_score(y, one.predict(X))) for one in (self, tree)
+        )
+        return Rounded(tree, before, after)
+
     # -- text and files --------------------------------------------------------------
 
     def __str__(self) -> str:
-        return tree_text(self)
+        return export_text(self)
 
     def __repr__(self) -> str:
         used = len(self.columns_used)
