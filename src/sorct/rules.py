@@ -236,13 +236,25 @@ def cut_text(tree: Tree, t: int, decimals: int | None = None) -> str:
     first = next(iter(terms))
     if len(terms) == 1 and _is_level(tree, first) and 0.0 < limit < 1.0:
         return column_text(tree, first)[1:-1]
-    error = _ROUNDING * tree.span_of(first)
+    numbers, level = printed_terms(tree, t, decimals)
     text = ""
-    for j, weight in terms.items():
-        sign = "- " if weight < 0 else "+ " if text else ""
-        size = _rounded(abs(weight), error / tree.largest_value(j), decimals) + " "
-        text += f"{sign}{'' if j == first else size}{column_text(tree, j)} "
-    return f"{text}> {_rounded(limit, error, decimals)}"
+    for j, number in numbers.items():
+        sign = "- " if terms[j] < 0 else "+ " if text else ""
+        text += f"{sign}{'' if j == first else number + ' '}{column_text(tree, j)} "
+    return f"{text}> {level}"
+
+
+def printed_terms(
+    tree: Tree, t: int, decimals: int | None = None
+) -> tuple[dict[int, str], str]:
+    """Sizes of the weights by column, and limit, rounded; for cuts with variables."""
+    terms, limit = cut_terms(tree, t)
+    error = _ROUNDING * tree.span_of(next(iter(terms)))
+    numbers = {
+        j: _rounded(abs(weight), error / tree.largest_value(j), decimals)
+        for j, weight in terms.items()
+    }
+    return numbers, _rounded(limit, error, decimals)
 
 
 def cut_terms(tree: Tree, t: int) -> tuple[dict[int, float], float]:
