@@ -26,6 +26,7 @@ LAYERS = [
     "prepare",
     "bounds",
     "checks",
+    "call",
     "warm_up",
     "sweep",
     "iterated",

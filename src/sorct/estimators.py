@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.call import call_text
 from sorct.checks import check_real, check_whole
 from sorct.encode import as_table
 from sorct.prepare import Effort, Model, Prepared
@@ -243,7 +244,8 @@ class SORCTClassifier(TreeClassifier):
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         seed = effort.seed()
-        prepared = Prepared.of(X, y, sample_weight, model)
+        call = call_text(type(self), self.get_params(deep=False))
+        prepared = Prepared.of(X, y, sample_weight, model, call)
         result = self._search(prepared, seed, callback)
         self._keep(prepared, result)
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._progress import progress_bar
 from sorct._typing import AnyArray, FloatArray
+from sorct.call import call_text
 from sorct.checks import (
     check_real,
     check_whole,
@@ -246,7 +247,8 @@ class SORCTClassifierCV(TreeClassifier):
         effort.check()
         effort = replace(effort, n_jobs=1)
         models = [replace(model, depth=d, gamma=g) for d, g in product(depths, gammas)]
-        rest = self.classes_, local, spread, self.n_solutions, effort
+        call = call_text(type(self), self.get_params(deep=False))
+        rest = self.classes_, local, spread, self.n_solutions, effort, call
         return [Task(m, *rest) for m in models]
 
     def _seed(self) -> Any:

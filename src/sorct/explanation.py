@@ -112,7 +112,7 @@ class Explanation:
         if self.flips:
             lines += [
                 "",
-                "To change the class by one variable alone, within its range in training:",
+                "To change the class by one variable alone, within its training range:",
             ]
             lines += [f"  {_flip_line(flip)}" for flip in self.flips]
         return "\n".join(lines)

@@ -74,11 +74,12 @@ class Task:
     alphas_global: FloatArray
     n_solutions: int
     effort: Effort
+    call: str
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
         seed, model = self.effort.seed(), self._model_for(np.unique(data.y))
-        prepared = Prepared.of(data.X, data.y, data.weight, model)
+        prepared = Prepared.of(data.X, data.y, data.weight, model, self.call)
         alphas = self.alphas_local, self.alphas_global
         return trace(prepared, *alphas, self.n_solutions, self.effort, seed)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sklearn.utils import check_random_state
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.call import versions
 from sorct.checks import (
     check_n_jobs,
     check_real,
@@ -102,6 +103,10 @@ class Prepared:
     encoder : TableEncoder
     classes : array of shape (n_classes,)
     problem : Problem
+    n_samples : int
+        Rows of positive weight.
+    call : str
+        How the user asked for a tree.
     seconds : float
         Time that preparing took, without loading the compiled code.
     """
@@ -109,10 +114,14 @@ class Prepared:
     encoder: TableEncoder
     classes: AnyArray
     problem: Problem
+    n_samples: int
+    call: str
     seconds: float
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any, model: Model) -> Prepared:
+    def of(
+        cls, X: Any, y: Any, sample_weight: Any, model: Model, call: str = ""
+    ) -> Prepared:
         """Check the data, encode them, lay them out for the kernels."""
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight)
@@ -133,7 +142,8 @@ class Prepared:
         problem = Problem(
             cost, Sparsity(), MinRecall(floor), topology, float(model.gamma)
         )
-        return cls(encoder, classes, problem, time.perf_counter() - begun)
+        seconds = time.perf_counter() - begun
+        return cls(encoder, classes, problem, len(codes), call, seconds)
 
     def tree(
         self,
@@ -162,6 +172,9 @@ class Prepared:
                 "residual": solution.residual,
                 "n_iterations": solution.n_iterations,
                 "status": str(solution.status),
+                "n_samples": self.n_samples,
+                "call": self.call,
+                "versions": versions(),
                 **training,
             },
         )

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sorct._typing import FloatArray
+from sorct.call import call_text
 from sorct.checks import check_whole
 from sorct.path import Path
 from sorct.prepare import Effort, Model, Prepared
@@ -94,6 +95,7 @@ def sorct_path(
     >>> len(path.select(max_features=2).variables_used) <= 2
     True
     """
+    call = call_text(sorct_path, locals())
     model = Model(depth, cost_matrix, min_recall, gamma, handle_unknown)
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     model.check()
@@ -108,7 +110,7 @@ def sorct_path(
             "sorct_path requires y to be passed, but the target y is None."
         )
     seed = effort.seed()
-    prepared = Prepared.of(X, y, sample_weight, model)
+    prepared = Prepared.of(X, y, sample_weight, model, call)
     if alphas_global is None and prepared.problem.topology.depth == 1:
         spread = np.zeros(1)
     path = trace(prepared, local, spread, n_solutions, effort, seed, callback)

@@ -26,7 +26,13 @@ from sorct.link import cdf
 from sorct.prune import node_classes
 from sorct.rounding import Rounded, check_digits, rounded_cuts
 from sorct.rules import export_text
-from sorct.tree_json import read_json, tree_from_dict, tree_to_dict, write_json
+from sorct.tree_json import (
+    read_json,
+    tree_from_dict,
+    tree_to_dict,
+    without_call,
+    write_json,
+)
 
 _ROWS, _MANY_ROWS = 16_384, 131_072
 # What training tells that is still true of a rounded tree.
@@ -406,7 +412,11 @@ class Tree:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tree) and self.to_dict() == other.to_dict()
+        """Whether two trees are the same, however they were asked for."""
+        if not isinstance(other, Tree):
+            return False
+        one, two = self.to_dict(), other.to_dict()
+        return without_call(one) == without_call(two)
 
     __hash__ = None  # type: ignore[assignment]
 

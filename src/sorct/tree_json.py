@@ -62,6 +62,12 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     }
 
 
+def without_call(data: dict[str, Any]) -> dict[str, Any]:
+    """Plain data of a tree but for the words by which it was asked for."""
+    told = {key: value for key, value in data["training"].items() if key != "call"}
+    return {**data, "training": told}
+
+
 def tree_from_dict(data: Any) -> dict[str, Any]:
     """Arguments of ``Tree`` from plain data; a ValueError says what is wrong."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
