@@ -7,7 +7,6 @@ nothing is passed by.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +97,7 @@ def _variables_text(tree: Tree) -> list[str]:
         return ["Variables: none."]
     names = ", ".join(printable(name) for name in used)
     cuts = shown_cuts(tree)
-    if len(cuts) == 1:
+    if len(cuts) < 2:
         return [f"Variables: {names}."]
     counts = ", ".join(f"cut {t + 1}: {len(variables_of_cut(tree, t))}" for t in cuts)
     return [f"Variables: {names} ({counts})."]
@@ -183,21 +182,21 @@ def _add_node(
     yes, no = children(tree, node)
     head = f"{head}cut {node + 1}: "
     width = max(_WIDTH - len(head), 40)
-    first, *rest = _wrapped(cut_text(tree, node, decimals), width)
+    first, *rest = _wrapped(_cut_parts(tree, node, decimals), width)
     lines.append(head + first)
     lines.extend(f"{indent}│    {line}" for line in rest)
     _add_node(tree, yes, indent + "├─ yes: ", indent + "│  ", decimals, lines)
     _add_node(tree, no, indent + "└─ no:  ", indent + "   ", decimals, lines)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    """Lines broken before a sign, never inside a term."""
-    lines = [""]
-    for part in re.split(r" (?=[-+>] )", text):
-        if lines[-1] and len(lines[-1]) + len(part) + 1 > width:
+def _wrapped(parts: list[str], width: int) -> list[str]:
+    """Lines broken before a sign, never inside a term, whatever its name."""
+    lines = parts[:1]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) + 1 > width:
             lines.append(part)
         else:
-            lines[-1] = f"{lines[-1]} {part}".strip()
+            lines[-1] += f" {part}"
     return lines
 
 
@@ -215,7 +214,7 @@ def by_contribution(tree: Tree, t: int) -> IntArray:
 def reads_left(tree: Tree, t: int) -> bool:
     """Whether "yes" means left; a cut is turned round to lead with a positive term."""
     columns = by_contribution(tree, t)
-    return columns.size == 0 or tree.coef[columns[0], t] > 0
+    return columns.size == 0 or bool(tree.coef[columns[0], t] > 0)
 
 
 def variables_of_cut(tree: Tree, t: int) -> list[str]:
@@ -230,18 +229,25 @@ def cut_text(tree: Tree, t: int, decimals: int | None = None) -> str:
     The first variable has weight 1, so that the sum is in its units. A cut with one
     term alone reads "variable > limit", or "variable is level".
     """
+    return " ".join(_cut_parts(tree, t, decimals))
+
+
+def _cut_parts(tree: Tree, t: int, decimals: int | None) -> list[str]:
+    """Terms of a cut with their signs, and its limit."""
     terms, limit = cut_terms(tree, t)
     if not terms:
-        return _text_without_variables(tree, t)
+        return [_text_without_variables(tree, t)]
     first = next(iter(terms))
     if len(terms) == 1 and _is_level(tree, first) and 0.0 < limit < 1.0:
-        return column_text(tree, first)[1:-1]
+        return [column_text(tree, first)[1:-1]]
     numbers, level = printed_terms(tree, t, decimals)
-    text = ""
-    for j, number in numbers.items():
-        sign = "- " if terms[j] < 0 else "+ " if text else ""
-        text += f"{sign}{'' if j == first else number + ' '}{column_text(tree, j)} "
-    return f"{text}> {level}"
+    parts = [column_text(tree, first)]
+    parts += [
+        f"{'-' if weight < 0 else '+'} {numbers[j]} {column_text(tree, j)}"
+        for j, weight in terms.items()
+        if j != first
+    ]
+    return [*parts, f"> {level}"]
 
 
 def printed_terms(
@@ -249,7 +255,8 @@ def printed_terms(
 ) -> tuple[dict[int, str], str]:
     """Sizes of the weights by column, and limit, rounded; for cuts with variables."""
     terms, limit = cut_terms(tree, t)
-    error = _ROUNDING * tree.span_of(next(iter(terms)))
+    # Of so many numbers, the first weight being 1, each may move the cut by its part.
+    error = _ROUNDING * tree.span_of(next(iter(terms))) / len(terms)
     numbers = {
         j: _rounded(abs(weight), error / tree.largest_value(j), decimals)
         for j, weight in terms.items()
@@ -265,7 +272,8 @@ def cut_terms(tree: Tree, t: int) -> tuple[dict[int, float], float]:
     columns = by_contribution(tree, t)
     weight, limit = tree.cut_in_units(t)
     lead = weight[columns[0]] if columns.size else 1.0
-    return {int(j): float(weight[j] / lead) for j in columns}, limit / float(lead)
+    # A limit of 0 has no sign, whichever way the cut is turned.
+    return {int(j): float(weight[j] / lead) for j in columns}, float(limit / lead) + 0.0
 
 
 def _rounded(number: float, error: float, decimals: int | None) -> str:
@@ -275,7 +283,8 @@ def _rounded(number: float, error: float, decimals: int | None) -> str:
         return text if float(text) != 0.0 or number == 0.0 else f"{number:.1g}"
     digits = 4
     if number != 0.0 and error > 0.0:
-        digits = int(np.clip(np.ceil(np.log10(abs(number) / error)), 4, 17))
+        places = np.floor(np.log10(abs(number))) + 1 - np.floor(np.log10(2.0 * error))
+        digits = int(np.clip(places, 4, 17))
     return f"{number:.{digits}g}"
 
 
