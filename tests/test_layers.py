@@ -58,6 +58,7 @@ LAYERS = [
     "explanation",
     "flips",
     "rounding",
+    "frontier",
     "rules",
     "encode",
     "prune",

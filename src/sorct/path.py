@@ -18,11 +18,14 @@ from sklearn.metrics import accuracy_score, recall_score
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from sorct._typing import AnyArray, BoolArray, FloatArray
+from sorct.frontier import unbeaten
 from sorct.tree import Tree
 from sorct.tree_json import read_json, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sorct.report import Report
 
 FORMAT, VERSION = "sorct-path", 1
 # What the trees of one path have in common, and is written once.
@@ -154,7 +157,7 @@ class Path:
         frame = self._scored(X, y)
         sparse = frame[["local_sparsity", "global_sparsity"]].to_numpy()
         goods = np.column_stack([_goodness(frame), sparse])
-        return frame[_unbeaten(goods)]
+        return frame[unbeaten(goods)]
 
     def select(
         self,
@@ -191,6 +194,35 @@ class Path:
         good = np.where(allowed, _goodness(frame), -np.inf)
         near = np.flatnonzero(good >= good.max() - within - 1e-12)
         return self.trees[int(sparsest(frame, near, good))]
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        chosen: Tree | None = None,
+        title: str | None = None,
+        rows: int = 100,
+        call: str | None = None,
+    ) -> Report:
+        """Interactive page about the path: one HTML file that needs no network.
+
+        Parameters
+        ----------
+        X, y : table and labels, or None
+            Data to show the trees on, best such as they have not seen.
+        chosen : Tree or None
+            The tree of the path to begin with and to compare others with. None means
+            the one with the fewest variables whose accuracy on the data is within a
+            standard error of the best; without data, whose expected accuracy is.
+        title, rows, call
+            As in ``Tree.report``.
+        """
+        from sorct.report import Report
+
+        return Report.of_path(
+            self, X, y, chosen=chosen, title=title, rows=rows, call=call
+        )
 
     def _scored(self, X: Any, y: Any) -> pd.DataFrame:
         if (X is None) != (y is None):
@@ -318,16 +350,6 @@ def _goodness(frame: pd.DataFrame) -> FloatArray:
     if "accuracy" in frame:
         return frame["accuracy"].to_numpy(dtype=np.float64)
     return -frame["cost"].to_numpy(dtype=np.float64)
-
-
-def _unbeaten(goods: FloatArray) -> BoolArray:
-    """Rows that no other row beats; of equal rows the last."""
-    kept = np.ones(len(goods), dtype=np.bool_)
-    for k, row in enumerate(goods):
-        no_worse = (goods >= row).all(axis=1)
-        equal = (goods == row).all(axis=1)
-        kept[k] = not (no_worse & ~equal).any() and not equal[k + 1 :].any()
-    return kept
 
 
 def check_limit(name: str, limit: Any) -> None:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import cpu_count
@@ -33,6 +33,9 @@ from sorct.tree_json import (
     without_call,
     write_json,
 )
+
+if TYPE_CHECKING:
+    from sorct.report import Report
 
 _ROWS, _MANY_ROWS = 16_384, 131_072
 # What training tells that is still true of a rounded tree.
@@ -234,7 +237,10 @@ class Tree:
 
     def leaf_reach(self, X: Any) -> FloatArray:
         """Probability of ending in every leaf, shape (n_samples, n_leaves)."""
-        table = self.encoder.read(X, check_finite=False)
+        return self.leaf_reach_table(self.encoder.read(X, check_finite=False))
+
+    def leaf_reach_table(self, table: Table) -> FloatArray:
+        """Reach of the leaves for a table that the encoder has read."""
         reach = np.empty((self.n_leaves, table.n_samples))
 
         def fill(rows: slice) -> None:
@@ -398,6 +404,37 @@ class Tree:
             float(accuracy_score(y, one.predict(X))) for one in (self, tree)
         )
         return Rounded(tree, before, after)
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        title: str | None = None,
+        rows: int = 100,
+        call: str | None = None,
+    ) -> Report:
+        """Interactive page about the tree: one HTML file that needs no network.
+
+        Parameters
+        ----------
+        X, y : table and labels, or None
+            Data to show the tree on: accuracy, recalls, what goes where.
+        title : str or None
+        rows : int, default=100
+            Rows of X to list in the page, to start a what-if from. They are readable by
+            whoever gets the file; 0 lists none.
+        call : str or None
+            How the tree was asked for, if not as ``training["call"]`` says.
+
+        Returns
+        -------
+        Report
+            ``write_html(file)`` writes it.
+        """
+        from sorct.report import Report
+
+        return Report.of_tree(self, X, y, title=title, rows=rows, call=call)
 
     # -- text and files --------------------------------------------------------------
 

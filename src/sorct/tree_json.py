@@ -22,8 +22,12 @@ _LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 
 def write_json(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write plain data to a file, whole or not at all."""
+    write_text(json.dumps(data, indent=1, allow_nan=False), path)
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write text to a file, whole or not at all."""
     target = Path(path)
-    text = json.dumps(data, indent=1, allow_nan=False)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         partial.write_text(text, encoding="utf-8")

@@ -1,0 +1,403 @@
+"""Summarize: trees, and data to show them on, as one plain dict of all that is shown.
+
+Text of cuts and leaves is that of ``rules.py``. Probabilities are not here: the page
+computes them from the model itself. Equal trees on a path are described once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.encode import Numeric, Table, Variable
+from sorct.export import to_sql
+from sorct.frontier import unbeaten
+from sorct.rules import (
+    children,
+    column_text,
+    cut_terms,
+    cut_text,
+    export_text,
+    is_leaf,
+    leaves_below,
+    printable,
+    printed_terms,
+    reads_left,
+    shown_node,
+)
+
+if TYPE_CHECKING:
+    from sorct.path import Path
+    from sorct.tree import Tree
+
+FORMAT, VERSION = "sorct-report", 1
+# What a page draws: bins of a histogram, rows named in a leaf, digits of a number.
+_BINS, _ROWS_IN_LEAF, _DIGITS = 28, 8, 6
+# What all trees of a path have in common.
+_COMMON = (
+    "format", "version", "variables", "named", "unknown", "classes", "gamma",
+    "cost_matrix",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Data to show trees on: the table, its labels as class codes, its rows' names.
+
+    A label that no tree knows has code -1.
+    """
+
+    X: Any
+    table: Table
+    code: IntArray
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tree: Tree, X: Any, y: Any) -> Shown | None:
+        """Check data against a tree; None if none were given."""
+        if X is None and y is None:
+            return None
+        if X is None or y is None:
+            raise ValueError("Expected both X and y or neither, got one of them.")
+        table = tree.encoder.read(X)
+        labels = column_or_1d(y)
+        check_consistent_length(X, labels)
+        code = np.full(len(labels), -1)
+        for k, label in enumerate(tree.classes):
+            code[labels == label] = k
+        if (code < 0).all():
+            raise ValueError(
+                f"y has none of the classes {tree.classes.tolist()[:5]} of the tree; "
+                "expected labels as in training."
+            )
+        index = getattr(X, "index", None)
+        names = range(len(labels)) if index is None else index
+        return cls(X, table, code, tuple(printable(name) for name in names))
+
+
+def summarize(
+    trees: Sequence[Tree],
+    chosen: int | None,
+    shown: Shown | None,
+    *,
+    title: str,
+    n_rows: int,
+    path: Path | None = None,
+    call: str | None = None,
+) -> dict[str, Any]:
+    """Everything that a report shows, as plain data.
+
+    Without a choice the tree with the fewest variables is chosen whose accuracy is
+    within a standard error of the best.
+    """
+    first = trees[0]
+    listed = _listed(shown, n_rows)
+    kinds: dict[str, int] = {}
+    kind_of = [kinds.setdefault(_key(tree), len(kinds)) for tree in trees]
+    distinct = [trees[kind_of.index(n)] for n in range(len(kinds))]
+    described = [_tree(tree, shown, listed) for tree in distinct]
+    measured = [one.pop("measured") for one in described]
+    plain = first.to_dict()
+    points = [
+        _point(tree, n, measured[n]) for tree, n in zip(trees, kind_of, strict=True)
+    ]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": title,
+        "common": {key: plain[key] for key in _COMMON},
+        "classes": [printable(label) for label in first.classes],
+        "variables": [_variable(one) for one in first.encoder.variables],
+        "columns": _columns(first),
+        "trees": described,
+        "points": points,
+        "chosen": _default(points, shown) if chosen is None else chosen,
+        "by_default": chosen is None,
+        "alphas": _alphas(path),
+        "frontier": _frontier(points) if path else [],
+        "samples": _samples(first, shown, listed),
+        "data": _data(first, shown),
+        "call": printable(call or first.training.get("call") or ""),
+    }
+
+
+def _key(tree: Tree) -> str:
+    return json.dumps(
+        [tree.coef.tolist(), tree.threshold.tolist(), tree.leaf_class.tolist()]
+    )
+
+
+def _columns(tree: Tree) -> list[list[int]]:
+    """For every column its variable and, for a level, the level's place, else -1."""
+    encoder, columns = tree.encoder, []
+    for i, variable in enumerate(encoder.variables):
+        if isinstance(variable, Numeric):
+            columns.append([i, -1])
+        else:
+            columns += [[i, level] for level in range(1, len(variable.levels))]
+    return columns
+
+
+def _variable(variable: Variable) -> dict[str, Any]:
+    if isinstance(variable, Numeric):
+        return {
+            "name": printable(variable.name),
+            "lower": variable.lower,
+            "span": variable.span,
+        }
+    levels = [printable(level) for level in variable.levels]
+    return {"name": printable(variable.name), "levels": levels}
+
+
+# -- one tree --------------------------------------------------------------------------
+
+
+def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
+    plain = tree.to_dict()
+    kept = {
+        key: value
+        for key, value in plain.items()
+        if key not in _COMMON and key != "training"
+    }
+    nodes: list[dict[str, Any]] = []
+    reach = None if shown is None else tree.leaf_reach_table(shown.table)
+    _add_node(tree, shown_node(tree, 0), nodes, shown, reach, listed)
+    return {
+        "model": kept,
+        "nodes": nodes,
+        "rules": export_text(tree),
+        "sql": to_sql(tree),
+        "measured": _measured(tree, shown, reach),
+    }
+
+
+def _add_node(
+    tree: Tree,
+    node: int,
+    nodes: list[dict[str, Any]],
+    shown: Shown | None,
+    reach: FloatArray | None,
+    listed: IntArray,
+) -> int:
+    """Append a node and those below it; return its place in the list."""
+    place, mass = len(nodes), tree.mass[:, leaves_below(tree, node)].sum(axis=1)
+    entry: dict[str, Any] = {"node": node, "mass": _short(mass)}
+    nodes.append(entry)
+    if is_leaf(tree, node):
+        entry["label"] = int(tree.node_class[node])
+        entry["leaves"] = list(range(tree.n_leaves))[leaves_below(tree, node)]
+        if shown is not None and reach is not None:
+            entry["found"] = _leaf_samples(tree, node, shown, reach, listed)
+        return place
+    entry["cut"], entry["question"] = node + 1, cut_text(tree, node)
+    entry["left"] = reads_left(tree, node)
+    entry["terms"] = _terms(tree, node)
+    if shown is not None:
+        entry["split"] = _split(tree, node, shown)
+    yes, no = children(tree, node)
+    entry["yes"] = _add_node(tree, yes, nodes, shown, reach, listed)
+    entry["no"] = _add_node(tree, no, nodes, shown, reach, listed)
+    return place
+
+
+def _terms(tree: Tree, t: int) -> list[dict[str, Any]]:
+    """Terms of a cut as printed; ``size`` is the coefficient in scaled units."""
+    weights, _ = cut_terms(tree, t)
+    if not weights:
+        return []
+    side = 1.0 if reads_left(tree, t) else -1.0
+    numbers, _ = printed_terms(tree, t)
+    return [
+        {
+            "name": column_text(tree, j),
+            "weight": f"{'−' if weight < 0 else ''}{numbers[j]}",
+            "size": float(f"{side * tree.coef[j, t]:.{_DIGITS}g}"),
+        }
+        for j, weight in weights.items()
+    ]
+
+
+def _leaf_samples(
+    tree: Tree, node: int, shown: Shown, reach: FloatArray, listed: IntArray
+) -> dict[str, Any]:
+    """Samples whose most probable leaf is one of a node's: counts and a few rows."""
+    below = leaves_below(tree, node)
+    most = reach.argmax(axis=1)
+    here = (most >= below.start) & (most < below.stop)
+    counts = [int(((shown.code == k) & here).sum()) for k in range(len(tree.classes))]
+    rows = [place for place, row in enumerate(listed) if here[row]]
+    return {"counts": counts, "listed": rows[:_ROWS_IN_LEAF]}
+
+
+def _split(tree: Tree, t: int, shown: Shown) -> dict[str, Any]:
+    """Histogram by class of "sum - limit" at a cut, and the classes on either side."""
+    margin = _margin(tree, t, shown)
+    low, high = min(float(margin.min()), 0.0), max(float(margin.max()), 0.0)
+    edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
+    counts, yes, no = [], [], []
+    for k in range(len(tree.classes)):
+        own = margin[shown.code == k]
+        counts.append(np.histogram(own, edges)[0].tolist())
+        yes.append(int((own > 0.0).sum()))
+        no.append(int((own <= 0.0).sum()))
+    return {
+        "low": float(f"{low:.{_DIGITS}g}"),
+        "high": float(f"{edges[-1]:.{_DIGITS}g}"),
+        "counts": counts,
+        "yes": yes,
+        "no": no,
+    }
+
+
+def _margin(tree: Tree, t: int, shown: Shown) -> FloatArray:
+    """Sum minus limit of a cut as printed, for every row."""
+    terms, limit = cut_terms(tree, t)
+    total = np.full(len(shown.code), -limit)
+    columns = np.array(list(terms), dtype=np.intp)
+    scaled = tree.encoder.scale(shown.table, slice(None), columns)
+    for j, values in zip(columns.tolist(), scaled, strict=True):
+        total += terms[j] * (tree.lower_of(j) + tree.span_of(j) * values)
+    return total
+
+
+def _measured(
+    tree: Tree, shown: Shown | None, reach: FloatArray | None
+) -> dict[str, Any]:
+    """Accuracy, recall and confusion on the data shown; expected ones in training."""
+    own = tree.leaf_class[np.newaxis] == np.arange(len(tree.classes))[:, np.newaxis]
+    hit = (tree.mass * own).sum(axis=1)
+    found: dict[str, Any] = {
+        "expected_accuracy": float(hit.sum() / tree.mass.sum()),
+        "expected_recall": _short(hit / tree.class_share),
+    }
+    if shown is None or reach is None:
+        return found
+    proba = np.stack([reach[:, row].sum(axis=1) for row in own])
+    predicted = np.argmax(proba, axis=0)
+    n_classes = len(tree.classes)
+    table = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
+    np.add.at(table, (shown.code, predicted), 1)
+    table = table[:n_classes]
+    total = table.sum(axis=1)
+    found["accuracy"] = float((predicted == shown.code).mean())
+    found["confusion"] = table.tolist()
+    found["recall"] = [
+        float(table[k, k] / n) if n else None for k, n in enumerate(total)
+    ]
+    return found
+
+
+def _short(values: AnyArray) -> list[float]:
+    return [float(f"{value:.{_DIGITS}g}") for value in values]
+
+
+# -- the grid --------------------------------------------------------------------------
+
+
+def _point(tree: Tree, n: int, measured: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "tree": n,
+        "training": dict(tree.training),
+        "n_variables": len(tree.variables_used),
+        "n_columns": len(tree.columns_used),
+        "most_per_cut": tree.most_variables_per_cut,
+        "local_sparsity": round(tree.local_sparsity, 2),
+        "global_sparsity": round(tree.global_sparsity, 2),
+        **measured,
+    }
+
+
+def _default(points: list[dict[str, Any]], shown: Shown | None) -> int:
+    """Point with the fewest variables within a standard error of the best accuracy."""
+    key = "expected_accuracy" if shown is None else "accuracy"
+    accuracy = np.array([point[key] for point in points])
+    n = len(shown.code) if shown else points[0]["training"].get("n_samples") or 1
+    best = float(accuracy.max())
+    near = np.flatnonzero(accuracy >= best - np.sqrt(best * (1.0 - best) / n) - 1e-12)
+    order = [
+        (points[k]["n_variables"], points[k]["n_columns"], -accuracy[k], -k)
+        for k in near
+    ]
+    return int(near[min(range(len(near)), key=lambda place: order[place])])
+
+
+def _alphas(path: Path | None) -> dict[str, list[float]] | None:
+    if path is None:
+        return None
+    return {
+        "local": path.alphas_local.tolist(),
+        "global": path.alphas_global.tolist(),
+    }
+
+
+def _frontier(points: list[dict[str, Any]]) -> list[int]:
+    """Points that no other beats in accuracy, local and global sparsity."""
+    goods = [
+        [
+            point.get("accuracy", point["expected_accuracy"]),
+            point["local_sparsity"],
+            point["global_sparsity"],
+        ]
+        for point in points
+    ]
+    return [int(k) for k in np.flatnonzero(unbeaten(np.array(goods)))]
+
+
+# -- the data --------------------------------------------------------------------------
+
+
+def _listed(shown: Shown | None, n_rows: int) -> IntArray:
+    """Rows to list: spread evenly, every class by turns."""
+    if shown is None or n_rows == 0:
+        return np.array([], dtype=np.intp)
+    kinds = [np.flatnonzero(shown.code == k) for k in np.unique(shown.code)]
+    share = min(1.0, n_rows / len(shown.code))
+    chosen = []
+    for rows in kinds:
+        n = min(max(round(share * len(rows)), 1), len(rows))
+        chosen.append(rows[np.linspace(0, len(rows) - 1, n).astype(np.intp)])
+    return np.sort(np.concatenate(chosen))[: max(n_rows, len(kinds))]
+
+
+def _samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str, Any]]:
+    """Rows as the page needs them: raw numbers, and places of levels."""
+    if shown is None:
+        return []
+    numbers, n_numeric = [], 0
+    for i, variable in enumerate(tree.encoder.variables):
+        if isinstance(variable, Numeric):
+            numbers.append(shown.table.numeric[listed, n_numeric].tolist())
+            n_numeric += 1
+        else:
+            dummies = shown.table.dummies[i][listed]
+            place = dummies @ np.arange(1, len(variable.levels))
+            numbers.append(place.astype(int).tolist())
+    return [
+        {
+            "name": shown.names[row],
+            "code": int(shown.code[row]),
+            "values": [column[place] for column in numbers],
+        }
+        for place, row in enumerate(listed)
+    ]
+
+
+def _data(tree: Tree, shown: Shown | None) -> dict[str, Any]:
+    """Sizes of the training sample and of the data shown."""
+    known = None
+    if shown is not None:
+        known = [int((shown.code == k).sum()) for k in range(len(tree.classes))]
+    return {
+        "n_training": tree.training.get("n_samples"),
+        "class_share": _short(tree.class_share),
+        "n_variables": len(tree.encoder.variables),
+        "n_columns": tree.n_columns,
+        "n_shown": None if shown is None else len(shown.code),
+        "class_counts": known,
+    }

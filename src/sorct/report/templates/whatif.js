@@ -1,0 +1,73 @@
+// The form of the variables used, and the probabilities that follow from it.
+
+function usedVariables(report, model) {
+  const used = new Set();
+  model.coef.forEach((row, j) => { if (row.some((a) => a !== 0)) used.add(report.columns[j][0]); });
+  return [...used].sort((a, b) => a - b);
+}
+
+// Values to begin with: the first listed sample, else the middle of every range.
+function firstValues(report) {
+  if (report.samples.length) return report.samples[0].values.slice();
+  return report.variables.map((v) => (v.levels ? 0 : v.lower + v.span / 2));
+}
+
+function sampleField(report, place, start) {
+  if (!report.samples.length) return null;
+  const list = make("select", { id: "sample", onchange: () => start(Number(list.value)) },
+    make("option", { value: -1 }, "own values"),
+    report.samples.map((sample, n) => make("option", { value: n, selected: n === place },
+      `${sample.name} (${sample.code < 0 ? "unknown class" : report.classes[sample.code]})`)));
+  return make("p", { class: "field" }, make("label", { for: "sample" }, "Start from sample"), list);
+}
+
+function numberField(variable, i, value, change) {
+  const id = `value-${i}`, upper = variable.lower + variable.span;
+  const box = make("input", { id, type: "number", step: "any", value, "data-variable": i });
+  const slide = make("input", {
+    type: "range", min: variable.lower, max: upper, step: variable.span / 200 || 1, value,
+    "aria-label": `${variable.name}, slider`, tabindex: -1,
+  });
+  box.addEventListener("input", () => {
+    if (box.value !== "" && Number.isFinite(box.valueAsNumber)) {
+      slide.value = box.value;
+      change(i, box.valueAsNumber);
+    }
+  });
+  slide.addEventListener("input", () => {
+    box.value = Number(slide.valueAsNumber.toPrecision(6));
+    change(i, box.valueAsNumber);
+  });
+  return make("p", { class: "field" }, make("label", { for: id }, variable.name), box, slide,
+    make("small", {}, `${number(variable.lower)} to ${number(upper)} in training`));
+}
+
+function levelField(variable, i, value, change) {
+  const id = `value-${i}`;
+  const list = make("select", { id, "data-variable": i, onchange: () => change(i, Number(list.value)) },
+    variable.levels.map((level, n) => make("option", { value: n, selected: n === value }, level)));
+  return make("p", { class: "field" }, make("label", { for: id }, variable.name), list);
+}
+
+function valueFields(report, model, values, change) {
+  const used = usedVariables(report, model);
+  if (!used.length) return [make("p", {}, "This tree uses no variable: every sample gets the same answer.")];
+  return used.map((i) => {
+    const variable = report.variables[i];
+    const field = variable.levels ? levelField : numberField;
+    return field(variable, i, values[i], change);
+  });
+}
+
+function answerBars(report, proba) {
+  const predicted = firstLargest(proba);
+  return [
+    make("p", { class: "predicted" }, "Predicted: ", make("strong", {}, report.classes[predicted])),
+    make("dl", { class: "bars" }, proba.map((value, k) => make("div", {},
+      make("dt", {}, report.classes[k]),
+      make("dd", { "data-proba": value },
+        make("span", { class: "meter", "aria-hidden": "true" },
+          make("span", { style: `width: ${(100 * value).toFixed(2)}%; background: ${classColour(k)}` })),
+        ` ${value > 0.001 && value < 0.999 ? percent(value) : value.toPrecision(3)}`)))),
+  ];
+}
