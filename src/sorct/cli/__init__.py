@@ -1,0 +1,112 @@
+"""The command line ``sorct``: a verb parses, calls one function, writes one file.
+
+``main`` turns whatever goes wrong into one line on standard error and an exit code: 0
+done, 1 the work failed, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+
+from sorct.cli.messages import (
+    UsageError,
+    WorkError,
+    in_flags,
+    one_line,
+    say,
+    warnings_as_lines,
+)
+from sorct.cli.parser import build_parser
+
+__all__ = ["main"]
+
+DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str or None
+        Words after ``sorct``; None means those of the process.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    _speak_utf8()
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has seen enough. What is still to be flushed goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return code
+
+
+def _run(words: list[str]) -> int:
+    try:
+        args = build_parser().parse_args(words)
+        if args.verb is None:
+            raise UsageError(
+                "a verb is missing, such as fit or show (see sorct --help)"
+            )
+        args.call = shlex.join(["sorct", *words])
+        with warnings_as_lines(args.quiet):
+            _verb(args)
+    except SystemExit as end:
+        # What argparse does after --help and --version.
+        return DONE if end.code is None else int(end.code)
+    except UsageError as error:
+        say("error", error)
+        return MISUSED
+    except KeyboardInterrupt:
+        say("interrupted", "nothing was written.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except (
+        WorkError,
+        OSError,
+        ValueError,
+        TypeError,
+        ImportError,
+        MemoryError,
+    ) as error:
+        if os.environ.get("SORCT_TRACEBACK"):
+            raise
+        say("error", _explained(error))
+        return FAILED
+    return DONE
+
+
+def _verb(args: Namespace) -> None:
+    from sorct.cli import training, verbs
+
+    module = training if args.verb in ("fit", "path", "compare") else verbs
+    getattr(module, args.verb)(args)
+
+
+def _explained(error: BaseException) -> str:
+    """One line for whatever went wrong."""
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"There is no file {error.filename}."
+    if isinstance(error, IsADirectoryError) and error.filename:
+        return f"{error.filename} is a folder; expected a file."
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, MemoryError):
+        return f"Not enough memory. {error}"
+    text = one_line(error) or type(error).__name__
+    return text if isinstance(error, WorkError) else in_flags(text)
+
+
+def _speak_utf8() -> None:
+    """Rules and tables are UTF-8, whatever the locale says."""
+    for stream in (sys.stdout, sys.stderr):
+        encoding = str(getattr(stream, "encoding", "") or "").lower().replace("-", "")
+        if hasattr(stream, "reconfigure") and encoding != "utf8":
+            stream.reconfigure(encoding="utf-8")

@@ -1,0 +1,101 @@
+"""Messages: what the command line says on standard error, a line each.
+
+Mistakes of users are raised as ``WorkError`` (the work cannot be done) or
+``UsageError`` (it was asked for wrongly); ``main`` prints them and chooses the exit
+code.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# Options of the library under the names that they have on the command line.
+_FLAGS = {
+    "alpha_global", "alpha_local", "alphas_global", "alphas_local", "cost_matrix",
+    "handle_unknown", "max_features", "max_features_per_cut", "max_iter", "min_recall",
+    "n_jobs", "n_solutions", "n_starts", "sample_weight", "time_limit",
+}  # fmt: skip
+_OPTION = re.compile(
+    rf"(?<![\w'\"-])({'|'.join(sorted(_FLAGS, key=len)[::-1])})(?![\w'\"])"
+)
+
+
+class WorkError(Exception):
+    """The work cannot be done: exit code 1."""
+
+
+class UsageError(Exception):
+    """The command line does not make sense: exit code 2."""
+
+
+def one_line(text: object) -> str:
+    """Text on a line of its own; control characters are made visible."""
+    words = " ".join(str(text).split())
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in words)
+
+
+def in_flags(message: str) -> str:
+    """A message of the library with options as they are on the command line.
+
+    Names of columns and classes are quoted, and left alone.
+    """
+
+    def flag(match: re.Match[str]) -> str:
+        name = match.group(1).replace("_", "-")
+        return "--jobs" if name == "n-jobs" else f"--{name}"
+
+    return _OPTION.sub(flag, message)
+
+
+def say(kind: str, text: object) -> None:
+    """Print a line such as ``sorct: note: ...`` on standard error."""
+    print(f"sorct: {kind}: {one_line(text)}", file=sys.stderr)
+
+
+def note(quiet: bool, text: str) -> None:
+    """Say something that is good to know."""
+    if not quiet:
+        say("note", text)
+
+
+@contextmanager
+def warnings_as_lines(quiet: bool) -> Iterator[None]:
+    """Print the library's warnings as lines, each once, and no others."""
+    said: set[str] = set()
+
+    def show(
+        message: Warning | str, category: type[Warning], *_: Any, **__: Any
+    ) -> None:
+        text = in_flags(str(message))
+        if not quiet and issubclass(category, UserWarning) and text not in said:
+            said.add(text)
+            say("warning", text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+def listed(names: Iterable[Any], most: int = 10) -> str:
+    """Names in quotes, not more than some."""
+    names = list(names)
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def no_such(kind: str, name: str, known: Iterable[Any], place: str) -> WorkError:
+    """Error of a name that is not there, with the closest that is."""
+    names = [str(one) for one in known]
+    lower = {one.strip().lower(): one for one in reversed(names)}
+    close = difflib.get_close_matches(name.strip().lower(), lower, n=1)
+    hint = f"; did you mean {lower[close[0]]!r}?" if close else "."
+    return WorkError(
+        f"There is no {kind} {name!r} in {place}{hint} Expected one of {listed(names)}."
+    )

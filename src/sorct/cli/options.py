@@ -1,0 +1,123 @@
+"""Options: the values that flags take, checked while the command line is read."""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from sorct.cli.tables import DELIMITERS
+
+Value = TypeVar("Value")
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Type of a whole number that is not less than some."""
+
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(
+                f"expected a whole number >= {least}, got {text!r}"
+            )
+        return number
+
+    return parse
+
+
+def real(*, positive: bool) -> Callable[[str], float]:
+    """Type of a finite number >= 0, or > 0."""
+
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = -1.0
+        if not np.isfinite(number) or number < 0 or (positive and number == 0):
+            sign = ">" if positive else ">="
+            raise argparse.ArgumentTypeError(
+                f"expected a finite number {sign} 0, got {text!r}"
+            )
+        return number
+
+    return parse
+
+
+def several(parse_one: Callable[[str], Value]) -> Callable[[str], list[Value]]:
+    """Type of one or several values, separated by commas."""
+
+    def parse(text: str) -> list[Value]:
+        return [parse_one(part.strip()) for part in text.split(",")]
+
+    return parse
+
+
+def jobs(text: str) -> int:
+    """Type of a number of jobs, as in joblib."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number == 0:
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number other than 0 (-1: all cores), got {text!r}"
+        )
+    return number
+
+
+def n_starts(text: str) -> int | str:
+    """Type of a number of starts."""
+    return text if text == "auto" else whole(1)(text)
+
+
+def recall(text: str) -> tuple[str | None, float]:
+    """Type of a floor: a rate, or a class and its rate."""
+    name, equals, rate = text.rpartition("=")
+    try:
+        floor = float(rate)
+    except ValueError:
+        floor = -1.0
+    if not 0.0 <= floor <= 1.0:
+        raise argparse.ArgumentTypeError(
+            f"expected a rate from 0 to 1, such as 0.8 or fraud=0.9, got {text!r}"
+        )
+    return (name if equals else None), floor
+
+
+def encoding(text: str) -> str:
+    """Type of the name of a text encoding."""
+    try:
+        b"".decode(text)
+        return codecs.lookup(text).name
+    except LookupError:
+        raise argparse.ArgumentTypeError(
+            f"there is no encoding {text!r}; expected one such as cp1252 or utf-16"
+        ) from None
+
+
+def delimiter(text: str) -> str:
+    """Type of a delimiter: a character, or the name of one."""
+    found = DELIMITERS.get(text, "\t" if text == "\\t" else text)
+    if len(found) != 1 or found in '"\r\n':
+        raise argparse.ArgumentTypeError(
+            f"expected one character, or comma, semicolon or tab, got {text!r}"
+        )
+    return found
+
+
+def scoring(text: str) -> str:
+    """Type of the name of a scorer of scikit-learn."""
+    from sklearn.metrics import get_scorer_names
+
+    if text not in get_scorer_names():
+        raise argparse.ArgumentTypeError(
+            f"scikit-learn has no scorer {text!r}; expected one such as "
+            "balanced_accuracy or neg_log_loss"
+        )
+    return text

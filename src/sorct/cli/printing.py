@@ -1,0 +1,93 @@
+"""Printing: results on standard output, as text for people or JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sorct.tree import Tree
+
+
+def print_result(as_json: bool, document: dict[str, Any], text: str) -> None:
+    """Print one or the other."""
+    if as_json:
+        text = json.dumps(plain(document), allow_nan=False, ensure_ascii=False)
+    sys.stdout.write(text + "\n")
+
+
+def plain(value: Any) -> Any:
+    """Data as JSON has them; NaN and infinity become null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns side by side: numbers to the right, words to the left."""
+    columns = list(zip(header, *rows, strict=True))
+    lines = []
+    widths = [max(map(len, column)) for column in columns]
+    right = [all(_is_numeric(cell) for cell in column[1:]) for column in columns]
+    for line in zip(*columns, strict=True):
+        cells = [
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _is_numeric(cell: str) -> bool:
+    return cell.strip("+-<").replace(".", "", 1).replace("e-", "", 1).isdigit()
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with so many digits that count."""
+    return f"{value:.{digits}g}"
+
+
+def path_table(frame: pd.DataFrame, trees: Sequence[Tree]) -> str:
+    """Points of a path: penalties, variables, expected cost, accuracy if known."""
+    header = ["point", "alpha_local", "alpha_global", "variables", "per cut", "cost"]
+    rows = []
+    for point, row in zip(frame.index.tolist(), frame.to_dict("records"), strict=True):
+        cells = [
+            str(point),
+            number(row["alpha_local"]),
+            number(row["alpha_global"]),
+            str(int(row["n_variables"])),
+            str(trees[point].most_variables_per_cut),
+            f"{row['cost']:.4f}",
+        ]
+        if "accuracy" in row:
+            cells.append(f"{row['accuracy']:.3f}")
+        rows.append(cells)
+    return text_table([*header, "accuracy"][: len(rows[0])], rows)
+
+
+def score_line(training: dict[str, Any]) -> str | None:
+    """What cross-validation said of a tree, if it was chosen by it."""
+    if not isinstance(training.get("cv_score"), float):
+        return None
+    scorer = str(training.get("cv_scoring"))
+    return (
+        f"{scorer[:1].upper()}{scorer[1:]} in {training.get('cv_folds')}-fold "
+        f"cross-validation: {training['cv_score']:.3f} (standard error "
+        f"{training.get('cv_standard_error', math.nan):.3f})"
+    )

@@ -1,0 +1,388 @@
+"""Training: the verbs that train, fit, path and compare.
+
+Each checks where its output goes, reads the table, calls one public function of the
+library, writes one file and prints the result.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import StratifiedKFold
+
+from sorct._typing import AnyArray
+from sorct.cli import bars
+from sorct.cli.costs import read_costs
+from sorct.cli.data import Columns, Training, label_named, training_data
+from sorct.cli.files import Output
+from sorct.cli.messages import UsageError, WorkError, note
+from sorct.cli.printing import path_table, print_result, score_line, text_table
+from sorct.cli.tables import MISSING, Reading, read_source
+
+if TYPE_CHECKING:
+    from sorct.compare import Comparison
+    from sorct.estimators_cv import SORCTClassifierCV
+    from sorct.path import Path
+    from sorct.tree import Tree
+
+_CV, _RULE, _GAMMA = 5, "one-standard-error", 512.0
+# Flags of fit that only one of its two ways knows.
+_CHOOSING = {
+    "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
+    "max_features_per_cut", "n_solutions",
+}  # fmt: skip
+_FIXED = {"n_starts", "time_limit"}
+
+
+def reading_of(args: Namespace) -> Reading:
+    """How the command line says that tables are to be read."""
+    missing = tuple(args.missing) if args.missing else MISSING
+    return Reading(args.encoding, args.delimiter, args.decimal, missing, args.quiet)
+
+
+def _training(args: Namespace) -> Training:
+    columns = Columns(
+        args.target,
+        getattr(args, "sample_weight", None),
+        args.drop,
+        args.columns,
+        args.categorical,
+        args.drop_missing,
+    )
+    return training_data(read_source(args.data, reading_of(args)), columns)
+
+
+def _inputs(args: Namespace) -> list[str | None]:
+    return [args.data, getattr(args, "cost_matrix", None)]
+
+
+# -- what trees have to meet -----------------------------------------------------------
+
+
+def _demands(args: Namespace, y: AnyArray) -> dict[str, Any]:
+    """Floors and costs, which need to know the classes."""
+    classes = np.unique(y)
+    costs = args.cost_matrix
+    return {
+        "min_recall": _floors(args.min_recall, classes),
+        "cost_matrix": None if costs is None else read_costs(costs, classes),
+    }
+
+
+def _floors(given: list[tuple[str | None, float]], classes: AnyArray) -> Any:
+    """Floors as the library takes them; one for a class goes before one for all."""
+    everywhere = [rate for name, rate in given if name is None][-1:]
+    named = {
+        label_named(name, classes, "--min-recall"): rate
+        for name, rate in given
+        if name is not None
+    }
+    if not named:
+        return everywhere[0] if everywhere else None
+    return {label: rate for rate in everywhere for label in classes.tolist()} | named
+
+
+# -- fit -------------------------------------------------------------------------------
+
+
+def fit(args: Namespace) -> None:
+    """Train a tree, with penalties as given or chosen by cross-validation."""
+    fixed = args.alpha_local is not None or args.alpha_global is not None
+    _check_way(args, fixed)
+    out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
+    data = _training(args)
+    tree, lines = (_fit_fixed if fixed else _fit_chosen)(args, data)
+    told = {**tree.training, "call": args.call, "target": args.target}
+    tree = replace(tree, training=told)
+    if out.path is not None:
+        out.write_json(tree.to_dict())
+    size = f"{len(data.y)} rows, {data.X.shape[1]} variables, seed {args.seed}"
+    document = {
+        "verb": "fit",
+        "out": args.out,
+        "seed": args.seed,
+        "n_samples": len(data.y),
+        "variables_used": tree.variables_used,
+        "rules": str(tree),
+        "tree": tree.to_dict(),
+    }
+    _print_unless_quiet(args, document, "\n".join([str(tree), "", *lines, f"{size}."]))
+    if out.path is not None:
+        note(args.quiet, f"the model is in {args.out}; sorct show prints it again.")
+
+
+def _check_way(args: Namespace, fixed: bool) -> None:
+    """Refuse flags that would have no effect."""
+    for name in sorted(_CHOOSING if fixed else _FIXED):
+        if getattr(args, name) is not None:
+            needed = "no --alpha-local and" if fixed else "--alpha-local or"
+            flag = name.replace("_", "-")
+            raise UsageError(
+                f"--{flag} needs {needed} --alpha-global (see sorct fit --help)"
+            )
+    for name in ("depth", "gamma"):
+        given = getattr(args, name)
+        if fixed and given is not None and len(given) > 1:
+            raise UsageError(
+                f"--{name} takes one value with fixed penalties, got {given}"
+            )
+
+
+def _shared(args: Namespace, y: AnyArray) -> dict[str, Any]:
+    """Options that all ways of training have."""
+    return {
+        **_demands(args, y),
+        "tol": args.tol,
+        "max_iter": args.max_iter,
+        "n_jobs": args.jobs,
+        "random_state": args.seed,
+        "handle_unknown": args.handle_unknown,
+    }
+
+
+def _given(args: Namespace, *names: str) -> dict[str, Any]:
+    """Options that were given; the library knows the defaults of the others."""
+    values = {name: getattr(args, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _fit_fixed(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
+    from sorct.estimators import SORCTClassifier
+
+    model = SORCTClassifier(
+        depth=_one(args.depth, None),
+        gamma=_one(args.gamma, _GAMMA),
+        **_given(args, "alpha_local", "alpha_global", "n_starts", "time_limit"),
+        **_shared(args, data.y),
+    )
+    with bars.bar("search", shown=bars.are_shown(args.quiet)) as update:
+        model.fit(
+            data.X,
+            data.y,
+            data.weight,
+            callback=lambda now: update(now.n_done, now.n_starts),
+        )
+    accuracy = accuracy_score(data.y, model.predict(data.X), sample_weight=data.weight)
+    alphas = f"alpha_local {model.alpha_local:g}, alpha_global {model.alpha_global:g}"
+    return model.tree_, [
+        f"Accuracy on the rows of training: {accuracy:.3f}, which says little of new "
+        "rows.",
+        f"Penalties as given: {alphas}.",
+    ]
+
+
+def _one(values: list[Any] | None, default: Any) -> Any:
+    return default if values is None else values[0]
+
+
+def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
+    from sorct.estimators_cv import SORCTClassifierCV
+
+    n_folds, rule = args.cv or _CV, args.rule or _RULE
+    shown = bars.are_shown(args.quiet)
+    search = SORCTClassifierCV(
+        args.depth,
+        gammas=args.gamma or _GAMMA,
+        cv=folds(n_folds, data.y, args.seed),
+        rule=rule,
+        progress=shown,
+        **_given(
+            args, "alphas_local", "alphas_global", "scoring", "max_features",
+            "max_features_per_cut", "n_solutions",
+        ),
+        **_shared(args, data.y),
+    )  # fmt: skip
+    with bars.on_standard_error(shown=shown):
+        search.fit(data.X, data.y, data.weight)
+    row = search.cv_results_.iloc[search.best_index_]
+    told = {
+        **search.tree_.training,
+        "cv_score": search.best_score_,
+        "cv_standard_error": float(row["se_score"]),
+        "cv_scoring": args.scoring or "accuracy",
+        "cv_folds": n_folds,
+        "cv_rule": rule,
+    }
+    tree = replace(search.tree_, training=told)
+    return tree, [f"{score_line(told)}.", _choice_line(search, rule)]
+
+
+def _choice_line(search: SORCTClassifierCV, rule: str) -> str:
+    """What was chosen, and what the other rule would have taken."""
+    chosen = ", ".join(
+        f"{name} {value:g}" for name, value in search.best_params_.items()
+    )
+    line = f"Chosen by the rule {rule}: {chosen}."
+    if rule == "best":
+        return line
+    results = search.cv_results_
+    best = results.iloc[int(np.nanargmax(results["mean_score"].to_numpy()))]
+    if best["mean_score"] > search.best_score_:
+        line += (
+            f" The best score is {best['mean_score']:.3f}, with "
+            f"{int(best['n_variables'])} variables (--rule best)."
+        )
+    return line
+
+
+def folds(n_folds: int, y: AnyArray, seed: int) -> StratifiedKFold:
+    """Stratified folds, drawn by the seed: tables are often sorted."""
+    most = int(np.unique(y, return_counts=True)[1].max())
+    if most < n_folds:
+        raise WorkError(
+            f"{n_folds} folds need a class with at least as many rows, the largest has "
+            f"{most}; give a smaller --cv, or fixed penalties (--alpha-local)."
+        )
+    return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+
+
+def _print_unless_quiet(args: Namespace, document: dict[str, Any], text: str) -> None:
+    if not (args.quiet and args.out is not None) or args.json:
+        print_result(args.json, document, text)
+
+
+# -- path ------------------------------------------------------------------------------
+
+
+def path(args: Namespace) -> None:
+    """Train the trees of a grid of penalties."""
+    from sorct.trace import sorct_path
+
+    for name in ("depth", "gamma"):
+        given = getattr(args, name)
+        if given is not None and len(given) > 1:
+            raise UsageError(f"--{name} of a path takes one value, got {given}")
+    out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
+    data = _training(args)
+    with bars.bar("path", shown=bars.are_shown(args.quiet)) as update:
+        found = sorct_path(
+            data.X,
+            data.y,
+            depth=_one(args.depth, None),
+            gamma=_one(args.gamma, _GAMMA),
+            sample_weight=data.weight,
+            callback=lambda now: update(now.n_done, now.n_points),
+            **_given(
+                args, "alphas_local", "alphas_global", "n_solutions", "time_limit"
+            ),
+            **_shared(args, data.y),
+        )
+    extra = {"call": args.call, "target": args.target}
+    trees = [replace(t, training={**t.training, **extra}) for t in found.trees]
+    found = replace(found, trees=tuple(trees))
+    if out.path is not None:
+        out.write_json(found.to_dict())
+    document = {"verb": "path", "out": args.out, "seed": args.seed}
+    document |= path_document(found)
+    size = f"{len(data.y)} rows, {data.X.shape[1]} variables, seed {args.seed}."
+    accuracy = [float(a) for a in found.evaluate(data.X, data.y)["accuracy"]]
+    name = args.out or "PATH"
+    text = f"{path_text(found, name, accuracy, everything=args.all)}\n{size}"
+    _print_unless_quiet(args, document, text)
+    if out.path is not None:
+        note(args.quiet, f"the path is in {args.out}; sorct show lists it again.")
+
+
+def path_text(
+    found: Path, name: str, accuracy: list[float] | None = None, *, everything: bool
+) -> str:
+    """Table of a path for people; costs and accuracies are on the rows of training."""
+    frame = found.to_frame() if everything else found.frontier()
+    if accuracy is not None:
+        frame = frame.assign(accuracy=[accuracy[point] for point in frame.index])
+    which = "All" if everything else f"The {len(frame)} best of"
+    return "\n".join(
+        [
+            f"{which} {len(found)} trees on the path, by variables and expected cost on "
+            "the rows of training",
+            "",
+            path_table(frame, found.trees),
+            "",
+            f"sorct show {name} --point N prints the rules of a tree.",
+        ]
+    )
+
+
+def path_document(found: Path) -> dict[str, Any]:
+    """Table of a path for machines."""
+    return {
+        "points": found.to_frame().reset_index().to_dict("records"),
+        "frontier": found.frontier().index.tolist(),
+    }
+
+
+# -- compare ---------------------------------------------------------------------------
+
+
+def compare(args: Namespace) -> None:
+    """Compare three methods on the same folds."""
+    from sorct.compare import compare as run
+
+    data = _training(args)
+    folds(args.folds, data.y, args.seed)
+    shown = bars.are_shown(args.quiet)
+    with bars.on_standard_error(shown=shown):
+        found = run(
+            data.X,
+            data.y,
+            folds=args.folds,
+            repeats=args.repeats,
+            depths=args.depth,
+            n_jobs=args.jobs,
+            random_state=args.seed,
+            progress=shown,
+            **_given(
+                args, "cv", "rule", "scoring", "alphas_local", "alphas_global",
+                "n_solutions",
+            ),
+        )  # fmt: skip
+    document = {"verb": "compare", "seed": args.seed, **found.to_dict()}
+    size = f"{len(data.y)} rows, {found.n_variables} variables, seed {args.seed}."
+    print_result(args.json, document, f"{_comparison_text(found)}\n\n{size}")
+
+
+def _comparison_text(found: Comparison) -> str:
+    methods = [
+        [
+            str(name),
+            f"{row['score']:.3f}",
+            f"{row['standard_error']:.3f}",
+            f"{row['variables']:.1f}",
+            f"{row['cuts']:.1f}",
+        ]
+        for name, row in zip(
+            found.frame.index, found.frame.to_dict("records"), strict=True
+        )
+    ]
+    tests = [
+        [
+            f"{row['one']} - {row['other']}",
+            f"{row['difference']:+.3f}",
+            f"{row['standard_error']:.3f}",
+            _p_text(row["p_holm"]),
+        ]
+        for row in found.tests.to_dict("records")
+    ]
+    n_folds = found.folds["fold"].nunique()
+    header = ["method", found.scoring, "std. error", "variables", "cuts"]
+    return "\n".join(
+        [
+            f"Means over {n_folds} folds",
+            "",
+            text_table(header, methods),
+            "",
+            "Paired tests on the folds (corrected resampled t test, p by Holm)",
+            "",
+            text_table(["pair", "difference", "std. error", "p"], tests),
+            "",
+            found.sentence,
+        ]
+    )
+
+
+def _p_text(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,303 @@
+"""Verbs: what is done with trained trees: show, predict, explain, report, export.
+
+And two that need none: datasets and completion.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path as FilePath
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+from sorct.cli.data import labels_for, rows_for
+from sorct.cli.files import Output, read_model_file, read_tree, tree_at
+from sorct.cli.messages import UsageError, WorkError, listed, note
+from sorct.cli.printing import print_result, score_line, text_table
+from sorct.cli.tables import Source, is_parquet, read_source, table_bytes
+from sorct.cli.training import path_document, path_text, reading_of
+from sorct.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Data sets that come with scikit-learn or are computed.
+_AT_HAND = ("iris", "wine", "wisconsin", "balance")
+PREDICTION, PROBABILITY = "prediction", "probability_"
+
+
+def show(args: Namespace) -> None:
+    """Print the rules of a tree, or the points of a path."""
+    from sorct.rules import export_text
+
+    found = read_model_file(args.model)
+    if not isinstance(found, Tree) and args.point is None:
+        document = {"verb": "show", **path_document(found)}
+        print_result(
+            args.json, document, path_text(found, args.model, everything=args.all)
+        )
+        return
+    tree = read_tree(args.model, args.point)
+    rules = export_text(tree, args.decimals)
+    line = score_line(tree.training)
+    document = {
+        "verb": "show",
+        "variables_used": tree.variables_used,
+        "rules": rules,
+        "tree": tree.to_dict(),
+    }
+    print_result(args.json, document, f"{rules}\n\n{line}." if line else rules)
+
+
+# -- rows ------------------------------------------------------------------------------
+
+
+def _tree_of(args: Namespace) -> Tree:
+    tree = read_tree(args.model, args.point)
+    if getattr(args, "handle_unknown", None) is None:
+        return tree
+    return replace(tree, encoder=replace(tree.encoder, unknown=args.handle_unknown))
+
+
+def _tell_ignored(args: Namespace, source: Source, tree: Tree) -> None:
+    """Name columns that play no part: the target, and those training never saw."""
+    variables = {variable.name for variable in tree.encoder.variables}
+    extra = [name for name in source.columns if name not in variables]
+    if extra:
+        target = tree.training.get("target")
+        others = [name for name in extra if name != target]
+        said = [f"the target {target!r}"] if target in extra else []
+        said += [listed(others, 5)] if others else []
+        note(args.quiet, f"ignored in {source.name}: {', '.join(said)}.")
+
+
+def predict(args: Namespace) -> None:
+    """Predict the class of every row."""
+    kind = "Parquet table" if is_parquet(args.out) else "table of predictions"
+    inputs = [args.model, args.rows]
+    out = Output.checked(args.out, kind, force=args.force, inputs=inputs)
+    tree = _tree_of(args)
+    source = read_source(args.rows, reading_of(args))
+    rows = rows_for(source, tree)
+    if not args.keep:
+        _tell_ignored(args, source, tree)
+    if args.json and out.path is None:
+        print_result(True, _predictions_document(tree, rows), "")
+        return
+    table = _predictions(tree, rows, proba=args.proba)
+    if args.keep:
+        table = _beside(source, table)
+    out.write(table_bytes(table, args.out))
+    if args.json:
+        print_result(True, {"verb": "predict", "out": args.out, "rows": len(rows)}, "")
+    elif out.path is not None:
+        note(args.quiet, f"{len(rows)} predictions are in {args.out}.")
+
+
+def _predictions(tree: Tree, rows: pd.DataFrame, *, proba: bool) -> pd.DataFrame:
+    import pandas as pd
+
+    table = pd.DataFrame({PREDICTION: tree.predict(rows)})
+    if proba:
+        for label, column in zip(
+            tree.classes.tolist(), tree.predict_proba(rows).T, strict=True
+        ):
+            table[f"{PROBABILITY}{label}"] = column
+    return table
+
+
+def _predictions_document(tree: Tree, rows: pd.DataFrame) -> dict[str, Any]:
+    return {
+        "verb": "predict",
+        "classes": tree.classes,
+        "predictions": tree.predict(rows),
+        "probabilities": tree.predict_proba(rows),
+    }
+
+
+def _beside(source: Source, table: pd.DataFrame) -> pd.DataFrame:
+    """The columns given, as they are written, and the predictions."""
+    import pandas as pd
+
+    double = [name for name in table.columns if name in source.columns]
+    if double:
+        raise WorkError(
+            f"{source.name} has a column {double[0]!r} already; rename it, or leave "
+            "out --keep."
+        )
+    return pd.concat([source.as_written(), table], axis=1)
+
+
+def explain(args: Namespace) -> None:
+    """Explain the prediction for one row."""
+    from sorct.explanation import explain as run
+
+    tree = _tree_of(args)
+    source = read_source(args.rows, reading_of(args))
+    rows = rows_for(source, tree)
+    if args.row > len(rows):
+        raise WorkError(
+            f"{source.name} has {len(rows)} rows, counted from 1; there is no row "
+            f"{args.row}."
+        )
+    _tell_ignored(args, source, tree)
+    found = run(tree, rows.iloc[[args.row - 1]])
+    place = f"Row {args.row} of {source.name}, counted from 1 without the header"
+    document = {"verb": "explain", "row": args.row, **found.to_dict()}
+    print_result(args.json, document, f"{place}\n\n{found}")
+
+
+# -- pages and exports -----------------------------------------------------------------
+
+
+def report(args: Namespace) -> None:
+    """Write the page of a model or a path."""
+    if args.target is not None and args.data is None:
+        raise UsageError("--target needs --data (see sorct report --help)")
+    inputs = [args.model, args.data]
+    out = Output.checked(args.out, "report", force=args.force, inputs=inputs)
+    found = read_model_file(args.model)
+    tree = found if isinstance(found, Tree) else found.trees[0]
+    X, y = _shown_data(args, tree)
+    options: dict[str, Any] = {"title": args.title, "rows": args.rows}
+    if isinstance(found, Tree):
+        if args.point is not None:
+            raise WorkError(f"{args.model} is a model, not a path; leave out --point.")
+    elif args.point is not None:
+        options["chosen"] = tree_at(found, args.point, args.model)
+    page = found.report(X, y, **options)
+    out.write(page.html())
+    if args.json:
+        print_result(True, {"verb": "report", "out": args.out}, "")
+    elif out.path is not None:
+        note(args.quiet, f"the page is in {args.out}; open it in a browser.")
+
+
+def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
+    """Rows and classes to show a tree on, if there are any."""
+    if args.data is None:
+        return None, None
+    target = args.target or tree.training.get("target")
+    if target is None:
+        raise UsageError(
+            f"{args.model} does not say what its target was; name it with --target"
+        )
+    source = read_source(args.data, reading_of(args))
+    y = labels_for(source, str(target), tree.classes)
+    return rows_for(source, tree, all_variables=True), y
+
+
+def export(args: Namespace) -> None:
+    """Write a tree in another language."""
+    for name, language in (("table", "sql"), ("dtype", "onnx")):
+        if getattr(args, name) is not None and args.to != language:
+            raise UsageError(f"--{name} is for --to {language} only")
+    if args.to == "onnx" and args.out in (None, "-"):
+        raise UsageError("--to onnx needs --out FILE (see sorct export --help)")
+    kind = "model" if args.to == "json" else "export"
+    out = Output.checked(args.out, kind, force=args.force, inputs=[args.model])
+    tree = read_tree(args.model, args.point)
+    result = _exported(args, tree)
+    document = {"verb": "export", "to": args.to, "out": args.out}
+    if out.path is None:
+        if args.json:
+            print_result(True, {**document, "text": result}, "")
+        else:
+            out.write(result)
+        return
+    out.write(result)
+    if args.json:
+        print_result(True, document, "")
+    else:
+        note(args.quiet, f"the tree is in {args.out}.")
+
+
+def _exported(args: Namespace, tree: Tree) -> str | bytes:
+    from sorct import export as languages
+
+    if args.to == "sql":
+        text: str = languages.to_sql(tree, args.table or "data")
+        return text
+    if args.to == "onnx":
+        model = languages.to_onnx(tree, args.dtype or "float32")
+        data: bytes = model.SerializeToString()
+        return data
+    if args.to == "json":
+        return json.dumps(tree.to_dict(), indent=1, allow_nan=False)
+    write = {"python": languages.to_python, "js": languages.to_javascript}[args.to]
+    return str(write(tree))
+
+
+# -- without a tree --------------------------------------------------------------------
+
+
+def datasets(args: Namespace) -> None:
+    """List the data sets of the paper, or write one."""
+    from sorct.datasets import names
+
+    if args.name is None:
+        if args.out is not None:
+            raise UsageError("--out needs the name of a data set (sorct datasets NAME)")
+        found = [_dataset(name, args.folder) for name in names()]
+        keys = ["name", "rows", "variables", "classes", "loads", "source"]
+        rows = [[shorten(str(one[key]), 60) for key in keys] for one in found]
+        print_result(args.json, {"datasets": found}, text_table(keys, rows))
+        return
+    if args.name not in names():
+        raise UsageError(
+            f"there is no data set {args.name!r}; expected {listed(names(), 18)}"
+        )
+    kind = "Parquet table" if is_parquet(args.out) else "table"
+    out = Output.checked(args.out, kind, force=args.force)
+    table = _dataset_table(args.name, args.folder)
+    out.write(table_bytes(table, args.out))
+    if out.path is not None:
+        note(args.quiet, f"{args.name} is in {args.out}; its target is 'class'.")
+
+
+def _dataset_table(name: str, folder: str | None) -> pd.DataFrame:
+    from sorct.datasets import load
+
+    X, y = load(name, folder=folder)
+    return X.assign(**{"class": y})
+
+
+def _dataset(name: str, folder: str | None) -> dict[str, Any]:
+    from sorct.datasets import info
+
+    known = info(name)
+    return {
+        "name": name,
+        "rows": known.n_samples,
+        "variables": len(known.levels),
+        "classes": known.n_classes,
+        "loads": _availability(name, folder, known.openml_id),
+        "source": known.source,
+    }
+
+
+def _availability(name: str, folder: str | None, openml_id: int | None) -> str:
+    """Whether a set can be loaded now; a file is looked into, OpenML is not asked."""
+    from sorct.datasets import load
+
+    place = folder or os.environ.get("SORCT_DATA")
+    has_file = place is not None and (FilePath(place) / f"{name}.csv").is_file()
+    if name not in _AT_HAND and not has_file:
+        return "no: needs a file" if openml_id is None else "when online (OpenML)"
+    try:
+        load(name, folder=folder)
+    except ValueError:
+        return "no: its file holds other rows"
+    return "yes" if name in _AT_HAND else "yes: from its file"
+
+
+def completion(args: Namespace) -> None:
+    """Print the completion script of a shell."""
+    from sorct.cli.completion import script
+    from sorct.cli.parser import build_parser
+
+    sys.stdout.write(script(build_parser(), args.shell))

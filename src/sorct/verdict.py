@@ -1,0 +1,173 @@
+"""Verdict: paired tests on folds, and the one sentence that they allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from sorct._typing import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AXIS, LINEAR, OBLIQUE = "CART", "L1 logistic", "sorct"
+METHODS = (AXIS, LINEAR, OBLIQUE)
+BASELINE = "most frequent class"
+PAIRS = ((OBLIQUE, AXIS), (OBLIQUE, LINEAR), (AXIS, LINEAR))
+
+# -- tests -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Mean difference of paired scores, its standard error, t and two-sided p."""
+
+    difference: float
+    standard_error: float
+    t: float
+    p: float
+
+
+def corrected_t_test(difference: FloatArray, share: float) -> PairedTest:
+    """Corrected resampled t test of Nadeau and Bengio (2003).
+
+    Parameters
+    ----------
+    difference : array of shape (n_folds,), one score less the other
+    share : float
+        Rows to score on over rows to train on; 0 gives the plain paired t test.
+    """
+    n_folds = len(difference)
+    # About the first, so that equal differences have no spread by rounding either.
+    about = difference - difference[0]
+    mean = float(difference[0] + about.mean())
+    error = float(np.sqrt((1.0 / n_folds + share) * about.var(ddof=1)))
+    if error == 0.0:
+        t = 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
+    else:
+        t = mean / error
+    return PairedTest(mean, error, t, float(2.0 * stats.t.sf(abs(t), n_folds - 1)))
+
+
+def holm(p: FloatArray) -> FloatArray:
+    """Adjusted p values by Holm's method.
+
+    Of the k-th smallest of m, it is (m - k + 1) p, or that before it if larger.
+    """
+    order = np.argsort(p, kind="stable")
+    steps = (len(p) - np.arange(len(p))) * p[order]
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def all_tests(scores: pd.DataFrame, share: float) -> pd.DataFrame:
+    """All pairs: the three of the methods, and each against the baseline."""
+    import pandas as pd
+
+    families = [PAIRS, tuple((method, BASELINE) for method in METHODS)]
+    rows: list[dict[str, Any]] = []
+    for pairs in families:
+        found = [
+            corrected_t_test((scores[one] - scores[other]).to_numpy(), share)
+            for one, other in pairs
+        ]
+        adjusted = holm(np.array([test.p for test in found]))
+        rows += [
+            {"one": one, "other": other, **vars(test), "p_holm": float(p)}
+            for (one, other), test, p in zip(pairs, found, adjusted, strict=True)
+        ]
+    return pd.DataFrame(rows)
+
+
+# -- the sentence ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What tests allow to be said, and no more."""
+
+    frame: pd.DataFrame
+    tests: pd.DataFrame
+    kinds: dict[str, str]
+    scoring: str
+    level: float
+
+    def sentence(self) -> str:
+        """One sentence on which of the three kinds the data support."""
+        useful = [m for m in METHODS if self._gap(m, BASELINE) is not None]
+        good = [m for m in useful if not self._ahead_of(m)]
+        if not useful:
+            return (
+                "These data support none of the three: no method is shown to be better "
+                "than always answering the most frequent class."
+            )
+        if len(good) == 1:
+            return f"These data support {self.kinds[good[0]]}: {self._wins(good[0])}."
+        pick = self._sparsest(good)
+        if len(good) == len(METHODS):
+            return f"There is no difference that these folds can show: {pick}."
+        out = [m for m in METHODS if m not in good]
+        against = " and ".join(f"{self.kinds[m]} ({self._why_not(m)})" for m in out)
+        return (
+            f"These data speak against {against}; between {' and '.join(good)} there "
+            f"is no difference that these folds can show: {pick}."
+        )
+
+    def _gap(self, one: str, other: str) -> tuple[float, float] | None:
+        """How far one is ahead of another and the p value, if that is shown."""
+        for row in self.tests.to_dict("records"):
+            sign = {(one, other): 1.0, (other, one): -1.0}.get(
+                (row["one"], row["other"])
+            )
+            if sign is not None:
+                ahead = sign * row["difference"]
+                shown = ahead > 0.0 and row["p_holm"] < self.level
+                return (ahead, row["p_holm"]) if shown else None
+        raise KeyError((one, other))
+
+    def _ahead_of(self, method: str) -> list[str]:
+        """Methods that are shown to be better."""
+        others = [m for m in METHODS if m != method]
+        return [m for m in others if self._gap(m, method) is not None]
+
+    def _wins(self, method: str) -> str:
+        """Why the others are out, the winner being the subject."""
+        parts = []
+        for other in METHODS:
+            if other == method:
+                continue
+            gap = self._gap(method, other)
+            parts.append(
+                f"{method} is ahead of {other} by {self._size(gap)}"
+                if gap is not None
+                else f"for {other}, {self._why_not(other)}"
+            )
+        return ", and ".join(parts)
+
+    def _why_not(self, method: str) -> str:
+        better = self._ahead_of(method)
+        if better:
+            best = max(better, key=lambda m: self.frame["score"][m])
+            return f"{method} is behind {best} by {self._size(self._gap(best, method))}"
+        return f"{method} is not shown to be better than the {BASELINE}"
+
+    def _size(self, gap: tuple[float, float] | None) -> str:
+        assert gap is not None
+        ahead, p = gap
+        chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+        if self.scoring in ("accuracy", "balanced_accuracy"):
+            return f"{100.0 * ahead:.1f} points, {chance}"
+        return f"{ahead:.3g}, {chance}"
+
+    def _sparsest(self, methods: list[str]) -> str:
+        used = {m: round(float(self.frame["variables"][m]), 1) for m in methods}
+        fewest = min(used.values())
+        least = [m for m in methods if used[m] == fewest]
+        best = max(least, key=lambda m: self.frame["score"][m])
+        text = f"take the one with fewest variables, {best} ({fewest:g} on average"
+        rest = [f"{m} {used[m]:g}" for m in methods if m != best]
+        return f"{text}; {', '.join(rest)})"
