@@ -140,16 +140,17 @@ def explain(tree: Tree, x: Any) -> Explanation:
     values = _values(tree.encoder, table)
     scaled = tree.encoder.encode(table)[0]
     proba = tree.predict_proba(table)[0]
+    code = int(np.argmax(proba))
     steps, node = _route(tree, scaled, values)
     reach = tree.leaf_reach(table)[0]
     return Explanation(
-        predicted=_plain(tree.predict(table)[0]),
+        predicted=tree.classes.tolist()[code],
         proba=dict(zip(tree.classes.tolist(), proba.tolist(), strict=True)),
         steps=tuple(steps),
         leaf=_plain(tree.classes[tree.node_class[node]]),
         leaf_proba=float(reach[leaves_below(tree, node)].sum()),
         flips=tuple(
-            find_flip(tree, scaled, values[name], i)
+            find_flip(tree, scaled, code, i, values[name])
             for i, name in _used_variables(tree)
         ),
     )

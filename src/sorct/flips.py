@@ -7,8 +7,8 @@ change is found by halving. A categorical variable is tried level by level.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from sorct.tree import Tree
 
 # Where the search for another class looks around a cut, in widths of its soft border.
-_AROUND = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+_AROUND = np.concatenate(
+    [np.arange(-8.0, 8.0, 0.0625), [-32, -24, -16, -12, 8, 12, 16, 24, 32]]
+)
 _HALVINGS = 80
+# By how much another class must be the more probable one: no rounding does that.
+_CLEARLY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -38,118 +42,151 @@ class Flip:
     to: Any
 
 
-def scores(tree: Tree, scaled: FloatArray) -> FloatArray:
-    """Scores of all cuts for scaled samples (n, n_columns), shape (n_branches, n)."""
-    product = tree.coef.T @ scaled.T / tree.n_columns
-    return np.asarray(tree.gamma * (product - tree.threshold[:, np.newaxis]))
+@dataclass(frozen=True)
+class _Line:
+    """A sample along one number: scores of all cuts where it is 0, scaled, and slopes.
+
+    ``before`` is the position of the sample's class, ``place`` the scaled number.
+    """
+
+    tree: Tree
+    before: int
+    place: float
+    score: FloatArray
+    slope: FloatArray
+
+    def classes(self, places: FloatArray) -> IntArray:
+        """Positions of the classes at other places."""
+        score = self.score[:, np.newaxis] + np.outer(self.slope, places)
+        return _classes(self.tree, score, self.before)
 
 
-def _classes(tree: Tree, scaled: FloatArray) -> list[int]:
-    """Predicted classes of scaled samples, shape (n, n_columns)."""
-    left = cdf(scores(tree, scaled))
-    reach = np.ones((tree.n_branches + tree.n_leaves, len(scaled)))
-    for t in range(tree.n_branches):
-        reach[2 * t + 1] = reach[t] * left[t]
-        reach[2 * t + 2] = reach[t] - reach[2 * t + 1]
-    proba = np.zeros((len(tree.classes), len(scaled)))
-    np.add.at(proba, tree.leaf_class, reach[tree.n_branches :])
-    return [int(k) for k in np.argmax(proba, axis=0)]
+def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> Flip:
+    """Smallest change of variable i, now of the value given, for a scaled sample.
 
-
-def find_flip(tree: Tree, scaled: FloatArray, now: Any, i: int) -> Flip:
-    """Smallest change of variable i, now of the value given, for a scaled sample."""
+    ``before`` is the position of the class that the tree gives the sample.
+    """
     variable = tree.encoder.variables[i]
     columns = np.flatnonzero(tree.encoder.column_variable == i)
     if isinstance(variable, Numeric):
-        found = _number_flip(tree, scaled, int(columns[0]), variable, float(now))
+        line = _line(tree, scaled, before, int(columns[0]))
+        found = _number_flip(line, variable, float(now))
     else:
-        found = _level_flip(tree, scaled, columns, variable)
+        found = _level_flip(tree, scaled, before, columns, variable)
     if found is None:
         return Flip(variable.name, now, None, None)
     return Flip(variable.name, now, found[0], tree.classes.tolist()[found[1]])
 
 
+def scores(tree: Tree, scaled: FloatArray) -> FloatArray:
+    """Scores of all cuts for scaled samples (n, n_columns), shape (n_branches, n)."""
+    sums = tree.coef.T @ scaled.T / tree.n_columns
+    return np.asarray(tree.gamma * (sums - tree.threshold[:, np.newaxis]))
+
+
+def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
+    """Classes for scores (n_branches, n); what is not clearly another is as before."""
+    left = cdf(score)
+    reach = np.ones((tree.n_branches + tree.n_leaves, score.shape[1]))
+    for t in range(tree.n_branches):
+        reach[2 * t + 1] = reach[t] * left[t]
+        reach[2 * t + 2] = reach[t] - reach[2 * t + 1]
+    proba = np.zeros((len(tree.classes), score.shape[1]))
+    np.add.at(proba, tree.leaf_class, reach[tree.n_branches :])
+    proba[before] += _CLEARLY
+    return np.asarray(np.argmax(proba, axis=0))
+
+
+# -- levels ----------------------------------------------------------------------------
+
+
 def _level_flip(
-    tree: Tree, scaled: FloatArray, columns: IntArray, variable: Categorical
+    tree: Tree,
+    scaled: FloatArray,
+    before: int,
+    columns: IntArray,
+    variable: Categorical,
 ) -> tuple[Any, int] | None:
     """First level, in their order, that gives another class."""
-    (before,) = _classes(tree, scaled[np.newaxis])
     trial = np.repeat(scaled[np.newaxis], len(variable.levels), axis=0)
     trial[:, columns] = np.eye(len(variable.levels))[:, 1:]
-    for level, k in zip(variable.levels, _classes(tree, trial), strict=True):
+    classes = _classes(tree, scores(tree, trial), before).tolist()
+    for level, k in zip(variable.levels, classes, strict=True):
         if k != before:
             return level, k
     return None
 
 
+# -- numbers ---------------------------------------------------------------------------
+
+
+def _line(tree: Tree, scaled: FloatArray, before: int, column: int) -> _Line:
+    origin = scaled.copy()
+    origin[column] = 0.0
+    score = scores(tree, origin[np.newaxis])[:, 0]
+    slope = tree.gamma * tree.coef[column] / tree.n_columns
+    return _Line(tree, before, float(scaled[column]), score, slope)
+
+
 def _number_flip(
-    tree: Tree, scaled: FloatArray, column: int, variable: Numeric, now: float
+    line: _Line, variable: Numeric, now: float
 ) -> tuple[float, int] | None:
     """Nearest value within the range of training that gives another class."""
-    place = float(scaled[column])
-
-    def classes(places: FloatArray) -> list[int]:
-        trial = np.repeat(scaled[np.newaxis], len(places), axis=0)
-        trial[:, column] = places
-        return _classes(tree, trial)
-
-    (before,) = classes(np.array([place]))
-    grid = _places_to_try(tree, scaled, column)
-    best: tuple[float, float] | None = None
-    for side in (-1.0, 1.0):
-        ahead = np.sort(side * grid[side * (grid - place) > 0.0]) * side
-        found = classes(ahead) if ahead.size else []
-        n = next((n for n, k in enumerate(found) if k != before), None)
-        if n is None:
-            continue
-        inner, outer = (ahead[n - 1] if n else place), float(ahead[n])
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (inner + outer)
-            if classes(np.array([middle]))[0] == before:
-                inner = middle
-            else:
-                outer = middle
-        if best is None or abs(outer - place) < abs(best[0] - place):
-            best = outer, side
-    if best is None:
+    found = [_first_flip(line, side) for side in (-1.0, 1.0)]
+    reached = [place for place in found if place is not None]
+    if not reached:
         return None
-    return _readable(best[0], best[1], variable, now, classes, before)
+    nearest = min(reached, key=lambda place: abs(place - line.place))
+    return _readable(line, nearest, variable, now)
 
 
-def _places_to_try(tree: Tree, scaled: FloatArray, column: int) -> FloatArray:
-    """Scaled values at and around the borders of all cuts, and the ends of the range.
+def _first_flip(line: _Line, side: float) -> float | None:
+    """Place from 0 to 1 on one side where another class begins, if any."""
+    places = _places_to_try(line)
+    ahead = np.sort(side * places[side * (places - line.place) > 0.0]) * side
+    flipped = line.classes(ahead) != line.before
+    if not flipped.any():
+        return None
+    n = int(np.argmax(flipped))
+    inner = float(ahead[n - 1] if n else np.clip(line.place, 0.0, 1.0))
+    outer = float(ahead[n])
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (inner + outer)
+        if line.classes(np.array([middle]))[0] == line.before:
+            inner = middle
+        else:
+            outer = middle
+    return outer
 
-    Between two neighbours of them all cuts are flat or go one way.
+
+def _places_to_try(line: _Line) -> FloatArray:
+    """Places from 0 to 1 at and around the borders of all cuts, and some between.
+
+    They are so close that little happens between two neighbours.
     """
-    score = scores(tree, scaled[np.newaxis])[:, 0]
-    slope = tree.gamma * tree.coef[column] / tree.n_columns
-    turning = slope != 0.0
-    border = scaled[column] - score[turning] / slope[turning]
-    width = 1.0 / np.abs(slope[turning])
-    offsets = np.concatenate([-_AROUND[::-1], _AROUND])
-    places = (border[:, np.newaxis] + width[:, np.newaxis] * offsets).ravel()
+    turning = line.slope != 0.0
+    slope = line.slope[turning]
+    places = np.subtract.outer(_AROUND, line.score[turning]) / slope
     even = np.linspace(0.0, 1.0, 65)
     return np.concatenate([places[(places > 0.0) & (places < 1.0)], even])
 
 
 def _readable(
-    place: float,
-    side: float,
-    variable: Numeric,
-    now: float,
-    classes: Callable[[FloatArray], list[int]],
-    before: int,
+    line: _Line, place: float, variable: Numeric, now: float
 ) -> tuple[float, int]:
-    """The value with as few digits as still change the class."""
-    exact = variable.lower + variable.span * place
-    upper = variable.lower + variable.span
-    for digits in range(3, 17):
-        unit = 10.0 ** (np.floor(np.log10(abs(exact - now) or 1.0)) + 1 - digits)
-        rounder = np.ceil if side > 0 else np.floor
-        value = float(f"{rounder(exact / unit) * unit:.15g}")
-        if not variable.lower <= value <= upper:
-            continue
-        (k,) = classes(np.array([(value - variable.lower) / variable.span]))
-        if k != before:
+    """The value, or one just beyond, with as few digits as still change the class.
+
+    Where another class begins at a round number, that number itself may not do.
+    """
+    lower, upper = variable.lower, variable.lower + variable.span
+    exact = lower + variable.span * place
+    side = 1.0 if exact > now else -1.0
+    size = np.floor(np.log10(abs(exact - now) or 1.0))
+    for beyond, digits in product((0.0, 1.0), range(3, 17)):
+        unit = 10.0 ** (size + 1 - digits)
+        steps = side * (np.ceil(side * exact / unit) + beyond)
+        value = float(np.clip(float(f"{steps * unit:.15g}"), lower, upper))
+        k = int(line.classes(np.array([(value - lower) / variable.span]))[0])
+        if k != line.before:
             return value, k
-    return exact, classes(np.array([place]))[0]
+    return exact, int(line.classes(np.array([place]))[0])
