@@ -23,6 +23,7 @@ from sorct.rules import (
     leaves_below,
     printable,
     reads_left,
+    rounded,
     shown_node,
 )
 
@@ -166,23 +167,29 @@ def _one_row(encoder: TableEncoder, x: Any) -> Any:
     elif isinstance(x, dict) or hasattr(x, "index") and hasattr(x, "to_dict"):
         import pandas as pd
 
-        table = pd.DataFrame([dict(x)])
+        table = pd.DataFrame([_in_order(encoder, dict(x))])
     else:
         table = np.asarray(x)
-        table = table.reshape(1, -1) if table.ndim == 1 else table
+        table = table.reshape(1, -1) if table.ndim < 2 else table
     if len(table) != 1:
         raise ValueError(f"Expected one sample, got {len(table)}; pass one row.")
     encoder.read(table)
     return table
 
 
+def _in_order(encoder: TableEncoder, row: dict[Any, Any]) -> dict[Any, Any]:
+    """Values in the order of training, which counts where names were made up."""
+    names = [variable.name for variable in encoder.variables]
+    return {name: row[name] for name in names} if set(names) == set(row) else row
+
+
 def _values(encoder: TableEncoder, table: Any) -> dict[str, Any]:
     """Raw value of every variable."""
-    if hasattr(table, "columns"):
-        given = {str(name): table[name].iloc[0] for name in table.columns}
-        return {v.name: _plain(given[v.name]) for v in encoder.variables}
-    row = np.asarray(table)[0].tolist()
-    return {v.name: value for v, value in zip(encoder.variables, row, strict=True)}
+    names = [variable.name for variable in encoder.variables]
+    if not (encoder.named and hasattr(table, "columns")):
+        return dict(zip(names, np.asarray(table)[0].tolist(), strict=True))
+    given = {str(name): table[name].iloc[0] for name in table.columns}
+    return {name: _plain(given[name]) for name in names}
 
 
 def _plain(value: Any) -> Any:
@@ -258,27 +265,37 @@ def _step_lines(step: Step) -> list[str]:
     head = f"Cut {step.cut}: {step.question}"
     if not step.parts:
         return [f"{head}: {step.answer} with probability {step.proba:.4g}"]
-    width = max(len(_part_name(part)) for part in step.parts)
+    # So many digits that a reader sees on which side of the limit the sum is.
+    error = 0.01 * abs(step.total - step.limit)
+    names = [_named_value(part.variable, part.value) for part in step.parts]
+    width = max(map(len, names))
     lines = [head]
     lines += [
-        f"  {_part_name(part):<{width}}  {part.contribution:>+12.5g}"
-        for part in step.parts
+        f"  {name:<{width}}  {_signed(part.contribution, error):>12}"
+        for name, part in zip(names, step.parts, strict=True)
     ]
     lines.append(
-        f"  {'sum':<{width}}  {step.total:>+12.5g}, limit {step.limit:.5g}: "
-        f"{step.answer} with probability {step.proba:.4g}"
+        f"  {'sum':<{width}}  {_signed(step.total, error):>12}, limit "
+        f"{rounded(step.limit, error)}: {step.answer} with probability {step.proba:.4g}"
     )
     return lines
 
 
-def _part_name(part: Part) -> str:
-    if isinstance(part.value, float):
-        return f"{printable(part.variable)} = {part.value:g}"
-    return f"{printable(part.variable)} = {printable(part.value)}"
+def _signed(number: float, error: float) -> str:
+    text = rounded(number, error)
+    return text if number < 0 else f"+{text}"
+
+
+def _named_value(name: str, value: Any) -> str:
+    return f"{printable(name)} = {_value_text(value)}"
+
+
+def _value_text(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else printable(value)
 
 
 def _flip_line(flip: Flip) -> str:
-    name, now = printable(flip.variable), printable(flip.now)
+    now = _named_value(flip.variable, flip.now)
     if flip.value is None:
-        return f"{name} = {now}: not by this variable alone"
-    return f"{name} = {now}: {printable(flip.value)} gives {printable(flip.to)}"
+        return f"{now}: not by this variable alone"
+    return f"{now}: {_value_text(flip.value)} gives {printable(flip.to)}"

@@ -258,10 +258,10 @@ def printed_terms(
     # Of so many numbers, the first weight being 1, each may move the cut by its part.
     error = _ROUNDING * tree.span_of(next(iter(terms))) / len(terms)
     numbers = {
-        j: _rounded(abs(weight), error / tree.largest_value(j), decimals)
+        j: rounded(abs(weight), error / tree.largest_value(j), decimals)
         for j, weight in terms.items()
     }
-    return numbers, _rounded(limit, error, decimals)
+    return numbers, rounded(limit, error, decimals)
 
 
 def cut_terms(tree: Tree, t: int) -> tuple[dict[int, float], float]:
@@ -276,7 +276,7 @@ def cut_terms(tree: Tree, t: int) -> tuple[dict[int, float], float]:
     return {int(j): float(weight[j] / lead) for j in columns}, float(limit / lead) + 0.0
 
 
-def _rounded(number: float, error: float, decimals: int | None) -> str:
+def rounded(number: float, error: float, decimals: int | None = None) -> str:
     """Four digits, or as many as keep the rounding below the error."""
     if decimals is not None:
         text = f"{number:.{decimals}f}"
