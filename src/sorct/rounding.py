@@ -7,6 +7,7 @@ middle of the variables' ranges goes into the limit, which is rounded last.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,11 +58,24 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
     side = 1.0 if reads_left(tree, t) else -1.0
     coef, offset = np.zeros(tree.n_columns), 0.0
     for j, exact in terms.items():
-        weight = float(f"{exact:.{digits}g}")
         lower, span = tree.lower_of(j), tree.span_of(j)
+        weight = _to_digits(exact, digits, tree.span_of(first) / span)
         limit += (weight - exact) * (lower + 0.5 * span)
         coef[j] = side * scale * weight * span
         offset += weight * lower
+    coef = np.clip(coef, -abs(coef[first]), abs(coef[first]))
     unit = 10.0 ** (np.floor(np.log10(tree.span_of(first))) + 1 - digits)
     limit = float(f"{np.round(limit / unit) * unit:.15g}")
     return coef, side * scale * (limit - offset) / tree.n_columns
+
+
+def _to_digits(number: float, digits: int, most: float) -> float:
+    """Number rounded, down where it would else grow to the most that it may be.
+
+    A term that came to count more than the first would take its weight of 1.
+    """
+    nearest = float(f"{number:.{digits}g}")
+    if abs(nearest) < most:
+        return nearest
+    down = Context(prec=digits, rounding=ROUND_DOWN)
+    return float(down.create_decimal(f"{number:.15g}"))
