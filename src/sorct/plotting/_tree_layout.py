@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sorct._typing import FloatArray
-from sorct.plotting._tree_parts import Cut, Leaf
+from sorct.plotting._tree_parts import Cut, Leaf, Term
 
 #: Width of a line of text: its letters, size and weight.
 Measure = Callable[[str, float, str], float]
@@ -28,7 +28,7 @@ MIX_BAR = 30.0
 # Height between strips, and between classes that come in.
 _APART, _NEAR = 14.0, 4.0
 # Thickness of all samples together: for no leaf, for every leaf, at most.
-_THICKNESS = 60.0, 12.0, 220.0
+_THICKNESS = 76.0, 12.0, 220.0
 # Most classes of a leaf that get a line of their own.
 _MOST_CLASSES = 3
 # A smaller share of a leaf, or of all samples, is not told.
@@ -88,14 +88,22 @@ class Layout:
 # -- what is written -----------------------------------------------------------------
 
 
+def shown_terms(cut: Cut, max_terms: int) -> tuple[Term, ...]:
+    """Terms that get a line; a single one more takes the line that would count it."""
+    few = len(cut.terms) <= max_terms + 1
+    return cut.terms if few else cut.terms[:max_terms]
+
+
 def more_text(cut: Cut, max_terms: int) -> str:
     """What is said of the terms left out, or nothing."""
-    left_out = cut.terms[max_terms:]
-    if not left_out:
+    shown = shown_terms(cut, max_terms)
+    n_more = len(cut.terms) - len(shown)
+    if n_more == 0:
         return ""
     total = sum(abs(term.size) for term in cut.terms)
-    share = sum(abs(term.size) for term in left_out) / total
-    return f"and {len(left_out)} more ({100 * share:.0f} % of the weight)"
+    share = 100.0 * (1.0 - sum(abs(term.size) for term in shown) / total)
+    told = f"{share:.0f} %" if share >= 0.5 else "under 1 %"
+    return f"and {n_more} more ({told} of the weight)"
 
 
 def share_text(leaf: Leaf) -> str:
@@ -165,8 +173,8 @@ def _own_height(part: Cut | Leaf, thickness: float, max_terms: int) -> float:
     if isinstance(part, Leaf):
         names = [""] * part.mass.size
         return max(LINE * (1 + len(mix_lines(part, names))), band)
-    n_lines = min(len(part.terms), max_terms) + (len(part.terms) > max_terms)
-    return max(LINE * (2 + n_lines) + 2 * PAD, band + FORK + PAD)
+    n_lines = len(shown_terms(part, max_terms)) + bool(more_text(part, max_terms))
+    return max(LINE * (2 + n_lines) + 2 * PAD, band + FORK + 2 * PAD)
 
 
 def _strips(parts: Parts, own: dict[int, float]) -> dict[int, float]:
@@ -237,7 +245,7 @@ def _size(
         lines = [measure(text, FONT, "normal") for _, text in mix_lines(part, classes)]
         widest = max([0.0, *lines]) + MIX_BAR + PAD
         return _Size(0.0, max(head + measure(share_text(part), FONT, "normal"), widest))
-    shown = part.terms[:max_terms]
+    shown = shown_terms(part, max_terms)
     numbers = max([0.0, *(measure(term.number, FONT, "normal") for term in shown)])
     names = max([0.0, *(measure(term.name, FONT, "normal") for term in shown)])
     more = measure(more_text(part, max_terms), FONT, "normal")

@@ -24,6 +24,7 @@ from sorct.plotting._tree_layout import (
     mix_lines,
     more_text,
     share_text,
+    shown_terms,
     source_texts,
 )
 from sorct.plotting._tree_parts import Cut, Leaf, Term
@@ -135,7 +136,7 @@ class TreePen:
             term.size
             for part in self.parts.values()
             if isinstance(part, Cut)
-            for term in part.terms[: self.max_terms]
+            for term in shown_terms(part, self.max_terms)
         ]
         return max([0.0, *(-size for size in sizes)]), max([0.0, *sizes])
 
@@ -160,7 +161,7 @@ class TreePen:
 
     def _draw_terms(self, t: int, cut: Cut) -> list[Rectangle]:
         """Number of the cut, its terms and, as under a sum, its question."""
-        box, shown = self.layout.boxes[t], cut.terms[: self.max_terms]
+        box, shown = self.layout.boxes[t], shown_terms(cut, self.max_terms)
         more = more_text(cut, self.max_terms)
         n_lines = len(shown) + bool(more)
         x, y = box.x + PAD, box.y - LINE * (n_lines + 1) / 2

@@ -89,7 +89,8 @@ class TreeDisplay:
             Where to draw; letters shrink and grow with it. None makes a figure in which
             letters have their natural size.
         max_terms : int, default=6
-            Most terms of a cut that get a bar; of others the number is told.
+            Most terms of a cut that get a bar, but for a single one more; of others
+            the number is told.
         """
         need_matplotlib("TreeDisplay.plot")
         from sorct.plotting._scaled_text import text_width
