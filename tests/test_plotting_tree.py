@@ -19,6 +19,7 @@ CASES = [(d, k) for d in (1, 2, 3, 4) for k in (2, 3, 8) if k <= 2**d]
 
 @pytest.fixture(autouse=True)
 def _close_figures():
+    pyplot.switch_backend("Agg")
     yield
     pyplot.close("all")
 

@@ -75,8 +75,8 @@ class PathDisplay:
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> path = sorct_path(X, y, alphas_local=[0, 0.1, 8], alphas_global=0,
     ...                   random_state=0)
-    >>> PathDisplay.from_path(path, X, y).frame["n_variables"].to_list()[-1]
-    0
+    >>> PathDisplay.from_path(path, X, y).frame["alpha"].to_list()
+    [0.0, 0.1, 8.0]
     """
 
     frame: pd.DataFrame
