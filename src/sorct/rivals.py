@@ -129,7 +129,7 @@ def _all_levels(encoder: TableEncoder, X: Any) -> FloatArray:
 def fit_cart(train: Data, test: Data, plan: Plan) -> Outcome:
     columns = _Columns.of(train, test)
     model = DecisionTreeClassifier(random_state=plan.seed)
-    strengths = _pruning_strengths(model, columns.X_train, train.y)
+    strengths = pruning_strengths(model, columns.X_train, train.y)
 
     def models(X: FloatArray, y: AnyArray, upto: int) -> Iterator[Any]:
         for strength in strengths[:upto]:
@@ -142,7 +142,7 @@ def fit_cart(train: Data, test: Data, plan: Plan) -> Outcome:
     return Outcome(score, columns.n_variables(used), cuts, min(cuts, 1))
 
 
-def _pruning_strengths(model: Any, X: FloatArray, y: AnyArray) -> FloatArray:
+def pruning_strengths(model: Any, X: FloatArray, y: AnyArray) -> FloatArray:
     """Strengths of cost-complexity pruning, the smallest tree first.
 
     Between two neighbours at which a tree gives way to a smaller one lies their

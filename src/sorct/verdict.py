@@ -107,14 +107,14 @@ class Verdict:
             )
         if len(good) == 1:
             return f"These data support {self.kinds[good[0]]}: {self._wins(good[0])}."
-        pick = self._sparsest(good)
+        advice = self._advice(good)
         if len(good) == len(METHODS):
-            return f"There is no difference that these folds can show: {pick}."
+            return f"There is no difference that these folds can show: {advice}."
         out = [m for m in METHODS if m not in good]
         against = " and ".join(f"{self.kinds[m]} ({self._why_not(m)})" for m in out)
         return (
             f"These data speak against {against}; between {' and '.join(good)} there "
-            f"is no difference that these folds can show: {pick}."
+            f"is no difference that these folds can show: {advice}."
         )
 
     def _gap(self, one: str, other: str) -> tuple[float, float] | None:
@@ -163,11 +163,23 @@ class Verdict:
             return f"{100.0 * ahead:.1f} points, {chance}"
         return f"{ahead:.3g}, {chance}"
 
-    def _sparsest(self, methods: list[str]) -> str:
-        used = {m: round(float(self.frame["variables"][m]), 1) for m in methods}
-        fewest = min(used.values())
-        least = [m for m in methods if used[m] == fewest]
-        best = max(least, key=lambda m: self.frame["score"][m])
-        text = f"take the one with fewest variables, {best} ({fewest:g} on average"
-        rest = [f"{m} {used[m]:g}" for m in methods if m != best]
-        return f"{text}; {', '.join(rest)})"
+    def _advice(self, methods: list[str]) -> str:
+        """What to take of methods between which no difference is shown.
+
+        The one with fewest variables, unless its score is more than a standard error
+        below the best: then there is a choice to make.
+        """
+        score, used = self.frame["score"], self.frame["variables"].round(1)
+        best = max(methods, key=lambda m: score[m])
+        fewest = min(methods, key=lambda m: (used[m], -score[m]))
+        if score[fewest] >= score[best] - self.frame["standard_error"][best]:
+            rest = [f"{m} {used[m]:g}" for m in methods if m != fewest]
+            return (
+                f"take the one with fewest variables, {fewest} ({used[fewest]:g} on "
+                f"average; {', '.join(rest)})"
+            )
+        return (
+            f"take {fewest} for fewer variables ({used[fewest]:g} on average against "
+            f"{used[best]:g}) or {best} for what may be a better score "
+            f"({score[best]:.3f} against {score[fewest]:.3f})"
+        )

@@ -101,6 +101,8 @@ def _explained(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"Not enough memory. {error}"
     text = one_line(error) or type(error).__name__
+    if isinstance(error, TypeError):
+        text += " (SORCT_TRACEBACK=1 shows where)"
     return text if isinstance(error, WorkError) else in_flags(text)
 
 

@@ -65,6 +65,11 @@ def _verb(name: str, text: str, parser: argparse.ArgumentParser) -> Verb:
 
 _BASH = """\
 # Completion of sorct for bash. Load it with: source <(sorct completion bash)
+_sorct_files() {{
+    local IFS=$'\\n'
+    compopt -o filenames 2> /dev/null
+    COMPREPLY=($(compgen -f -- "$1"))
+}}
 _sorct() {{
     local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}}
     local verb=${{COMP_WORDS[1]}} words=""
@@ -85,8 +90,7 @@ _sorct() {{
     else
         case "$verb" in
 {choices}
-            *) compopt -o filenames 2> /dev/null
-               COMPREPLY=($(compgen -f -- "$cur")) ;;
+            *) _sorct_files "$cur" ;;
         esac
     fi
 }}
@@ -122,10 +126,7 @@ def _bash_value(verb: Verb, flag: Flag) -> str:
     if flag.choices:
         done = f'compgen -W "{" ".join(flag.choices)}" -- "$cur"'
         return f"        {cases}) COMPREPLY=($({done})); return ;;"
-    return (
-        f"        {cases}) compopt -o filenames 2> /dev/null\n"
-        '            COMPREPLY=($(compgen -f -- "$cur")); return ;;'
-    )
+    return f'        {cases}) _sorct_files "$cur"; return ;;'
 
 
 # -- zsh -------------------------------------------------------------------------------

@@ -297,8 +297,8 @@ def path_text(
     which = "All" if everything else f"The {len(frame)} best of"
     return "\n".join(
         [
-            f"{which} {len(found)} trees on the path, by variables and expected cost on "
-            "the rows of training",
+            f"{which} {len(found)} trees on the path; cost and accuracy are those of "
+            "training",
             "",
             path_table(frame, found.trees),
             "",

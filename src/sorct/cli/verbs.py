@@ -37,9 +37,8 @@ def show(args: Namespace) -> None:
     found = read_model_file(args.model)
     if not isinstance(found, Tree) and args.point is None:
         document = {"verb": "show", **path_document(found)}
-        print_result(
-            args.json, document, path_text(found, args.model, everything=args.all)
-        )
+        text = path_text(found, args.model, everything=args.all)
+        print_result(args.json, document, text)
         return
     tree = read_tree(args.model, args.point)
     rules = export_text(tree, args.decimals)
@@ -220,10 +219,10 @@ def _exported(args: Namespace, tree: Tree) -> str | bytes:
     from sorct import export as languages
 
     if args.to == "sql":
-        text: str = languages.to_sql(tree, args.table or "data")
+        text: str = languages.to_sql(tree, table=args.table or "data")
         return text
     if args.to == "onnx":
-        model = languages.to_onnx(tree, args.dtype or "float32")
+        model = languages.to_onnx(tree, dtype=args.dtype or "float32")
         data: bytes = model.SerializeToString()
         return data
     if args.to == "json":

@@ -1,0 +1,95 @@
+"""The command line as a process: exit codes, pipes, folders that are not one's own."""
+
+import json
+import os
+import subprocess
+import sys
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.tables import QUICK, write_table
+
+SORCT = [sys.executable, "-m", "sorct"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a table and a model that a process wrote."""
+    place = tmp_path_factory.mktemp("process")
+    write_table(place / "data.csv")
+    line = ["fit", "data.csv", "--target", "y", "--json", "--out", "model.json", *QUICK]
+    done = subprocess.run([*SORCT, *line], cwd=place, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["out"] == "model.json"
+    assert done.stderr.startswith("sorct: note: the model is in model.json;")
+    assert done.stderr.count("\n") == 1
+    return place
+
+
+def test_failures_and_misuse_have_their_exit_codes(folder):
+    """1 and 2, a line each."""
+    for line, code in ((["show", "nowhere.json"], 1), (["show"], 2)):
+        done = subprocess.run(
+            [*SORCT, *line], cwd=folder, capture_output=True, text=True
+        )
+        assert done.returncode == code
+        assert done.stdout == ""
+        assert done.stderr.startswith("sorct: error: ")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_that_leaves_is_no_failure(folder):
+    """As in ``sorct show model.json | head -1``: quiet, and 0."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [*SORCT, "show", "model.json"],
+            cwd=folder,
+            stdout=write,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_rules_are_printed_in_any_locale(folder):
+    """UTF-8, also where the locale knows no such letters."""
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*SORCT, "show", "model.json"], cwd=folder, capture_output=True, env=env
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "├─ yes" in done.stdout.decode("utf-8")
+
+
+# What the module does, as nobody if it is root's, who may write everywhere; no work can
+# be done. Everything is imported before, for nobody may read this Python.
+AS_NOBODY = """
+import os, sys, sorct.cli.training as training, sorct.cli.verbs, tempfile
+sorct.cli.build_parser()
+training._fit_chosen = training._training = None
+if os.getuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+sys.exit(sorct.cli.main(sys.argv[1:]))
+"""
+
+
+def test_a_read_only_folder_is_refused_before_any_work(folder):
+    """Before anything is read, too."""
+    with TemporaryDirectory() as name:
+        os.chmod(name, 0o555)
+        line = ["fit", "data.csv", "--target", "y", "--out", f"{name}/model.json"]
+        done = subprocess.run(
+            [sys.executable, "-c", AS_NOBODY, *line],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
+        assert os.listdir(name) == []
+    assert done.returncode == 1
+    assert f"{name} cannot be written to (Permission denied)" in done.stderr
+    assert done.stderr.count("\n") == 1

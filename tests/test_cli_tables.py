@@ -1,0 +1,207 @@
+"""Tables come in as they are meant and go out as they came in."""
+
+import io
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sorct import SORCTClassifier, Tree
+from sorct.cli import main
+from sorct.cli.messages import WorkError, in_flags
+from sorct.cli.tables import Reading, read_source, table_bytes
+from tests.tables import QUICK, small_table
+
+TEXT = "a,b,y\n1.5,u,yes\n2.25,v,no\n"
+
+
+def frame_of(path, **options):
+    return read_source(str(path), Reading(**options)).frame()
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (TEXT.encode(), {}),
+        (TEXT.encode("utf-8-sig"), {}),
+        (TEXT.encode("utf-16"), {"encoding": "utf-16"}),
+        (TEXT.replace("\n", "\r\n").encode(), {}),
+        (TEXT.replace("\n", "\n\n").encode(), {}),
+        (TEXT.replace(",", ";").encode(), {}),
+        (TEXT.replace(",", "\t").encode(), {}),
+        (TEXT.replace(",", "|").encode(), {"delimiter": "|"}),
+        (TEXT.replace(",", ";").replace(".", ",").encode(), {"decimal": ","}),
+        (TEXT.rstrip("\n").encode(), {}),
+        (TEXT.replace("u", '"u"').encode(), {}),
+    ],
+)
+def test_csv_comes_in_many_ways(tmp_path, content, options):
+    """Marks, line ends, delimiters, decimal marks: all give the same table."""
+    (tmp_path / "table.csv").write_bytes(content)
+    frame = frame_of(tmp_path / "table.csv", **options)
+    pd.testing.assert_frame_equal(frame, pd.read_csv(io.StringIO(TEXT)))
+
+
+def test_numbers_are_read_to_the_last_bit(tmp_path, rng):
+    """As Python reads them."""
+    values = rng.normal(size=500) * 10.0 ** rng.integers(-20, 20, 500)
+    text = "\n".join(["x,y", *(f"{value!r},1" for value in values.tolist())])
+    (tmp_path / "table.csv").write_text(text)
+    read = frame_of(tmp_path / "table.csv")["x"].to_numpy()
+    np.testing.assert_array_equal(read, values)
+
+
+def test_cells_may_hold_delimiters_quotes_and_lines(tmp_path):
+    """If they are quoted."""
+    frame = pd.DataFrame({'na"me': ["a,b", 'c"d', "e\nf"], "ü;x": [1, 2, 3]})
+    (tmp_path / "table.csv").write_bytes(table_bytes(frame, None))
+    pd.testing.assert_frame_equal(frame_of(tmp_path / "table.csv"), frame)
+
+
+def test_columns_without_a_name_are_left_out(tmp_path, capsys):
+    """An index that another program wrote, for instance."""
+    (tmp_path / "table.csv").write_text(",a,y,\n0,5,u,\n1,6,v,\n")
+    frame = frame_of(tmp_path / "table.csv")
+    assert frame.to_dict("list") == {"a": [5, 6], "y": ["u", "v"]}
+    assert "2 column(s) without a name; left out" in capsys.readouterr().err
+
+
+def test_parquet_keeps_types(tmp_path):
+    """Told by content, whatever the file is called."""
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {"a": [1.5, 2.0], "b": [True, False], "c": pd.Categorical(["u", "v"])}
+    )
+    (tmp_path / "table.data").write_bytes(table_bytes(frame, "table.parquet"))
+    pd.testing.assert_frame_equal(frame_of(tmp_path / "table.data"), frame)
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
+    """Reading and writing."""
+    monkeypatch.setattr("sorct.cli.tables.find_spec", lambda name: None)
+    (tmp_path / "table.parquet").write_bytes(b"PAR1")
+    for call in (
+        lambda: frame_of(tmp_path / "table.parquet"),
+        lambda: table_bytes(pd.DataFrame({"a": [1]}), "out.parquet"),
+    ):
+        with pytest.raises(WorkError, match=r'pip install "sorct\[parquet\]"'):
+            call()
+
+
+def test_a_damaged_parquet_file_is_said_to_be_one(tmp_path):
+    """In one line."""
+    pytest.importorskip("pyarrow")
+    (tmp_path / "table.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(WorkError, match="is not a Parquet table"):
+        frame_of(tmp_path / "table.parquet")
+
+
+# -- classes go out as they came in ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "kind"),
+    [
+        ("1", "0", int),
+        ("-7", "12", int),
+        ("True", "False", bool),
+        ("TRUE", "FALSE", str),
+        ("01", "02", str),
+        ("1.0", "2.5", str),
+        ("a,b", 'say "c"', str),
+        ("é</script>", "${x}`", str),
+    ],
+)
+def test_classes_of_csv_come_out_as_they_went_in(tmp_path, monkeypatch, yes, no, kind):
+    """The same characters, and whole numbers and booleans as such in the model."""
+    monkeypatch.chdir(tmp_path)
+    frame = small_table()
+    frame["y"] = frame["y"].map({"yes": yes, "no": no})
+    frame.to_csv("data.csv", index=False)
+    line = ["fit", "data.csv", "--target", "y", "--out", "model.json", "-q", *QUICK]
+    assert main(line) == 0
+    assert {type(c) for c in Tree.from_json("model.json").classes.tolist()} == {kind}
+    assert main(["predict", "model.json", "data.csv", "-q", "--out", "out.csv"]) == 0
+    out = pd.read_csv("out.csv", dtype=str)["prediction"]
+    assert set(out) == {yes, no}
+    assert (out == frame["y"]).mean() > 0.7
+
+
+def test_parquet_goes_the_whole_way(tmp_path, monkeypatch, capsys):
+    """Classes keep their type from table to model to predictions."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    frame = small_table()
+    frame["y"] = np.where(frame["y"] == "yes", 3, 4).astype(np.int32)
+    frame["c"] = frame["c"].astype("category")
+    frame.to_parquet("data.parquet")
+    line = ["fit", "data.parquet", "--target", "y", "--out", "model.json", *QUICK]
+    assert main(line) == 0
+    line = ["predict", "model.json", "data.parquet", "--keep", "--out", "out.parquet"]
+    assert main(line) == 0
+    out = pd.read_parquet("out.parquet")
+    assert out["prediction"].dtype.kind == "i"
+    pd.testing.assert_frame_equal(out.drop(columns="prediction"), frame)
+    assert main(line) == 0, capsys.readouterr().err
+
+
+def test_levels_keep_their_meaning_whatever_they_look_like(tmp_path, monkeypatch):
+    """Levels that look like numbers or truth are told by how they are written."""
+    monkeypatch.chdir(tmp_path)
+    frame = small_table()
+    level = np.where(frame["y"] == "yes", "7", "x")
+    X = frame[["a"]].assign(mixed=level, flag=level == "7", code=(level == "7") * 1)
+    X.assign(y=frame["y"]).to_csv("data.csv", index=False)
+    line = ["fit", "data.csv", "--target", "y", "--out", "model.json", "-q"]
+    line += ["--categorical", "code", "--drop", "a", "--alpha-local", "0.01"]
+    assert main([*line, "--n-starts", "4"]) == 0
+    tree = Tree.from_json("model.json")
+    levels = {v.name: v.levels for v in tree.encoder.variables}
+    assert levels["mixed"] == ("7", "x")
+    assert levels["flag"] == (False, True)
+    assert levels["code"] == ("0", "1")
+    rows = X[X["mixed"] == "7"].assign(flag="true")
+    rows.to_csv("rows.csv", index=False)
+    assert main(["predict", "model.json", "rows.csv", "-q", "--out", "out.csv"]) == 0
+    assert set(pd.read_csv("out.csv")["prediction"]) == {"yes"}
+
+
+def test_a_model_made_in_python_serves_rows_of_a_file(tmp_path, monkeypatch, capsys):
+    """Names with quotes, commas and line breaks, levels that are numbers."""
+    monkeypatch.chdir(tmp_path)
+    names = ['say "a"', "b,\n</script>", "ünï ${c}`"]
+    frame = small_table()
+    X = frame[["a", "b"]].assign(c=frame["y"].map({"yes": 1, "no": 2}))
+    X["c"] = X["c"].astype("category")
+    X.columns = names
+    model = SORCTClassifier(alpha_local=0.01, n_starts=4, random_state=0)
+    model.fit(X, frame["y"]).tree_.to_json("model.json")
+    X.to_csv("rows.csv", index=False)
+    assert main(["predict", "model.json", "rows.csv", "--json"]) == 0
+    out = capsys.readouterr().out
+    assert json.loads(out)["predictions"] == model.predict(X).tolist()
+    for verb in ("show model.json", "explain model.json rows.csv --row 2"):
+        assert main(shlex.split(verb)) == 0
+        assert names[2] in capsys.readouterr().out
+
+
+def test_standard_input_is_a_table(tmp_path, monkeypatch, capsys):
+    """Named by a dash."""
+    content = small_table().to_csv(index=False).encode()
+    stdin = io.TextIOWrapper(io.BytesIO(content))
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert main(["fit", "-", "--target", "y", *QUICK]) == 0
+    assert "60 rows" in capsys.readouterr().out
+
+
+def test_names_in_quotes_are_no_flags():
+    """Options in messages become flags, columns of the same name do not."""
+    message = (
+        "Column 'min_recall' is bad; lower min_recall, n_jobs, max_features_per_cut."
+    )
+    assert in_flags(message) == (
+        "Column 'min_recall' is bad; lower --min-recall, --jobs, "
+        "--max-features-per-cut."
+    )
