@@ -96,7 +96,8 @@ class Report:
 
     def __repr__(self) -> str:
         n_trees = len(self.summary["points"])
-        return f"<Report: {self.summary['title']}, {n_trees} trees; use write_html>"
+        trees = "one tree" if n_trees == 1 else f"{n_trees} trees"
+        return f"<Report: {self.summary['title']}, {trees}; use write_html>"
 
 
 def _check_rows(rows: Any) -> None:

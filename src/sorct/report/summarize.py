@@ -15,12 +15,11 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.encode import Numeric, Table, Variable
+from sorct.encode import Numeric, Table, Variable, is_frame
 from sorct.export import to_sql
 from sorct.frontier import unbeaten
 from sorct.rules import (
     children,
-    column_text,
     cut_terms,
     cut_text,
     export_text,
@@ -37,8 +36,9 @@ if TYPE_CHECKING:
     from sorct.tree import Tree
 
 FORMAT, VERSION = "sorct-report", 1
-# What a page draws: bins of a histogram, rows named in a leaf, digits of a number.
-_BINS, _ROWS_IN_LEAF, _DIGITS = 28, 8, 6
+# What a page draws: bins of a histogram, rows named in a leaf, digits of a number,
+# terms of a cut that is written out.
+_BINS, _ROWS_IN_LEAF, _DIGITS, _TERMS = 28, 8, 6, 3
 # What all trees of a path have in common.
 _COMMON = (
     "format", "version", "variables", "named", "unknown", "classes", "gamma",
@@ -53,7 +53,6 @@ class Shown:
     A label that no tree knows has code -1.
     """
 
-    X: Any
     table: Table
     code: IntArray
     names: tuple[str, ...]
@@ -76,9 +75,8 @@ class Shown:
                 f"y has none of the classes {tree.classes.tolist()[:5]} of the tree; "
                 "expected labels as in training."
             )
-        index = getattr(X, "index", None)
-        names = range(len(labels)) if index is None else index
-        return cls(X, table, code, tuple(printable(name) for name in names))
+        names = X.index if is_frame(X) else range(len(labels))
+        return cls(table, code, tuple(_name(name) for name in names))
 
 
 def summarize(
@@ -110,9 +108,10 @@ def summarize(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "title": title,
+        "title": _name(title),
         "common": {key: plain[key] for key in _COMMON},
-        "classes": [printable(label) for label in first.classes],
+        "gamma": first.gamma,
+        "classes": [_name(label) for label in first.classes],
         "variables": [_variable(one) for one in first.encoder.variables],
         "columns": _columns(first),
         "trees": described,
@@ -147,12 +146,18 @@ def _columns(tree: Tree) -> list[list[int]]:
 def _variable(variable: Variable) -> dict[str, Any]:
     if isinstance(variable, Numeric):
         return {
-            "name": printable(variable.name),
+            "name": _name(variable.name),
             "lower": variable.lower,
             "span": variable.span,
         }
-    levels = [printable(level) for level in variable.levels]
-    return {"name": printable(variable.name), "levels": levels}
+    levels = [_name(level) for level in variable.levels]
+    return {"name": _name(variable.name), "levels": levels}
+
+
+def _name(thing: Any) -> str:
+    """A name that can be seen; it labels fields of a form."""
+    text = printable(thing)
+    return text if text.strip() else "(blank)"
 
 
 # -- one tree --------------------------------------------------------------------------
@@ -166,8 +171,10 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
         if key not in _COMMON and key != "training"
     }
     nodes: list[dict[str, Any]] = []
+    _add_node(tree, shown_node(tree, 0), nodes, shown)
     reach = None if shown is None else tree.leaf_reach_table(shown.table)
-    _add_node(tree, shown_node(tree, 0), nodes, shown, reach, listed)
+    if shown is not None and reach is not None:
+        _add_samples(nodes, shown, reach, listed)
     return {
         "model": kept,
         "nodes": nodes,
@@ -178,12 +185,7 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
 
 
 def _add_node(
-    tree: Tree,
-    node: int,
-    nodes: list[dict[str, Any]],
-    shown: Shown | None,
-    reach: FloatArray | None,
-    listed: IntArray,
+    tree: Tree, node: int, nodes: list[dict[str, Any]], shown: Shown | None
 ) -> int:
     """Append a node and those below it; return its place in the list."""
     place, mass = len(nodes), tree.mass[:, leaves_below(tree, node)].sum(axis=1)
@@ -192,47 +194,59 @@ def _add_node(
     if is_leaf(tree, node):
         entry["label"] = int(tree.node_class[node])
         entry["leaves"] = list(range(tree.n_leaves))[leaves_below(tree, node)]
-        if shown is not None and reach is not None:
-            entry["found"] = _leaf_samples(tree, node, shown, reach, listed)
         return place
-    entry["cut"], entry["question"] = node + 1, cut_text(tree, node)
-    entry["left"] = reads_left(tree, node)
-    entry["terms"] = _terms(tree, node)
+    entry["cut"], entry["left"] = node + 1, reads_left(tree, node)
+    entry |= _cut(tree, node)
     if shown is not None:
         entry["split"] = _split(tree, node, shown)
     yes, no = children(tree, node)
-    entry["yes"] = _add_node(tree, yes, nodes, shown, reach, listed)
-    entry["no"] = _add_node(tree, no, nodes, shown, reach, listed)
+    entry["yes"] = _add_node(tree, yes, nodes, shown)
+    entry["no"] = _add_node(tree, no, nodes, shown)
     return place
 
 
-def _terms(tree: Tree, t: int) -> list[dict[str, Any]]:
-    """Terms of a cut as printed; ``size`` is the coefficient in scaled units."""
+def _cut(tree: Tree, t: int) -> dict[str, Any]:
+    """A cut as printed; ``size`` of a term is its coefficient in scaled units."""
     weights, _ = cut_terms(tree, t)
     if not weights:
-        return []
+        return {"question": cut_text(tree, t), "limit": None, "terms": []}
     side = 1.0 if reads_left(tree, t) else -1.0
-    numbers, _ = printed_terms(tree, t)
-    return [
+    numbers, limit = printed_terms(tree, t)
+    terms = [
         {
-            "name": column_text(tree, j),
+            "column": j,
             "weight": f"{'−' if weight < 0 else ''}{numbers[j]}",
             "size": float(f"{side * tree.coef[j, t]:.{_DIGITS}g}"),
         }
         for j, weight in weights.items()
     ]
+    question = f"sum of {len(terms)} terms > {limit}"
+    if len(terms) <= _TERMS:
+        question = cut_text(tree, t)
+    # A single level reads "variable is level" and has no limit.
+    limited = len(terms) > 1 or question.endswith(f"> {limit}")
+    return {"question": question, "limit": limit if limited else None, "terms": terms}
 
 
-def _leaf_samples(
-    tree: Tree, node: int, shown: Shown, reach: FloatArray, listed: IntArray
-) -> dict[str, Any]:
-    """Samples whose most probable leaf is one of a node's: counts and a few rows."""
-    below = leaves_below(tree, node)
-    most = reach.argmax(axis=1)
-    here = (most >= below.start) & (most < below.stop)
-    counts = [int(((shown.code == k) & here).sum()) for k in range(len(tree.classes))]
-    rows = [place for place, row in enumerate(listed) if here[row]]
-    return {"counts": counts, "listed": rows[:_ROWS_IN_LEAF]}
+def _add_samples(
+    nodes: list[dict[str, Any]], shown: Shown, reach: FloatArray, listed: IntArray
+) -> None:
+    """Give every leaf shown the rows that most probably end in it."""
+    leaves = [entry for entry in nodes if "label" in entry]
+    sums = [reach[:, entry["leaves"]].sum(axis=1) for entry in leaves]
+    most = np.argmax(sums, axis=0)
+    n_classes = len(nodes[0]["mass"])
+    for n, entry in enumerate(leaves):
+        here = most == n
+        rows = [place for place, row in enumerate(listed) if here[row]]
+        entry["found"] = {
+            "counts": _class_counts(shown.code[here], n_classes),
+            "listed": rows[:_ROWS_IN_LEAF],
+        }
+
+
+def _class_counts(code: IntArray, n_classes: int) -> list[int]:
+    return [int((code == k).sum()) for k in range(n_classes)]
 
 
 def _split(tree: Tree, t: int, shown: Shown) -> dict[str, Any]:
@@ -307,8 +321,8 @@ def _point(tree: Tree, n: int, measured: dict[str, Any]) -> dict[str, Any]:
         "n_variables": len(tree.variables_used),
         "n_columns": len(tree.columns_used),
         "most_per_cut": tree.most_variables_per_cut,
-        "local_sparsity": round(tree.local_sparsity, 2),
-        "global_sparsity": round(tree.global_sparsity, 2),
+        "local_sparsity": tree.local_sparsity,
+        "global_sparsity": tree.global_sparsity,
         **measured,
     }
 
@@ -353,16 +367,24 @@ def _frontier(points: list[dict[str, Any]]) -> list[int]:
 
 
 def _listed(shown: Shown | None, n_rows: int) -> IntArray:
-    """Rows to list: spread evenly, every class by turns."""
-    if shown is None or n_rows == 0:
+    """Rows to list: spread evenly, all of them or so many, every class by turns."""
+    if shown is None:
         return np.array([], dtype=np.intp)
     kinds = [np.flatnonzero(shown.code == k) for k in np.unique(shown.code)]
-    share = min(1.0, n_rows / len(shown.code))
-    chosen = []
-    for rows in kinds:
-        n = min(max(round(share * len(rows)), 1), len(rows))
-        chosen.append(rows[np.linspace(0, len(rows) - 1, n).astype(np.intp)])
-    return np.sort(np.concatenate(chosen))[: max(n_rows, len(kinds))]
+    taken = _shares(np.array([len(rows) for rows in kinds]), n_rows)
+    chosen = [
+        rows[np.linspace(0, len(rows) - 1, n).astype(np.intp)]
+        for rows, n in zip(kinds, taken, strict=True)
+    ]
+    return np.sort(np.concatenate(chosen))
+
+
+def _shares(sizes: IntArray, n_rows: int) -> IntArray:
+    """How many of each class: the next one is of the class least represented."""
+    taken = np.zeros_like(sizes)
+    for _ in range(min(n_rows, int(sizes.sum()))):
+        taken[np.argmin(taken / sizes)] += 1
+    return taken
 
 
 def _samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str, Any]]:
@@ -390,9 +412,7 @@ def _samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str
 
 def _data(tree: Tree, shown: Shown | None) -> dict[str, Any]:
     """Sizes of the training sample and of the data shown."""
-    known = None
-    if shown is not None:
-        known = [int((shown.code == k).sum()) for k in range(len(tree.classes))]
+    known = None if shown is None else _class_counts(shown.code, len(tree.classes))
     return {
         "n_training": tree.training.get("n_samples"),
         "class_share": _short(tree.class_share),

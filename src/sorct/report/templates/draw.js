@@ -1,4 +1,4 @@
-// Elements, numbers and colours. Text goes into text nodes, never into markup.
+// Elements, numbers, text that fits, colours. Text goes into text nodes, never into markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -25,20 +25,42 @@ function shape(tag, attributes, ...children) {
 
 function byId(id) { return document.getElementById(id); }
 
+// -- numbers -------------------------------------------------------------------------------
+
 function number(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (value === 0) return "0";
   const text = Number(value.toPrecision(digits));
   const size = Math.abs(text);
-  return size >= 1e6 || size < 1e-4 ? text.toExponential() : String(text);
+  return (size >= 1e6 || size < 1e-4 ? text.toExponential() : String(text)).replace(/^-/, "−");
 }
 
 function percent(share, digits = 1) {
   if (share === null || share === undefined) return "–";
-  return `${(100 * share).toFixed(digits)} %`;
+  return `${(100 * share).toFixed(digits)}\u00a0%`;
+}
+
+// A probability is never said to be 0 or 1 by rounding alone.
+function chance(value) {
+  if (value < 0.001) return "<\u00a00.1\u00a0%";
+  return value > 0.999 ? ">\u00a099.9\u00a0%" : percent(value);
+}
+
+// Digits that tell values apart which differ by a step, at most as many as there are.
+function digitsFor(value, step) {
+  if (!(step > 0) || value === 0) return 6;
+  return Math.min(Math.max(Math.ceil(Math.log10(Math.abs(value) / step)) + 1, 4), 17);
+}
+
+function rangeText(variable) {
+  const upper = variable.lower + variable.span;
+  const digits = digitsFor(Math.max(Math.abs(variable.lower), Math.abs(upper)), variable.span / 100);
+  return `${number(variable.lower, digits)} to ${number(upper, digits)}`;
 }
 
 function count(n, one, many) { return `${n} ${n === 1 ? one : many || one + "s"}`; }
+
+function sumOf(list) { return list.reduce((a, b) => a + b, 0); }
 
 // Strengths are mostly powers of two.
 function strength(alpha) {
@@ -48,13 +70,52 @@ function strength(alpha) {
   return `2${power < 0 ? "⁻" : ""}${raised}`;
 }
 
-function shorten(text, most) {
-  if (text.length <= most) return text;
-  const tail = Math.floor((most - 1) / 3);
-  return `${text.slice(0, most - 1 - tail)}…${text.slice(text.length - tail)}`;
+// -- text that fits ------------------------------------------------------------------------
+
+const pen = document.createElement("canvas").getContext("2d");
+const PLAIN = "12px", BOLD = "700 13px", FAMILY = getComputedStyle(document.body).fontFamily;
+
+function textWidth(text, font = PLAIN) {
+  pen.font = `${font} ${FAMILY}`;
+  return pen.measureText(text).width;
 }
 
-// Eight colours that the colour-blind tell apart; more classes get a pattern of greys.
+// Largest n up to most for which a text of n letters fits; `of` gives the text.
+function lettersThatFit(most, of, room, font) {
+  let low = 0, high = most;
+  while (low < high) {
+    const n = Math.ceil((low + high) / 2);
+    if (textWidth(of(n), font) <= room) low = n;
+    else high = n - 1;
+  }
+  return low;
+}
+
+// The text, with its middle left out where it is too wide.
+function fitted(text, room, font = PLAIN) {
+  const letters = [...text];
+  if (letters.length < 500 && textWidth(text, font) <= room) return text;
+  const cut = (n) => {
+    const tail = Math.floor(n / 3);
+    return `${letters.slice(0, n - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
+  };
+  return cut(lettersThatFit(Math.min(letters.length, 500), cut, room, font));
+}
+
+// So many lines at most, broken at a space where there is one.
+function linesOf(text, room, most, font) {
+  if (most === 1) return [fitted(text, room, font)];
+  const letters = [...text], start = (n) => letters.slice(0, n).join("");
+  const n = lettersThatFit(Math.min(letters.length, 500), start, room, font);
+  if (n === letters.length) return [text];
+  const space = start(n + 1).lastIndexOf(" ");
+  const first = space > 0 ? start(n + 1).slice(0, space) : start(n);
+  return [first, ...linesOf(text.slice(first.length).trim(), room, most - 1, font)];
+}
+
+// -- colours -------------------------------------------------------------------------------
+
+// Eight colours that the colour-blind tell apart; more classes than that get hues by turns.
 const N_COLOURS = 8;
 function classColour(k) {
   return k < N_COLOURS ? `var(--class-${k})` : `hsl(${(k * 47) % 360} 35% 55%)`;
@@ -62,7 +123,7 @@ function classColour(k) {
 
 // A bar divided by class.
 function mixBar(parts, width, height) {
-  const total = parts.reduce((a, b) => a + b, 0) || 1;
+  const total = sumOf(parts) || 1;
   const bar = shape("g", {});
   let left = 0;
   parts.forEach((part, k) => {
@@ -78,18 +139,25 @@ function mixBar(parts, width, height) {
 }
 
 function mixText(report, parts) {
-  const total = parts.reduce((a, b) => a + b, 0);
+  const total = sumOf(parts);
   if (!(total > 0)) return "nobody";
   return parts.map((part, k) => [part / total, report.classes[k]])
     .filter(([share]) => share >= 0.005)
     .sort((a, b) => b[0] - a[0]).slice(0, 4)
-    .map(([share, name]) => `${Math.round(100 * share)} % ${name}`).join(", ");
+    .map(([share, name]) => `${percent(share, 0)} ${name}`).join(", ");
 }
+
+// -- tables --------------------------------------------------------------------------------
 
 function table(head, rows, caption) {
   return make("table", {},
     caption ? make("caption", {}, caption) : null,
-    make("thead", {}, make("tr", {}, head.map((text) => make("th", { scope: "col" }, text)))),
+    make("thead", {}, make("tr", {}, head.map((text) => (
+      text === "" ? make("td", {}) : make("th", { scope: "col" }, text))))),
     make("tbody", {}, rows.map(([first, ...rest]) => make("tr", {},
       make("th", { scope: "row" }, first), rest.map((text) => make("td", {}, text))))));
+}
+
+function scrolling(label, child, kind = "scroll") {
+  return make("div", { class: kind, tabindex: 0, role: "region", "aria-label": label }, child);
 }

@@ -24,7 +24,7 @@ function nodeReach(report, model, values) {
   for (let t = 0; t < nCuts; t++) {
     let sum = 0;
     for (let j = 0; j < x.length; j++) sum += model.coef[j][t] * x[j];
-    const score = report.common.gamma * (sum / x.length - model.threshold[t]);
+    const score = report.gamma * (sum / x.length - model.threshold[t]);
     reach[2 * t + 1] = reach[t] * logistic(score);
     reach[2 * t + 2] = reach[t] * logistic(-score);
   }
@@ -42,11 +42,20 @@ function firstLargest(list) {
   return list.reduce((best, value, k) => (value > list[best] ? k : best), 0);
 }
 
-// Sum of a cut as printed, in the units of its first variable, and its limit.
-function cutSum(report, model, entry, values) {
-  const x = scaleRow(report, values);
-  const t = entry.node, side = entry.left ? 1 : -1;
-  let sum = 0;
-  for (let j = 0; j < x.length; j++) sum += model.coef[j][t] * x[j];
-  return side * (sum / x.length - model.threshold[t]);
+// Probability of coming through every node that is shown.
+function shownReach(tree, reach) {
+  const nCuts = tree.model.threshold.length;
+  return tree.nodes.map((entry) => (entry.label === undefined ? reach[entry.node]
+    : entry.leaves.reduce((sum, leaf) => sum + reach[nCuts + leaf], 0)));
+}
+
+// Places of the nodes on the way to the most probable leaf, from the root down.
+function routeOf(nodes, here) {
+  const leaves = nodes.map((_, n) => n).filter((n) => nodes[n].label !== undefined);
+  const end = leaves[firstLargest(leaves.map((n) => here[n]))];
+  const route = [end];
+  while (route[0] !== 0) {
+    route.unshift(nodes.findIndex((entry) => entry.yes === route[0] || entry.no === route[0]));
+  }
+  return route;
 }

@@ -2,18 +2,21 @@
 
 const report = JSON.parse(byId("report-data").textContent);
 const state = { point: report.chosen, values: firstValues(report), sample: report.samples.length ? 0 : -1 };
-let picture = null, frontier = null, heatmap = null;
+let picture = null, frontier = null, heatmap = null, sqlTexts = null;
 
 function shownPoint() { return report.points[state.point]; }
 function shownTree() { return report.trees[shownPoint().tree]; }
+
+// Put parts into an element in place of what was there; null is left out.
+function put(id, ...parts) { byId(id).replaceChildren(...parts.flat().filter((part) => part !== null)); }
 
 function showPoint(k) {
   state.point = k;
   showFigures();
   showTree();
   showForm();
-  showRules();
-  showTraining();
+  byId("rules-text").textContent = shownTree().rules;
+  put("training-body", describeTraining(report, shownPoint()));
   if (report.alphas) markPoint();
 }
 
@@ -28,7 +31,7 @@ function showFigures() {
   ].concat(floors(point).map(([name, expected, floor]) => [
     percent(expected), `expected recall of ${name}, at least ${percent(floor, 0)} asked`,
   ]));
-  byId("figures").replaceChildren(...figures.map(([value, label]) => make("li", {}, make("strong", {}, value), " ", label)));
+  put("figures", figures.map(([value, label]) => make("li", {}, make("strong", {}, value), " ", label)));
 }
 
 function floors(point) {
@@ -39,10 +42,16 @@ function floors(point) {
 
 // -- the tree ------------------------------------------------------------------------------
 
+const WIDE = 800;
+
 function showTree() {
-  const tree = shownTree();
-  picture = drawTree(report, tree, { select: selectNode, point: pointAt, leave: hideTip });
-  byId("drawing").replaceChildren(picture);
+  hideTip();
+  const drawn = drawTree(report, shownTree(), { select: selectNode, point: pointAt, leave: hideTip });
+  picture = drawn.picture;
+  put("drawing", picture);
+  byId("tree").classList.toggle("wide", drawn.width > WIDE);
+  const frame = byId("drawing");
+  frame.scrollLeft = (frame.scrollWidth - frame.clientWidth) / 2;
   selectNode(0);
 }
 
@@ -50,7 +59,7 @@ function selectNode(n) {
   picture.querySelectorAll(".node").forEach((node) => {
     node.setAttribute("aria-pressed", String(Number(node.dataset.node) === n));
   });
-  byId("detail").replaceChildren(...describeNode(report, shownTree(), n, startFrom).filter(Boolean));
+  put("detail", describeNode(report, shownTree(), n, startFrom));
 }
 
 function pointAt(n, node) {
@@ -59,12 +68,17 @@ function pointAt(n, node) {
   const tip = byId("tip"), box = node.getBoundingClientRect();
   tip.replaceChildren(...leafTip(report, entry).map((line) => make("span", {}, line)));
   tip.hidden = false;
-  const left = Math.min(Math.max(box.left, 8), Math.max(window.innerWidth - tip.offsetWidth - 8, 8));
+  node.setAttribute("aria-describedby", "tip");
+  const left = Math.max(Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 8), 8);
+  const below = box.bottom + 6 + tip.offsetHeight <= window.innerHeight;
   tip.style.left = `${left + window.scrollX}px`;
-  tip.style.top = `${box.bottom + 6 + window.scrollY}px`;
+  tip.style.top = `${(below ? box.bottom + 6 : box.top - 6 - tip.offsetHeight) + window.scrollY}px`;
 }
 
-function hideTip() { byId("tip").hidden = true; }
+function hideTip() {
+  byId("tip").hidden = true;
+  document.querySelectorAll("[aria-describedby=tip]").forEach((node) => node.removeAttribute("aria-describedby"));
+}
 
 // -- the trade-off -------------------------------------------------------------------------
 
@@ -76,38 +90,40 @@ function showTradeoff() {
   slider.min = Math.min(...counts);
   slider.max = Math.max(...counts);
   slider.addEventListener("input", () => showPoint(bestWithin(report, Number(slider.value))));
-  frontier = drawFrontier(report, showPoint);
-  byId("frontier").replaceChildren(frontier.picture);
-  const list = byId("quantity");
-  list.append(...QUANTITIES.map(([key, label]) => make("option", { value: key }, label)));
-  list.addEventListener("change", showHeatmap);
+  byId("quantity").append(...QUANTITIES.map(([key, label]) => make("option", { value: key }, label)));
+  byId("quantity").addEventListener("change", () => { showHeatmap(); markPoint(); });
+  window.addEventListener("resize", () => {
+    if (chartWidth() !== frontier.width) { showFrontier(); markPoint(); }
+  });
+  showFrontier();
   showHeatmap();
+}
+
+// The chart is drawn at the width it has, so that its text keeps its size.
+function chartWidth() { return Math.min(Math.max(byId("frontier").clientWidth, 280), 620); }
+
+function showFrontier() {
+  const width = chartWidth();
+  frontier = { ...drawFrontier(report, width, showPoint), width };
+  put("frontier", frontier.picture);
 }
 
 function showHeatmap() {
   heatmap = drawHeatmap(report, byId("quantity").value, showPoint);
-  byId("heatmap").replaceChildren(heatmap.grid, heatmap.legend);
-  markPoint();
+  put("heatmap", heatmap.grid, heatmap.legend);
 }
 
 function markPoint() {
-  const slider = byId("most"), point = shownPoint();
+  const slider = byId("most"), point = shownPoint(), { places } = frontier;
   if (document.activeElement !== slider) slider.value = point.n_variables;
   byId("most-value").textContent = count(Number(slider.value), "variable");
-  const mark = (items, name) => {
-    let current = 0;
-    items.forEach((item, n) => {
-      const k = Number(item.dataset.point);
-      item.setAttribute(name, String(k === state.point));
-      item.classList.toggle("shown", k === state.point);
-      item.classList.toggle("chosen", k === report.chosen);
-      if (k === state.point) current = n;
-    });
-    rove(items, current);
-  };
-  mark(frontier.marks, "aria-checked");
-  if (heatmap) mark(heatmap.cells, "aria-selected");
-  byId("comparison").replaceChildren(compareTable(report, state.point));
+  byId("shown").textContent = `Shown: ${pointName(point)}${state.point === report.chosen ? " (the chosen tree)" : ""}.`;
+  markItems(frontier.marks, "aria-checked", (n) => places[n].includes(state.point), (n) => places[n].includes(report.chosen));
+  const pointOf = (n) => Number(heatmap.cells[n].dataset.point);
+  markItems(heatmap.cells, "aria-selected", (n) => pointOf(n) === state.point, (n) => pointOf(n) === report.chosen);
+  const { figures, recalls } = compareTables(report, state.point);
+  put("comparison", figures);
+  put("recalls", recalls);
 }
 
 // -- what if -------------------------------------------------------------------------------
@@ -116,11 +132,12 @@ function showForm() {
   const fields = valueFields(report, shownTree().model, state.values, (i, value) => {
     state.values[i] = value;
     state.sample = -1;
-    const list = byId("sample");
-    if (list) list.value = "-1";
+    if (byId("sample")) byId("sample").value = "-1";
     showAnswer();
   });
-  byId("values").replaceChildren(...[sampleField(report, state.sample, startFrom), ...fields].filter(Boolean));
+  const focused = document.activeElement.id;
+  put("values", sampleField(report, state.sample, startFrom), fields);
+  if (focused === "sample") byId("sample").focus();
   showAnswer();
 }
 
@@ -132,93 +149,76 @@ function startFrom(place) {
 
 function showAnswer() {
   const tree = shownTree(), reach = nodeReach(report, tree.model, state.values);
-  const proba = classProba(report, tree.model, reach);
-  byId("answer").replaceChildren(...answerBars(report, proba));
-  lightRoute(picture, tree, reach);
+  const here = shownReach(tree, reach), route = routeOf(tree.nodes, here);
+  put("answer", answerBars(report, classProba(report, tree.model, reach), routeText(report, tree.nodes, route, here)));
+  lightRoute(picture, route, here);
 }
 
-// -- rules, copies -------------------------------------------------------------------------
+// -- copies --------------------------------------------------------------------------------
 
+// The tree as Tree.from_dict reads it; what all trees share is kept as it was written.
 function modelJson() {
-  return JSON.stringify({ ...report.common, ...shownTree().model, training: shownPoint().training }, null, 1);
+  const own = JSON.stringify({ ...shownTree().model, training: shownPoint().training });
+  return `${report.common.slice(0, -1)}, ${own.slice(1)}`;
 }
 
-function showRules() { byId("rules-text").textContent = shownTree().rules; }
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(plain).text());
+}
 
-async function copy(name, text) {
+async function sqlText() {
+  sqlTexts = sqlTexts || unpack(byId("report-sql").textContent);
+  return (await sqlTexts)[shownPoint().tree];
+}
+
+async function copy(name, read) {
+  let text = null;
   try {
+    text = await read();
     await navigator.clipboard.writeText(text);
   } catch {
-    const area = make("textarea", { class: "offstage" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
+    if (text === null || !copyBySelection(text)) {
+      byId("copied").textContent = `${name} could not be copied in this browser.`;
+      return;
+    }
   }
   byId("copied").textContent = `${name} copied.`;
 }
 
+function copyBySelection(text) {
+  const before = document.activeElement, area = make("textarea", { class: "offstage", "aria-hidden": "true" });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  before.focus();
+  return done;
+}
+
 function showCopies() {
-  const kinds = [["Rules", () => shownTree().rules], ["SQL", () => shownTree().sql], ["JSON", modelJson]];
+  const kinds = [["Rules", async () => shownTree().rules], ["SQL", sqlText], ["JSON", async () => modelJson()]];
   byId("copies").append(...kinds.map(([name, read]) => make("button", {
-    type: "button", "data-copy": name, onclick: () => copy(name, read()),
+    type: "button", "data-copy": name, onclick: () => copy(name, read),
   }, `Copy ${name === "Rules" ? "rules" : name}`)));
-}
-
-// -- how it was trained --------------------------------------------------------------------
-
-function showTraining() {
-  const point = shownPoint(), told = point.training, data = report.data;
-  const facts = [
-    ["Call", report.call || told.call || "–"],
-    ["Training sample", data.n_training ? `${data.n_training} rows, ${data.n_variables} variables (${count(data.n_columns, "column")} after coding)` : `${data.n_variables} variables`],
-    ["Data shown", data.n_shown === null ? "none" : `${data.n_shown} rows`],
-    ["Penalties", `local ${strength(told.alpha_local ?? 0)}, global ${strength(told.alpha_global ?? 0)}`],
-    ["Steepness gamma", number(report.common.gamma)],
-    ["Objective, expected cost", `${number(told.objective)}, ${number(told.cost)}`],
-    ["Residual (0 at a stationary tree)", number(told.residual, 2)],
-    ["Ended", told.status || "–"],
-    ["Search", told.search || (report.alphas ? `path of ${count(report.points.length, "tree")}, each from its neighbours` : "–")],
-    ["Versions", Object.entries(told.versions || {}).map(([name, v]) => `${name} ${v}`).join(", ") || "–"],
-  ];
-  const head = ["class", "share in training", "floor on recall", "expected recall, training", "met"];
-  if (data.class_counts) head.push("rows shown", "recall on them");
-  const rows = report.classes.map((name, k) => {
-    const floor = (told.min_recall || [])[k] || 0, expected = (told.recall || point.expected_recall)[k];
-    const row = [name, percent(data.class_share[k]), floor ? percent(floor) : "none", percent(expected),
-      floor ? (expected >= floor - 1e-4 ? "yes" : "no") : "–"];
-    if (data.class_counts) row.push(String(data.class_counts[k]), point.recall ? percent(point.recall[k]) : "–");
-    return row;
-  });
-  const parts = [
-    make("dl", { class: "facts" }, facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))),
-    scrolling("Classes and their recall", table(head, rows, "Classes, and how the floors are met")),
-  ];
-  if (point.confusion) {
-    parts.push(scrolling("Confusion", table(["true class", ...report.classes.map((name) => `predicted ${name}`)],
-      report.classes.map((name, k) => [name, ...point.confusion[k].map(String)]), "Confusion on the data shown")));
-  }
-  parts.push(make("details", {}, make("summary", {}, "Variables"), scrolling("Variables", table(["variable", "range or levels in training"],
-    report.variables.map((v) => [v.name, v.levels ? v.levels.join(", ") : `${number(v.lower, 6)} to ${number(v.lower + v.span, 6)}`])))));
-  byId("training-body").replaceChildren(...parts);
-}
-
-function scrolling(label, child) {
-  return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, child);
 }
 
 // -- begin ---------------------------------------------------------------------------------
 
 function showLead() {
-  const where = report.data.n_shown === null ? "" : ` Accuracy and recalls are measured on the ${report.data.n_shown} rows it was made with.`;
+  const where = report.data.n_shown === null ? "" : ` Accuracy and recalls are measured on the ${count(report.data.n_shown, "row")} given to this report.`;
   const rule = report.alphas && report.by_default
     ? " Chosen at first: the fewest variables within a standard error of the best accuracy." : "";
   byId("lead").textContent = `${count(report.classes.length, "class", "classes")}, ${count(report.data.n_variables, "variable")}, ${count(report.points.length, "tree")}.${where}${rule}`;
-  byId("legend").replaceChildren(...report.classes.map((name, k) => make("li", {},
+  put("legend", report.classes.map((name, k) => make("li", {},
     make("span", { style: `background: ${classColour(k)}`, "aria-hidden": "true" }), name)));
 }
 
+byId("values").addEventListener("submit", (event) => event.preventDefault());
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
+window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
 showLead();
 showCopies();
 showTradeoff();

@@ -22,24 +22,32 @@ function sampleField(report, place, start) {
 }
 
 function numberField(variable, i, value, change) {
-  const id = `value-${i}`, upper = variable.lower + variable.span;
-  const box = make("input", { id, type: "number", step: "any", value, "data-variable": i });
+  const id = `value-${i}`, { lower, span } = variable, step = span / 200;
+  const box = make("input", {
+    id, type: "number", step: "any", value, "data-variable": i, "aria-describedby": `${id}-range`,
+  });
   const slide = make("input", {
-    type: "range", min: variable.lower, max: upper, step: variable.span / 200 || 1, value,
+    type: "range", min: lower, max: lower + span, step: step || 1, value,
     "aria-label": `${variable.name}, slider`, tabindex: -1,
   });
+  const note = make("small", { id: `${id}-range` });
+  const tell = (now) => {
+    note.textContent = `${now < lower || now > lower + span ? "outside " : ""}${rangeText(variable)} in training`;
+  };
   box.addEventListener("input", () => {
-    if (box.value !== "" && Number.isFinite(box.valueAsNumber)) {
-      slide.value = box.value;
-      change(i, box.valueAsNumber);
-    }
-  });
-  slide.addEventListener("input", () => {
-    box.value = Number(slide.valueAsNumber.toPrecision(6));
+    if (box.value === "" || !Number.isFinite(box.valueAsNumber)) return;
+    slide.value = box.value;
+    tell(box.valueAsNumber);
     change(i, box.valueAsNumber);
   });
-  return make("p", { class: "field" }, make("label", { for: id }, variable.name), box, slide,
-    make("small", {}, `${number(variable.lower)} to ${number(upper)} in training`));
+  slide.addEventListener("input", () => {
+    const now = slide.valueAsNumber;
+    box.value = Number(now.toPrecision(digitsFor(now, step)));
+    tell(box.valueAsNumber);
+    change(i, box.valueAsNumber);
+  });
+  tell(value);
+  return make("p", { class: "field" }, make("label", { for: id }, variable.name), box, slide, note);
 }
 
 function levelField(variable, i, value, change) {
@@ -59,15 +67,24 @@ function valueFields(report, model, values, change) {
   });
 }
 
-function answerBars(report, proba) {
-  const predicted = firstLargest(proba);
+function routeText(report, nodes, route, here) {
+  const steps = route.slice(0, -1).map((n, place) => {
+    const next = route[place + 1];
+    return `cut ${nodes[n].cut} ${nodes[n].yes === next ? "yes" : "no"}`;
+  });
+  const end = route[route.length - 1];
+  return `Most probable route: ${[...steps, `leaf ${report.classes[nodes[end].label]}`].join(" → ")} (${chance(here[end])})`;
+}
+
+function answerBars(report, proba, route) {
   return [
-    make("p", { class: "predicted" }, "Predicted: ", make("strong", {}, report.classes[predicted])),
+    make("p", { class: "predicted" }, "Predicted: ", make("strong", {}, report.classes[firstLargest(proba)])),
     make("dl", { class: "bars" }, proba.map((value, k) => make("div", {},
       make("dt", {}, report.classes[k]),
       make("dd", { "data-proba": value },
         make("span", { class: "meter", "aria-hidden": "true" },
           make("span", { style: `width: ${(100 * value).toFixed(2)}%; background: ${classColour(k)}` })),
-        ` ${value > 0.001 && value < 0.999 ? percent(value) : value.toPrecision(3)}`)))),
+        ` ${chance(value)}`)))),
+    make("p", { class: "route" }, route),
   ];
 }

@@ -1,0 +1,85 @@
+// The panel beside the drawing: a cut with its coefficients and sides, or a leaf.
+
+function describeNode(report, tree, n, start) {
+  const entry = tree.nodes[n];
+  return entry.label === undefined ? describeCut(report, entry) : describeLeaf(report, entry, start);
+}
+
+function describeCut(report, entry) {
+  const rows = entry.terms.map((term) => [
+    columnName(report, term.column), term.weight, number(term.size, 3),
+  ]);
+  return [
+    make("h3", {}, `Cut ${entry.cut}`),
+    make("p", { class: "question" }, entry.question),
+    make("div", { class: "halves" },
+      rows.length ? make("div", {},
+        scrolling("Coefficients", table(["variable", "weight", "scaled"], rows), "scroll tall"),
+        make("p", { class: "hint" }, "Weights in original units; scaled with every variable from 0 to 1.")) : null,
+      make("div", {}, entry.split ? describeSides(report, entry)
+        : make("p", { class: "hint" }, "The report was made without data: no distributions."))),
+  ];
+}
+
+function describeSides(report, entry) {
+  const { yes, no } = entry.split;
+  return [histogram(report, entry), make("div", { class: "sides" }, table(["side", "samples", "classes"], [
+    ["yes", String(sumOf(yes)), mixText(report, yes)],
+    ["no", String(sumOf(no)), mixText(report, no)],
+  ]))];
+}
+
+function histogram(report, entry) {
+  const { low, high, counts, yes, no } = entry.split, n = counts[0].length;
+  const width = 320, height = 120, step = width / n;
+  const totals = counts[0].map((_, b) => sumOf(counts.map((row) => row[b])));
+  const most = Math.max(...totals, 1), zero = (width * (0 - low)) / (high - low);
+  const bars = totals.flatMap((_, b) => {
+    let top = height;
+    return counts.map((row, k) => {
+      const size = (height * row[b]) / most;
+      top -= size;
+      return size > 0 ? shape("rect", {
+        x: b * step + 0.5, y: top, width: step - 1, height: size, fill: classColour(k),
+      }) : null;
+    });
+  });
+  return shape("svg", {
+    viewBox: `-4 -16 ${width + 8} ${height + 40}`, class: "histogram", role: "img",
+    "aria-label": `Distribution of sum minus limit by class: ${sumOf(no)} samples `
+      + `on the side of no, ${sumOf(yes)} on the side of yes.`,
+  }, bars,
+  shape("line", { x1: 0, x2: width, y1: height, y2: height, class: "axis" }),
+  shape("line", { x1: zero, x2: zero, y1: -2, y2: height + 4, class: "limit" }),
+  shape("text", { x: Math.max(zero - 6, 14), y: -4, "text-anchor": "end" }, "no"),
+  shape("text", { x: Math.min(zero + 6, width - 18), y: -4 }, "yes"),
+  shape("text", { x: 0, y: height + 18 }, number(low, 3)),
+  shape("text", { x: width, y: height + 18, "text-anchor": "end" }, number(high, 3)),
+  shape("text", { x: width / 2, y: height + 18, "text-anchor": "middle" }, "sum − limit"));
+}
+
+function describeLeaf(report, entry, start) {
+  const rows = report.classes.map((name, k) => [
+    name, percent(entry.mass[k] / (sumOf(entry.mass) || 1)),
+    entry.found ? String(entry.found.counts[k]) : "–",
+  ]);
+  return [
+    make("h3", {}, `Leaf: ${report.classes[entry.label]}`),
+    make("p", {}, `${percent(sumOf(entry.mass))} of the training sample is expected here.`),
+    scrolling("Classes in the leaf", table(["class", "share in training", "samples shown"], rows), "scroll tall"),
+    entry.found && entry.found.listed.length ? make("p", {}, "Listed samples here: ",
+      entry.found.listed.map((place) => make("button", {
+        type: "button", class: "small", "data-sample": place, onclick: () => start(place),
+      }, report.samples[place].name))) : null,
+  ];
+}
+
+function leafTip(report, entry) {
+  const lines = [`${report.classes[entry.label]}: ${mixText(report, entry.mass)}`];
+  if (entry.found) {
+    lines.push(`${count(sumOf(entry.found.counts), "sample")} of the data shown`);
+    const names = entry.found.listed.map((place) => report.samples[place].name);
+    if (names.length) lines.push(`such as ${names.join(", ")}`);
+  }
+  return lines;
+}

@@ -1,0 +1,114 @@
+// The frontier: accuracy against variables used, a mark for every place in it.
+
+const CHART_HEIGHT = 330, CHART_LEFT = 62, CHART_BOTTOM = 44, CHART_TOP = 26;
+
+// Points of the path by place: those with the same figures lie on top of each other.
+// The first of a place stands for it: the chosen one, one of the frontier, or the sparsest.
+function pointsByPlace(report) {
+  const places = new Map();
+  report.points.forEach((point, k) => {
+    const key = `${point.n_variables} ${accuracyOf(point)}`;
+    places.set(key, [...(places.get(key) || []), k]);
+  });
+  const rank = (k) => [k !== report.chosen, !report.frontier.includes(k), report.points[k].n_columns, -k];
+  const first = (a, b) => rank(a).map((value, n) => value - rank(b)[n]).find((gap) => gap !== 0) || 0;
+  const [used, value] = [(ks) => report.points[ks[0]].n_variables, (ks) => accuracyOf(report.points[ks[0]])];
+  return [...places.values()].map((ks) => ks.sort(first))
+    .sort((a, b) => used(a) - used(b) || value(a) - value(b));
+}
+
+// Where things are. Downwards the axis is that of the square root of the distance from
+// the best, or one poor tree would press all others together.
+function chartScale(report, width) {
+  const values = report.points.map(accuracyOf), most = Math.max(...report.points.map((p) => p.n_variables), 1);
+  const low = Math.min(...values), high = Math.max(...values);
+  const bottom = CHART_HEIGHT - CHART_BOTTOM - 10;
+  return {
+    low, high, most, width,
+    x: (n) => CHART_LEFT + ((width - CHART_LEFT - 24) * n) / most,
+    y: (v) => CHART_TOP + (bottom - CHART_TOP) * Math.sqrt(Math.max(high - v, 0) / (high - low || 1)),
+  };
+}
+
+// Round values, as many as have room.
+function ticks({ low, high, y }) {
+  const found = [];
+  for (const unit of [0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001]) {
+    // Finer ones near the best only, where the axis is stretched.
+    const end = unit === 0.1 ? low : Math.max(low, high - 8 * unit);
+    for (let n = Math.floor(high / unit + 1e-9); n * unit >= end - 1e-9; n--) {
+      if (found.every((tick) => Math.abs(y(tick) - y(n * unit)) >= 26)) found.push(n * unit);
+    }
+  }
+  return found;
+}
+
+function wholeTicks({ most, width }) {
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000].find((s) => (most / s) * 40 <= width - CHART_LEFT);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, n) => n * step);
+}
+
+function drawAxes(scale) {
+  const { x, y, width } = scale;
+  return [
+    ...ticks(scale).flatMap((tick) => [
+      shape("line", { x1: CHART_LEFT, x2: width - 10, y1: y(tick), y2: y(tick), class: "grid" }),
+      shape("text", { x: CHART_LEFT - 10, y: y(tick) + 4, "text-anchor": "end" }, percent(tick)),
+    ]),
+    ...wholeTicks(scale).map((tick) => shape("text", {
+      x: x(tick), y: CHART_HEIGHT - CHART_BOTTOM + 18, "text-anchor": "middle",
+    }, String(tick))),
+    shape("text", { x: (width + CHART_LEFT) / 2, y: CHART_HEIGHT - 6, "text-anchor": "middle" }, "variables used"),
+  ];
+}
+
+function drawMark(report, ks, { x, y }, show) {
+  const point = report.points[ks[0]], others = ks.length - 1;
+  const name = pointName(point) + (others ? `; so are ${count(others, "other tree")}` : "");
+  return shape("circle", {
+    cx: x(point.n_variables), cy: y(accuracyOf(point)), r: 7, role: "radio", "data-point": ks[0],
+    class: ks.some((k) => report.frontier.includes(k)) ? "point best" : "point",
+    "aria-label": name, "aria-checked": "false", onclick: () => show(ks[0]),
+  }, shape("title", {}, name));
+}
+
+// The most accurate tree for so many variables, wherever more variables gain something.
+function risingPoints(report, places) {
+  const found = [];
+  places.map((ks) => report.points[ks[0]]).forEach((point) => {
+    const last = found[found.length - 1];
+    if (last && accuracyOf(point) <= accuracyOf(last)) return;
+    if (last && last.n_variables === point.n_variables) found.pop();
+    found.push(point);
+  });
+  return found;
+}
+
+function nextPlace(key, now, n) {
+  const next = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, Home: 0, End: n - 1 }[key];
+  return next === undefined ? null : Math.min(Math.max(next, 0), n - 1);
+}
+
+function drawFrontier(report, width, show) {
+  const places = pointsByPlace(report), scale = chartScale(report, width), { x, y } = scale;
+  const line = risingPoints(report, places).map((p, n) => `${n ? "L" : "M"}${x(p.n_variables)},${y(accuracyOf(p))}`).join(" ");
+  const marks = places.map((ks) => drawMark(report, ks, scale, show));
+  const star = report.points[report.chosen];
+  const group = shape("g", {
+    role: "radiogroup", "aria-labelledby": "frontier-title",
+    onkeydown: (event) => {
+      const next = nextPlace(event.key, marks.indexOf(event.target), marks.length);
+      if (next === null) return;
+      event.preventDefault();
+      show(places[next][0]);
+      marks[next].focus();
+    },
+  }, marks);
+  const picture = shape("svg", { viewBox: `0 0 ${width} ${CHART_HEIGHT}`, class: "chart" },
+    drawAxes(scale), shape("path", { d: line, class: "frontier" }), group,
+    shape("text", {
+      x: Math.min(x(star.n_variables), width - 26), y: y(accuracyOf(star)) - 12, class: "chosen-mark",
+      "text-anchor": "middle", "aria-hidden": "true",
+    }, "chosen"));
+  return { picture, marks, places };
+}
