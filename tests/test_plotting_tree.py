@@ -77,6 +77,18 @@ def test_no_text_overlaps_in_axes_of_any_size_and_resolution(rng, letter, dpi):
     assert_apart(display)
 
 
+def test_no_text_overlaps_in_another_font(rng):
+    """Widths are those of the font that the user has set."""
+    tree = make_tree(rng, 2, long_names(3, word="class"), long_names(5))
+    widths = []
+    for family in ("DejaVu Sans", "DejaVu Sans Mono"):
+        with mpl.rc_context({"font.family": family}):
+            display = TreeDisplay.from_tree(tree).plot()
+            assert_apart(display)
+        widths.append(display.figure_.get_size_inches()[0])
+    assert widths[0] < widths[1]
+
+
 def test_long_numbers_and_long_names_of_one_level_share_its_width(rng):
     """One cut has a number of many digits, its neighbour a wide name."""
     coef = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.5, 0.0]])

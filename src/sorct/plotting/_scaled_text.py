@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 from matplotlib import rcParams
@@ -34,7 +33,6 @@ def _no_hinting() -> Iterator[None]:
         rcParams["text.hinting"] = usual
 
 
-@lru_cache(maxsize=4096)
 def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Width of a line of text in points."""
     font = FontProperties(size=size, weight=weight)

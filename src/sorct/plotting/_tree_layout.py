@@ -19,7 +19,7 @@ Parts = dict[int, Cut | Leaf]
 
 FONT, SMALL = 9.0, 7.5
 #: Height of a line, width of all bars, and of the words "yes" and "no".
-LINE, BAR, ANSWER = 13.0, 54.0, 20.0
+LINE, BAR, ANSWER = 13.0, 60.0, 20.0
 #: Length of a flow between columns, and height between the two that leave a cut.
 FLOW, FORK = 68.0, 14.0
 PAD, MARGIN = 7.0, 10.0
@@ -29,7 +29,7 @@ MIX_BAR = 30.0
 _APART, _NEAR = 14.0, 4.0
 # Thickness of all samples together: for no leaf, for every leaf, at most.
 _THICKNESS = 76.0, 12.0, 220.0
-# Most classes of a leaf that get a line of their own.
+# Most classes of a leaf that get a line of their own, but for a single one more.
 _MOST_CLASSES = 3
 # A smaller share of a leaf, or of all samples, is not told.
 _LITTLE, _NOBODY = 5e-3, 5e-4
@@ -119,7 +119,8 @@ def mix_lines(leaf: Leaf, classes: Sequence[str]) -> list[tuple[int | None, str]
     part = leaf.mass / share
     order = sorted(range(part.size), key=lambda k: -part[k])
     order = [k for k in order if part[k] >= _LITTLE]
-    told, rest = order[:_MOST_CLASSES], order[_MOST_CLASSES:]
+    n_told = len(order) if len(order) <= _MOST_CLASSES + 1 else _MOST_CLASSES
+    told, rest = order[:n_told], order[n_told:]
     lines: list[tuple[int | None, str]] = [
         (k, f"{100 * part[k]:.0f} % {classes[k]}") for k in told
     ]

@@ -157,22 +157,23 @@ class RecallDisplay:
 
         n_classes = len(self.classes)
         longest = max(text_width(name, 9.0) for name in self.classes) / 72.0
-        turned = longest > _CELL
-        size = (
-            longest + _CELL * n_classes + _PANEL + _BETWEEN + _AROUND,
-            (0.7 * longest if turned else 0.0) + _ROW * n_classes + _AROUND,
-        )
+        inner = _CELL * n_classes + _BETWEEN + _PANEL
+        foot = 0.6 * longest if longest > _CELL else 0.0
+        size = longest + inner + _AROUND, foot + _ROW * n_classes + _AROUND
         self.ax_ = axes_for(ax, size)
         self.figure_ = self.ax_.figure
-        whole = _CELL * n_classes + _PANEL + _BETWEEN
-        part = _CELL * n_classes / whole
-        panel = (1.0 - _PANEL / whole, 0.0, _PANEL / whole, 1.0)
-        self.axes_ = split(self.ax_, (0.0, 0.0, part, 1.0), panel)
-        self._draw_matrix(self.axes_[0], turned)
+        matrix, panel = _CELL * n_classes / inner, _PANEL / inner
+        self.axes_ = split(
+            self.ax_, (0.0, 0.0, matrix, 1.0), (1.0 - panel, 0.0, panel, 1.0)
+        )
+        cell = _CELL
+        if ax is not None:
+            cell *= ax.get_window_extent().width / ax.figure.dpi / inner
+        self._draw_matrix(self.axes_[0], leaning=longest > cell)
         self._draw_recall(self.axes_[1])
         return self
 
-    def _draw_matrix(self, ax: Axes, turned: bool) -> None:
+    def _draw_matrix(self, ax: Axes, *, leaning: bool) -> None:
         total = np.maximum(self.matrix.sum(axis=1, keepdims=True), 1.0)
         share, places = self.matrix / total, np.arange(len(self.classes))
         self.mesh_ = ax.pcolormesh(
@@ -180,40 +181,51 @@ class RecallDisplay:
             edgecolors="white", linewidth=1.0,
         )  # fmt: skip
         for (i, j), count in np.ndenumerate(self.matrix):
-            colour = "white" if share[i, j] > 0.5 else INK
-            text = f"{count:.0f}"
-            ax.text(
-                j, i, text, ha="center", va="center", color=colour, fontsize="small"
-            )
+            cell = ax.text(j, i, f"{count:.0f}", ha="center", va="center")
+            cell.set(color="white" if share[i, j] > 0.5 else INK, fontsize="small")
         ax.set_yticks(places, self.classes, **PLAIN)
-        lean: dict[str, Any] = {
-            "rotation": 35,
-            "ha": "right",
-            "rotation_mode": "anchor",
-        }
-        ax.set_xticks(places, self.classes, **(lean if turned else {}), **PLAIN)
+        ax.set_xticks(places, self.classes, **PLAIN)
+        if leaning:
+            for label in ax.get_xticklabels():
+                label.set(rotation=35, ha="right", rotation_mode="anchor")
         ax.tick_params(length=0, labelsize="small")
         ax.spines[:].set_visible(False)
         ax.invert_yaxis()
-        ax.set_xlabel("predicted")
-        ax.set_ylabel("true class")
+        ax.set(xlabel="predicted", ylabel="true class")
 
     def _draw_recall(self, ax: Axes) -> None:
         rows = np.arange(len(self.classes))
-        (self.floor_,) = ax.plot(
-            self._floors, rows, "|", color=RED, markersize=14, markeredgewidth=2.5,
-            label="floor in training",
-        )  # fmt: skip
-        expected = (
-            np.full(rows.size, np.nan) if self.expected is None else self.expected
-        )
+        nothing = np.full(rows.size, np.nan)
         (self.expected_,) = ax.plot(
-            expected, rows, "D", color=INK, markerfacecolor="white", markersize=6.5,
-            label="expected in training",
+            nothing if self.expected is None else self.expected, rows, "D", color=INK,
+            markerfacecolor="white", markersize=6.5, label="expected in training",
+        )  # fmt: skip
+        (self.floor_,) = ax.plot(
+            self._floors, rows, "|", color=RED, markersize=18, markeredgewidth=2.2,
+            label="floor in training",
         )  # fmt: skip
         (self.recall_,) = ax.plot(
             self.recall, rows, "o", color=BLUE, markersize=6, label="measured"
         )
+        self._write_recall(ax)
+        self._frame_recall(ax)
+        self._name_marks(ax)
+
+    @property
+    def _floors(self) -> FloatArray:
+        """Floors above 0, else NaN."""
+        if self.floor is None:
+            return np.full(len(self.classes), np.nan)
+        return np.where(self.floor > 0.0, self.floor, np.nan)
+
+    @property
+    def _marks(self) -> list[Line2D]:
+        """Marks of which at least one is to be seen."""
+        marks = [self.recall_, self.expected_, self.floor_]
+        return [mark for mark in marks if np.isfinite(mark.get_xdata()).any()]
+
+    def _write_recall(self, ax: Axes) -> None:
+        """Measured recalls in figures, and which are below their floors."""
         for row, recall in enumerate(self.recall):
             below = bool(recall < self._floors[row])
             text = "no samples" if np.isnan(recall) else f"{recall:.3f}"
@@ -223,32 +235,34 @@ class RecallDisplay:
                 textcoords="offset points", va="center", fontsize="small",
                 color=RED if below else INK,
             )  # fmt: skip
-        self._frame_recall(ax)
-
-    @property
-    def _floors(self) -> FloatArray:
-        """Floors above 0, else NaN."""
-        if self.floor is None:
-            return np.full(len(self.classes), np.nan)
-        return np.where(self.floor > 0.0, self.floor, np.nan)
 
     def _frame_recall(self, ax: Axes) -> None:
-        """Limits, lines to read along, and what the marks are."""
+        """Limits that hold all marks, and lines to read along."""
         bare(ax)
-        marks = [self.recall_, self.expected_, self.floor_]
-        rates = np.concatenate([np.asarray(mark.get_xdata()) for mark in marks])
-        lowest = min(0.6, float(np.nanmin([1.0, *rates])))
+        rates = [np.asarray(mark.get_xdata(), dtype=np.float64) for mark in self._marks]
+        lowest = float(np.nanmin(np.append(0.6, rates)))
         left = max(np.floor(10.0 * lowest) / 10.0 - 0.1, 0.0)
         ax.set(xlim=(left - 0.02, 1.02), ylim=self.axes_[0].get_ylim())
         ax.set_yticks(range(len(self.classes)), [""] * len(self.classes))
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("recall")
-        ax.legend(
-            handles=[mark for mark in marks if np.isfinite(mark.get_xdata()).any()],
-            loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=3.6,
-            frameon=False, fontsize="small", labelspacing=0.7,
-        )  # fmt: skip
+
+    def _name_marks(self, ax: Axes) -> None:
+        """Say below the axis what the marks are, if there are several."""
+        from matplotlib.lines import Line2D
+
+        names = []
+        for mark in self._marks:
+            name = Line2D([], [], label=str(mark.get_label()))
+            name.update_from(mark)
+            name.set_markersize(min(mark.get_markersize(), 10.0))
+            names.append(name)
+        if len(names) > 1:
+            ax.legend(
+                handles=names, loc="upper left", bbox_to_anchor=(0.0, 0.0),
+                borderaxespad=3.6, frameon=False, fontsize="small",
+            )  # fmt: skip
 
 
 def _shades() -> Any:
