@@ -75,7 +75,6 @@ def main():
         accuracy = f"{model.score(X_test, y_test):.3f}"
         print(ROW.format(name, accuracy, int(used), f"{spent:.3f}"))
 
-
     path = sorct_path(X_train, y_train, min_recall=0.9, random_state=0)
     report = path.report(X_test, y_test, title="Breast cancer: 17 sparse trees")
     report.write_html(REPORT)
