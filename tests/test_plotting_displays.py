@@ -4,8 +4,10 @@ import doctest
 import importlib
 import inspect
 import os
+import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -27,6 +29,7 @@ from sorct.plotting import (
     TreeDisplay,
 )
 
+PAGE = Path(__file__).parents[1] / "docs" / "plots.md"
 MAKERS = {
     "tree": lambda told: TreeDisplay.from_estimator(told["clf"]),
     "tree of rows": lambda told: TreeDisplay.from_estimator(told["clf"], *told["data"]),
@@ -72,7 +75,7 @@ def told(iris):
     }
 
 
-@pytest.fixture(params=MAKERS)
+@pytest.fixture(scope="module", params=MAKERS)
 def display(request, told):
     """Make every display in turn."""
     return MAKERS[request.param](told)
@@ -115,16 +118,11 @@ def test_without_axes_a_figure_is_made(display):
     assert display.ax_ in display.figure_.axes
 
 
-def test_the_same_picture_twice(display):
-    """Nothing is kept from one drawing to the next."""
+def test_drawing_leaves_no_traces(display):
+    """The same picture twice, and the user's settings as they were."""
+    before = dict(mpl.rcParams)
     first, second = (pixels(display.plot().figure_) for _ in range(2))
     assert np.array_equal(first, second)
-
-
-def test_the_users_settings_are_left_alone(display):
-    """Drawing changes no parameter of matplotlib."""
-    before = dict(mpl.rcParams)
-    pixels(display.plot().figure_)
     assert dict(mpl.rcParams) == before
 
 
@@ -174,6 +172,34 @@ else:
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_lines_of_the_page_run(told):
+    """On smaller data than the page's, whose first block only fits things."""
+    X, y = told["data"]
+    scope = {
+        **{name: getattr(sorct.plotting, name) for name in sorct.plotting.__all__},
+        "SORCTClassifierCV": partial(
+            SORCTClassifierCV, alphas_local=[0.1, 1.0], cv=2, n_solutions=1
+        ),
+        **{"X_train": X, "y_train": y, "X_test": X, "y_test": y},
+        **{"clf": told["clf"], "path": told["path"]},
+    }
+    first, *blocks = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE.read_text("utf-8"))
+    compile(first, str(PAGE), "exec")
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), scope)
+    drawn = "".join(blocks)
+    assert all(f"{name}.from_" in drawn for name in sorct.plotting.__all__)
+
+
+def test_the_pictures_of_the_page_are_there_and_small():
+    """Less than 120 kB each, with words for those who cannot see them."""
+    pictures = re.findall(r"!\[(.+?)\]\((.+?)\)", PAGE.read_text("utf-8"))
+    assert len(pictures) == len(sorct.plotting.__all__)
+    for words, file in pictures:
+        assert len(words) > 20
+        assert (PAGE.parent / file).stat().st_size < 120_000
 
 
 def test_other_estimators_are_refused(iris):

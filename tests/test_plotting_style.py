@@ -92,12 +92,12 @@ def test_zero_stands_left_of_all_other_penalties():
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 17, 40])
 @pytest.mark.parametrize("zero", [True, False])
 def test_first_zero_and_last_penalty_are_labelled(n, zero):
-    """At most ten labels, evenly apart."""
+    """At most eight labels, evenly apart."""
     alphas = np.append([0.0] * zero, 2.0 ** np.arange(n))
     shown = labels_shown(alphas)
     assert shown[-1] == alphas.size - 1
     assert not zero or shown[0] == 0
-    assert len(shown) <= 10
+    assert len(shown) <= 8
     assert len(set(np.diff(shown[1:]))) <= 1
 
 

@@ -281,14 +281,6 @@ def test_more_classes_than_colours_are_hatched(rng):
     assert len(fills) == sum(t == 0 for t, _ in display.bands_)
 
 
-def test_the_users_settings_are_left_alone(rng):
-    """Drawing changes no parameter of matplotlib."""
-    before = dict(mpl.rcParams)
-    display = TreeDisplay.from_tree(make_tree(rng)).plot(own_axes())
-    drawn(display)
-    assert dict(mpl.rcParams) == before
-
-
 def test_wrong_inputs_are_refused(rng):
     """Each message says what was expected."""
     tree = make_tree(rng, 1, ["a", "b"], ["p"])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Penalty 0 stands this many steps of the grid left of the smallest above it.
 _STEPS_APART = 1.8
-_MOST_LABELS = 9
+_MOST_LABELS = 7
 
 
 def alpha_places(alphas: FloatArray) -> FloatArray:

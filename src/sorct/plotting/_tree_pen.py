@@ -63,7 +63,7 @@ class TreePen:
     def _fill(self, corner: Place, width: float, height: float, **look: Any) -> Any:
         from matplotlib.patches import Rectangle
 
-        return self.ax.add_patch(Rectangle(corner, width, height, **look))
+        return self.ax.add_artist(Rectangle(corner, width, height, **look))
 
     def _look(self, k: int, size: float) -> dict[str, Any]:
         """How the samples of a class are filled; thin bands need all their colour."""
@@ -91,7 +91,7 @@ class TreePen:
                 size = self.layout.thickness * float(mass[k])
                 band = PathPatch(_band(start, (box.x, y), size), **self._look(k, size))
                 bands[t, k] = band
-                self.ax.add_patch(band)
+                self.ax.add_artist(band)
         return bands
 
     def _flows(self) -> Iterator[tuple[int, list[Place]]]:
@@ -157,7 +157,7 @@ class TreePen:
             (box.x, box.top), box.width, box.height, facecolor="white",
             edgecolor=SOFT, linewidth=0.8, boxstyle="round,pad=0,rounding_size=4",
         )  # fmt: skip
-        self.ax.add_patch(card)
+        self.ax.add_artist(card)
 
     def _draw_terms(self, t: int, cut: Cut) -> list[Rectangle]:
         """Number of the cut, its terms and, as under a sum, its question."""
