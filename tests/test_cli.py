@@ -1,7 +1,9 @@
 """The command line does what its verbs say; each is called as a user would."""
 
 import json
+import re
 import shlex
+from pathlib import Path as FilePath
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 
 from sorct import Path, SORCTClassifier, SORCTClassifierCV, Tree
 from sorct.cli import main
+from sorct.cli.completion import verbs_of
 from sorct.cli.parser import build_parser
 from tests.tables import QUICK, write_table
 
@@ -392,15 +395,33 @@ def test_datasets_tells_a_file_that_holds_other_rows(run, tmp_path):
 
 def test_compare_prints_methods_tests_and_a_sentence(run):
     """As text and as JSON."""
-    flags = "--folds 3 --cv 2 --depth 1 --alphas-local 0.1,1 --n-solutions 3"
+    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 0.1,1 --n-solutions 3"
     code, out, _ = run(f"compare data.csv --target y {flags}")
     assert code == 0
     for text in ("CART", "L1 logistic", "sorct", "most frequent class", "seed 0"):
         assert text in out
     code, out, _ = run(f"compare data.csv --target y --json {flags}")
     found = json.loads(out)
-    assert len(found["folds"]) == 3 * 4
+    assert len(found["folds"]) == 2 * 4
     assert found["sentence"].endswith(".")
+
+
+def test_the_page_for_users_tells_the_truth(tmp_path, monkeypatch, capsys):
+    """Every line of its first example runs, and every flag that it names exists."""
+    page = (FilePath(__file__).parents[1] / "docs" / "cli.md").read_text("utf-8")
+    block = re.search(r"(?ms)^```\n(.*?)^```", page).group(1)
+    lines = [line.split("#")[0] for line in block.splitlines()]
+    small = {"fit": FAST, "path": ["--alphas-local", "1", "--alphas-global", "1"]}
+    small["compare"] = ["--folds", "2", "--cv", "2", *FAST[:2], *FAST[4:]]
+    monkeypatch.chdir(tmp_path)
+    for line in lines:
+        words = shlex.split(line)[1:]
+        assert main([*words, *small.get(words[0], [])]) == 0, capsys.readouterr().err
+    flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page))
+    known = {
+        f for verb in verbs_of(build_parser()) for g in verb.flags for f in g.names
+    }
+    assert flags <= known | {"--help"}
 
 
 # -- the parser ------------------------------------------------------------------------

@@ -31,6 +31,7 @@ def made(tmp_path_factory):
         "no-target.csv": "a,y\n1,u\n2,\n3,v\n",
         "alone.csv": "y\nu\nv\nu\nv\n",
         "quantity.csv": "a,y\n" + "".join(f"{k},{k / 7}\n" for k in range(60)),
+        "ids.csv": "id,y\n" + "".join(f"p{k},{k % 2}\n" for k in range(1500)),
         "few.csv": "a,y\n1,u\n2,v\n3,u\n4,v\n",
         "infinite.csv": "a,y\n1,u\ninf,v\n3,u\n4,v\n",
         "weight.csv": "a,w,y\n1,1,u\n2,x,v\n3,1,u\n",
@@ -93,6 +94,11 @@ FAILURES = {
         FIT.format("weight.csv --sample-weight w"),
         "column 'w' must hold numbers, got 'x' in row 2",
     ),
+    "weight is the target": (
+        FIT.format("data.csv --sample-weight y"),
+        "'y' cannot be target and weight",
+    ),
+    "too many levels": (FIT.format("ids.csv"), "'id' is text with 1500 distinct"),
     "floors too high": (
         FIT.format("data.csv --min-recall 1"),
         "--min-recall could not be met",
@@ -132,7 +138,7 @@ FAILURES = {
     "out is a folder": ("fit data.csv --target y --out folder", "folder is a folder"),
     "out is another file": (
         "fit data.csv --target y --out notes.txt",
-        "notes.txt exists and is not a sorct model",
+        "notes.txt exists and is not a model of sorct",
     ),
     "out is the input": (
         "fit data.csv --target y --out data.csv --force",
@@ -140,7 +146,7 @@ FAILURES = {
     ),
     "path over a model": (
         "path data.csv --target y --out model.json",
-        "model.json exists and is not a sorct path",
+        "model.json exists and is not a path of sorct",
     ),
     "model of another program": (
         "show other.json",

@@ -71,6 +71,29 @@ def complete(tmp_path):
     return ask
 
 
+def test_fish_completes_verbs_flags_and_choices(tmp_path):
+    """Asked by its own command."""
+    program = shell_or_skip("fish")
+    (tmp_path / "script").write_text(script(build_parser(), "fish"))
+
+    def ask(line):
+        code = f"source script; complete -C '{line}'"
+        done = subprocess.run(
+            [program, "--no-config", "-c", code],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        )
+        assert done.returncode == 0, done.stderr
+        return {answer.split("\t")[0] for answer in done.stdout.splitlines()}
+
+    assert ask("sorct ex") == {"explain", "export"}
+    assert ask("sorct show --de") == {"--decimals"}
+    assert ask("sorct export --to j") == {"js", "json"}
+    assert ask("sorct completion z") == {"zsh"}
+
+
 def test_bash_completes_verbs(complete):
     """At the first place."""
     assert complete('sorct ""') == {*(v.name for v in VERBS), "--help", "--version"}

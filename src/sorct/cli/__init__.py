@@ -40,10 +40,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _run(words)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read has seen enough. What is still to be flushed goes nowhere.
+    except OSError as error:
+        # What is still to be flushed goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        if isinstance(error, BrokenPipeError):
+            # Whoever read has seen enough.
+            return DONE
+        say("error", f"Standard output: {error.strerror}.")
+        return FAILED
+    if code == INTERRUPTED and argv is None:
+        # Threads still at work are not waited for.
+        sys.stderr.flush()
+        os._exit(code)
     return code
 
 
@@ -96,8 +104,9 @@ def _explained(error: BaseException) -> str:
         return f"There is no file {error.filename}."
     if isinstance(error, IsADirectoryError) and error.filename:
         return f"{error.filename} is a folder; expected a file."
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}."
     if isinstance(error, MemoryError):
         return f"Not enough memory. {error}"
     text = one_line(error) or type(error).__name__
@@ -108,6 +117,9 @@ def _explained(error: BaseException) -> str:
 
 def _speak_utf8() -> None:
     """Rules and tables are UTF-8, whatever the locale says."""
+    if sys.stdout is None:
+        # Closed by the shell.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         encoding = str(getattr(stream, "encoding", "") or "").lower().replace("-", "")
         if hasattr(stream, "reconfigure") and encoding != "utf8":

@@ -13,9 +13,9 @@ from sorct.cli.messages import WorkError, listed
 from sorct.cli.tables import Reading, read_cells
 
 
-def read_costs(name: str, classes: AnyArray) -> FloatArray:
+def read_costs(name: str, classes: AnyArray, reading: Reading) -> FloatArray:
     """Matrix in the order of the classes; an empty cell of the diagonal is 0."""
-    header, *rows = read_cells(name, Reading())
+    header, *rows = read_cells(name, reading)
     labels = [str(label) for label in classes.tolist()]
     columns = [cell.strip() for cell in header[1:]]
     lines = {}
@@ -32,7 +32,8 @@ def read_costs(name: str, classes: AnyArray) -> FloatArray:
     for i, true in enumerate(labels):
         for j, predicted in enumerate(labels):
             cell = lines[true][columns.index(predicted)].strip()
-            matrix[i, j] = _cost(name, cell, true, predicted)
+            value = cell.replace(reading.decimal, ".")
+            matrix[i, j] = _cost(name, value, true, predicted)
     return matrix
 
 

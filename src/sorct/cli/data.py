@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
     from sorct.tree import Tree
 
+_NEEDED = " The tree needs it."
 # A target with more distinct values than this, or than half the rows, is no class.
 _MOST_CLASSES, _FEW_CLASSES = 100, 20
+# Levels of a column that are warned of if they are as many as half the rows, and
+# levels that are refused.
+_MANY_LEVELS, _MOST_LEVELS = 50, 1000
 
 
 @dataclass(frozen=True)
@@ -52,15 +56,13 @@ def training_data(source: Source, columns: Columns) -> Training:
     for name in (columns.target, columns.weight):
         if name is not None and name not in source.columns:
             raise no_such("column", name, source.columns, source.name)
+    if columns.weight == columns.target:
+        raise WorkError(f"Column {columns.target!r} cannot be target and weight.")
     names = _variables(source, columns)
-    text = [columns.target, *_named(source, columns.categorical)]
-    frame = source.frame(text=text)
-    frame = frame.assign(
-        **{
-            name: frame[name].astype(str).where(frame[name].notna())
-            for name in text[1:]
-        }
-    )
+    categorical = _named(source, columns.categorical)
+    frame = source.frame(text=[columns.target, *categorical]).copy()
+    for name in categorical:
+        frame[name] = frame[name].astype(str).where(frame[name].notna())
     given = [columns.target, *([columns.weight] if columns.weight else [])]
     frame = _complete(source, frame[[*names, *given]], columns)
     y = _classes(source, frame[columns.target])
@@ -204,10 +206,15 @@ def _is_whole(text: str) -> bool:
 
 
 def _look_at(column: pd.Series[Any], source: Source) -> None:
-    """Warn of a column that is hardly meant as it is read."""
+    """Warn of a column that is hardly meant as it is read, refuse a hopeless one."""
+    name, n_rows = str(column.name), len(column)
+    if column.dtype.kind == "O" and (n_levels := column.nunique()) > _MOST_LEVELS:
+        raise WorkError(
+            f"{source.name}: column {name!r} is text with {n_levels} distinct values, "
+            f"of which each would become a column; leave it out (--drop {name!r})."
+        )
     if source.reading.quiet:
         return
-    name, n_rows = str(column.name), len(column)
     if column.dtype.kind in "iu":
         if n_rows > 2 and bool((np.diff(column.to_numpy()) == 1).all()):
             say("warning", f"column {name!r} counts the rows; leave it out (--drop).")
@@ -223,6 +230,12 @@ def _look_at(column: pd.Series[Any], source: Source) -> None:
             "warning",
             f"column {name!r} has another value in every row, like an id; leave it out "
             "(--drop).",
+        )
+    elif len(levels) > max(_MANY_LEVELS, n_rows / 2):
+        say(
+            "warning",
+            f"column {name!r} has {len(levels)} distinct values, of which each becomes "
+            "a column; leave it out (--drop)?",
         )
 
 
@@ -266,9 +279,9 @@ def rows_for(
     used = set(tree.variables_used)
     variables = tree.encoder.variables
     needed = [v.name for v in variables if all_variables or v.name in used]
-    for name in needed:
-        if name not in source.columns:
-            raise no_such("column", name, source.columns, source.name)
+    missing = [name for name in needed if name not in source.columns]
+    if missing:
+        raise no_such("column", missing[0], source.columns, source.name, _NEEDED)
     text = [v.name for v in variables if isinstance(v, Categorical)]
     frame = source.frame(text=text, only=needed)
     n_rows = len(frame) if needed else len(source.as_written())

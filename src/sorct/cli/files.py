@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,17 +22,25 @@ if TYPE_CHECKING:
     from sorct.path import Path as TreePath
     from sorct.tree import Tree
 
-# What the first bytes of a file of each kind contain.
-MARKS = {
-    "model": b'"format": "sorct-tree"',
-    "path": b'"format": "sorct-path"',
-    "report": b"<html",
-    "table of predictions": b"prediction",
-    "table": b",class\n",
-    "Parquet table": b"PAR1",
-    "export": b"sorct",
+_EDGE = 65_536
+
+
+def _ends_with_predictions(head: bytes) -> bool:
+    header = head.split(b"\n", 1)[0].decode("utf-8", "replace")
+    return re.search(r"(^|,)\"?prediction\"?(,\"?probability_.*)?$", header) is not None
+
+
+# How a file of each kind is known, by its first and last bytes. A table that is not one
+# of predictions may be anybody's.
+_KNOWN: dict[str, Callable[[bytes, bytes], bool]] = {
+    "model": lambda head, tail: b'"format": "sorct-tree"' in head,
+    "path": lambda head, tail: b'"format": "sorct-path"' in head,
+    "report": lambda head, tail: b"<html" in head and b"sorct" in tail,
+    "table of predictions": lambda head, tail: _ends_with_predictions(head),
+    "Parquet table of predictions": lambda head, tail: b"prediction" in tail,
+    "export": lambda head, tail: b"sorct" in head,
+    "table": lambda head, tail: False,
 }
-_HEAD = 4096
 
 
 @dataclass(frozen=True)
@@ -65,8 +74,8 @@ class Output:
                 raise WorkError(f"{name} is read here; write to another file.")
         if path.is_file() and not force and not _is_of_kind(path, kind):
             raise WorkError(
-                f"{name} exists and is not a sorct {kind}; name another file, or add "
-                "--force to replace it."
+                f"{name} exists and is not a {kind} of sorct; name another file, or "
+                "add --force to replace it."
             )
         return cls(path)
 
@@ -119,9 +128,8 @@ def _check_writable(path: Path, name: str) -> None:
 
 
 def _is_of_kind(path: Path, kind: str) -> bool:
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    return not head or MARKS[kind] in head
+    content = path.read_bytes()
+    return not content or _KNOWN[kind](content[:_EDGE], content[-_EDGE:])
 
 
 def read_model_file(name: str) -> Tree | TreePath:

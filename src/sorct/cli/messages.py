@@ -90,12 +90,15 @@ def listed(names: Iterable[Any], most: int = 10) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def no_such(kind: str, name: str, known: Iterable[Any], place: str) -> WorkError:
+def no_such(
+    kind: str, name: str, known: Iterable[Any], place: str, why: str = ""
+) -> WorkError:
     """Error of a name that is not there, with the closest that is."""
     names = [str(one) for one in known]
     lower = {one.strip().lower(): one for one in reversed(names)}
     close = difflib.get_close_matches(name.strip().lower(), lower, n=1)
     hint = f"; did you mean {lower[close[0]]!r}?" if close else "."
     return WorkError(
-        f"There is no {kind} {name!r} in {place}{hint} Expected one of {listed(names)}."
+        f"There is no {kind} {name!r} in {place}{hint}{why} Expected one of "
+        f"{listed(names)}."
     )

@@ -256,7 +256,7 @@ def _add_output(parser: Parser, what: str, *, required: bool = False) -> None:
         "--out",
         metavar="FILE",
         required=required,
-        help=f"{what}; an older one is replaced, any other file is not",
+        help=f"{what}; what sorct wrote is replaced, another file is not",
     )
     parser.add_argument(
         "--force", action="store_true", help="replace whatever file --out names"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from joblib import parallel_config
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 
@@ -66,10 +67,10 @@ def _inputs(args: Namespace) -> list[str | None]:
 def _demands(args: Namespace, y: AnyArray) -> dict[str, Any]:
     """Floors and costs, which need to know the classes."""
     classes = np.unique(y)
-    costs = args.cost_matrix
+    costs, reading = args.cost_matrix, replace(reading_of(args), delimiter=None)
     return {
         "min_recall": _floors(args.min_recall, classes),
-        "cost_matrix": None if costs is None else read_costs(costs, classes),
+        "cost_matrix": None if costs is None else read_costs(costs, classes, reading),
     }
 
 
@@ -196,7 +197,7 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
         ),
         **_shared(args, data.y),
     )  # fmt: skip
-    with bars.on_standard_error(shown=shown):
+    with bars.on_standard_error(shown=shown), _threads():
         search.fit(data.X, data.y, data.weight)
     row = search.cv_results_.iloc[search.best_index_]
     told = {
@@ -209,6 +210,11 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     }
     tree = replace(search.tree_, training=told)
     return tree, [f"{score_line(told)}.", _choice_line(search, rule)]
+
+
+def _threads() -> Any:
+    """Folds in threads: compiled code holds no lock, and an interrupt ends them all."""
+    return parallel_config(backend="threading")
 
 
 def _choice_line(search: SORCTClassifierCV, rule: str) -> str:
@@ -325,7 +331,7 @@ def compare(args: Namespace) -> None:
     data = _training(args)
     folds(args.folds, data.y, args.seed)
     shown = bars.are_shown(args.quiet)
-    with bars.on_standard_error(shown=shown):
+    with bars.on_standard_error(shown=shown), _threads():
         found = run(
             data.X,
             data.y,

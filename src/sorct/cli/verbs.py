@@ -76,7 +76,7 @@ def _tell_ignored(args: Namespace, source: Source, tree: Tree) -> None:
 
 def predict(args: Namespace) -> None:
     """Predict the class of every row."""
-    kind = "Parquet table" if is_parquet(args.out) else "table of predictions"
+    kind = f"{'Parquet ' if is_parquet(args.out) else ''}table of predictions"
     inputs = [args.model, args.rows]
     out = Output.checked(args.out, kind, force=args.force, inputs=inputs)
     tree = _tree_of(args)
@@ -143,7 +143,6 @@ def explain(args: Namespace) -> None:
             f"{source.name} has {len(rows)} rows, counted from 1; there is no row "
             f"{args.row}."
         )
-    _tell_ignored(args, source, tree)
     found = run(tree, rows.iloc[[args.row - 1]])
     place = f"Row {args.row} of {source.name}, counted from 1 without the header"
     document = {"verb": "explain", "row": args.row, **found.to_dict()}
@@ -250,8 +249,7 @@ def datasets(args: Namespace) -> None:
         raise UsageError(
             f"there is no data set {args.name!r}; expected {listed(names(), 18)}"
         )
-    kind = "Parquet table" if is_parquet(args.out) else "table"
-    out = Output.checked(args.out, kind, force=args.force)
+    out = Output.checked(args.out, "table", force=args.force)
     table = _dataset_table(args.name, args.folder)
     out.write(table_bytes(table, args.out))
     if out.path is not None:
