@@ -1,8 +1,10 @@
 """The command line does what its verbs say; each is called as a user would."""
 
+import io
 import json
 import re
 import shlex
+import sys
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -189,6 +191,38 @@ def test_quiet_says_nothing_if_there_is_a_file(run, folder):
     )
     assert (code, out, err) == (0, "", "")
     assert (folder / "quiet.json").exists()
+
+
+class Terminal(io.StringIO):
+    """Standard error as a terminal."""
+
+    def isatty(self):
+        """Say that it is one."""
+        return True
+
+
+@pytest.mark.parametrize("verb", ["fit", "fit --alpha-local 1", "path", "compare"])
+def test_bars_are_drawn_on_a_terminal_only(run, monkeypatch, verb):
+    """On standard error; standard output is one JSON document all the same."""
+    rich = pytest.importorskip("rich")
+    monkeypatch.delenv("TERM", raising=False)
+    console, error = rich.get_console(), Terminal()
+    grid = "" if "alpha" in verb else "--alphas-local 1 --n-solutions 2"
+    folds = {"fit": "--cv 2", "compare": "--folds 2 --cv 2 --depth 1"}.get(verb, "")
+    line = f"{verb} data.csv --target y --json {grid} {folds}"
+    monkeypatch.setattr("sys.stderr", error)
+    code, out, _ = run(line)
+    assert code == 0
+    json.loads(out)
+    assert "━" in error.getvalue()
+    assert rich.get_console() is console
+    assert not console.stderr
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    code, again, _ = run(line)
+    assert (code, again, sys.stderr.getvalue()) == (0, out, "")
+    monkeypatch.setattr("sys.stderr", Terminal())
+    assert run(f"{line} -q")[0] == 0
+    assert sys.stderr.getvalue() == ""
 
 
 # -- show, predict, explain ------------------------------------------------------------

@@ -280,7 +280,7 @@ def _add_fit(verbs: Verbs) -> None:
     _add_training_table(parser)
     _add_output(parser, "file for the model (JSON)")
     group = parser.add_argument_group(
-        "penalties: chosen by cross-validation",
+        "penalties, chosen by cross-validation",
         "Unless --alpha-local or --alpha-global is given.",
     )
     _add_grid(group, "0")
@@ -297,7 +297,7 @@ def _add_fit(verbs: Verbs) -> None:
         metavar="N",
         help="most variables that a cut may use",
     )
-    group = parser.add_argument_group("penalties: fixed")
+    group = parser.add_argument_group("penalties, fixed")
     for axis, what in (("local", "a cut"), ("global", "the tree")):
         group.add_argument(
             f"--alpha-{axis}",

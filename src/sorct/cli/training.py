@@ -314,9 +314,10 @@ def path_text(
 
 
 def path_document(found: Path) -> dict[str, Any]:
-    """Table of a path for machines."""
+    """Table of a path for machines, without times: the same seed gives the same."""
+    frame = found.to_frame().drop(columns="seconds")
     return {
-        "points": found.to_frame().reset_index().to_dict("records"),
+        "points": frame.reset_index().to_dict("records"),
         "frontier": found.frontier().index.tolist(),
     }
 
