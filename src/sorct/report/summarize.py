@@ -127,9 +127,11 @@ def summarize(
 
 
 def _key(tree: Tree) -> str:
-    return json.dumps(
-        [tree.coef.tolist(), tree.threshold.tolist(), tree.leaf_class.tolist()]
-    )
+    """What two trees that are described as one have in common."""
+    plain = tree.to_dict()
+    told = plain.pop("training")
+    used = [told.get(key) for key in ("recall", "min_recall", "rounded", "search")]
+    return json.dumps([plain, used])
 
 
 def _columns(tree: Tree) -> list[list[int]]:
@@ -179,9 +181,17 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
         "model": kept,
         "nodes": nodes,
         "rules": export_text(tree),
-        "sql": to_sql(tree),
+        **_sql(tree),
         "measured": _measured(tree, shown, reach),
     }
+
+
+def _sql(tree: Tree) -> dict[str, str]:
+    """The tree as SQL, or nothing and why: SQL has no columns without a name."""
+    try:
+        return {"sql": to_sql(tree)}
+    except ValueError as error:
+        return {"sql": "", "no_sql": str(error)}
 
 
 def _add_node(

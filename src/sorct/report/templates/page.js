@@ -56,19 +56,17 @@ function showTree() {
 }
 
 function selectNode(n) {
-  picture.querySelectorAll(".node").forEach((node) => {
-    node.setAttribute("aria-pressed", String(Number(node.dataset.node) === n));
-  });
+  picture.querySelectorAll(".hit").forEach((button, place) => button.setAttribute("aria-pressed", String(place === n)));
   put("detail", describeNode(report, shownTree(), n, startFrom));
 }
 
-function pointAt(n, node) {
+function pointAt(n, button) {
   const entry = shownTree().nodes[n];
   if (entry.label === undefined) return;
-  const tip = byId("tip"), box = node.getBoundingClientRect();
+  const tip = byId("tip"), box = button.getBoundingClientRect();
   tip.replaceChildren(...leafTip(report, entry).map((line) => make("span", {}, line)));
   tip.hidden = false;
-  node.setAttribute("aria-describedby", "tip");
+  button.setAttribute("aria-describedby", "tip");
   const left = Math.max(Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 8), 8);
   const below = box.bottom + 6 + tip.offsetHeight <= window.innerHeight;
   tip.style.left = `${left + window.scrollX}px`;
@@ -77,7 +75,7 @@ function pointAt(n, node) {
 
 function hideTip() {
   byId("tip").hidden = true;
-  document.querySelectorAll("[aria-describedby=tip]").forEach((node) => node.removeAttribute("aria-describedby"));
+  document.querySelectorAll("[aria-describedby=tip]").forEach((button) => button.removeAttribute("aria-describedby"));
 }
 
 // -- the trade-off -------------------------------------------------------------------------
@@ -169,6 +167,7 @@ async function unpack(text) {
 }
 
 async function sqlText() {
+  if (shownTree().no_sql) throw new Error(shownTree().no_sql);
   sqlTexts = sqlTexts || unpack(byId("report-sql").textContent);
   return (await sqlTexts)[shownPoint().tree];
 }
@@ -178,9 +177,9 @@ async function copy(name, read) {
   try {
     text = await read();
     await navigator.clipboard.writeText(text);
-  } catch {
+  } catch (error) {
     if (text === null || !copyBySelection(text)) {
-      byId("copied").textContent = `${name} could not be copied in this browser.`;
+      byId("copied").textContent = `${name} could not be copied: ${error.message}`;
       return;
     }
   }

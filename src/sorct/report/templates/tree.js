@@ -92,7 +92,7 @@ function headOf(report, entry, room) {
 function drawCut(report, entry, place, width) {
   const left = place.x - width / 2, head = `cut ${entry.cut}:  `;
   const room = width - 2 * PAD - textWidth(head, BOLD);
-  const box = shape("g", { transform: `translate(${left},${place.y})` },
+  const box = shape("g", { transform: `translate(${left},${place.y})`, "aria-hidden": "true" },
     shape("rect", { class: "box", width, height: place.height, rx: 8 }),
     shape("text", { x: PAD, y: 21, class: "strong" }, head + headOf(report, entry, room)));
   if (entry.terms.length > 1) box.append(...drawTerms(report, entry, width));
@@ -129,7 +129,7 @@ function drawLeaf(report, entry, place) {
   const lines = leafLines(report, entry), bottom = 16 * lines.length;
   const bar = mixBar(entry.mass, LEAF_WIDTH - 2 * LEAF_PAD, 10);
   bar.setAttribute("transform", `translate(${LEAF_PAD},${30 + bottom})`);
-  return shape("g", { transform: `translate(${place.x - LEAF_WIDTH / 2},${place.y})` },
+  return shape("g", { transform: `translate(${place.x - LEAF_WIDTH / 2},${place.y})`, "aria-hidden": "true" },
     shape("rect", { class: "box leaf", width: LEAF_WIDTH, height: place.height, rx: 8 }),
     lines.map((line, n) => shape("text", { x: LEAF_PAD, y: 20 + 16 * n, class: "strong" }, line)),
     shape("text", { x: LEAF_PAD, y: 21 + bottom }, `${percent(sumOf(entry.mass))} of samples`),
@@ -139,17 +139,19 @@ function drawLeaf(report, entry, place) {
 function nodeName(report, entry) {
   const share = percent(sumOf(entry.mass));
   if (entry.label === undefined) {
-    return `Cut ${entry.cut}: ${entry.question}. ${share} of samples come here.`;
+    return `cut ${entry.cut}: ${entry.question}. ${share} of samples come here.`;
   }
-  return `Leaf ${report.classes[entry.label]}: ${share} of samples, `
+  return `${report.classes[entry.label]}: ${share} of samples. A leaf with `
     + `${mixText(report, entry.mass)}.`;
 }
 
+// A button of the size of the box, and over it the drawing, which only eyes see.
 function drawNode(report, nodes, n, place, events) {
-  const entry = nodes[n];
-  const node = shape("g", {
-    class: "node", tabindex: 0, role: "button", "data-node": n,
-    "aria-label": nodeName(report, entry), "aria-pressed": "false",
+  const entry = nodes[n], isLeaf = entry.label !== undefined;
+  const width = isLeaf ? LEAF_WIDTH : cutWidth(nodes);
+  const button = shape("rect", {
+    class: "hit", x: place.x - width / 2, y: place.y, width, height: place.height, rx: 8,
+    tabindex: 0, role: "button", "aria-label": nodeName(report, entry), "aria-pressed": "false",
     onclick: () => events.select(n),
     onkeydown: (event) => {
       if (event.key === "Enter" || event.key === " ") {
@@ -157,10 +159,11 @@ function drawNode(report, nodes, n, place, events) {
         events.select(n);
       }
     },
-    onpointerenter: () => events.point(n, node), onpointerleave: events.leave,
-    onfocus: () => events.point(n, node), onblur: events.leave,
-  }, entry.label === undefined ? drawCut(report, entry, place, cutWidth(nodes)) : drawLeaf(report, entry, place));
-  return node;
+    onpointerenter: () => events.point(n, button), onpointerleave: events.leave,
+    onfocus: () => events.point(n, button), onblur: events.leave,
+  });
+  const drawing = isLeaf ? drawLeaf(report, entry, place) : drawCut(report, entry, place, width);
+  return shape("g", { class: "node", "data-node": n }, button, drawing);
 }
 
 function drawFlows(nodes, places) {
