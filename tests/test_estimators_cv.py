@@ -361,7 +361,7 @@ def test_progress_is_drawn_when_asked_for(clouds, capsys):
     quiet = model().fit(*clouds)
     assert capsys.readouterr() == ("", "")
     shown = model(progress=True).fit(*clouds)
-    assert "SORCTClassifierCV: 4 paths" in capsys.readouterr().out
+    assert "SORCTClassifierCV: 4 paths" in capsys.readouterr().err
     assert_same_search(shown, quiet)
 
 

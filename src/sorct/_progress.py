@@ -1,4 +1,4 @@
-"""Progress: a bar for long work, drawn by rich when it is asked for."""
+"""Progress: a bar for long work, drawn by rich on standard error when asked for."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ def progress_bar(
         yield lambda: None
         return
     try:
+        from rich.console import Console
         from rich.progress import Progress, TimeElapsedColumn
     except ImportError as error:
         raise ImportError(
             "progress=True needs the package rich; install it with "
             'pip install "sorct[progress]".'
         ) from error
-    with Progress(*Progress.get_default_columns(), TimeElapsedColumn()) as progress:
+    columns = (*Progress.get_default_columns(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(label, total=total)
         yield lambda: progress.advance(task)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
 
 Update = Callable[[int, int | None], None]
 
@@ -33,20 +32,3 @@ def bar(label: str, *, shown: bool) -> Iterator[Update]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(label, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-@contextmanager
-def on_standard_error(*, shown: bool) -> Iterator[None]:
-    """Let the library's own bars be drawn there: standard output is for results."""
-    if not shown:
-        yield
-        return
-    import rich
-
-    console: Any = rich.get_console()
-    kept = console.__dict__
-    rich.reconfigure(stderr=True)
-    try:
-        yield
-    finally:
-        console.__dict__ = kept

@@ -197,7 +197,7 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
         ),
         **_shared(args, data.y),
     )  # fmt: skip
-    with bars.on_standard_error(shown=shown), _threads():
+    with _threads():
         search.fit(data.X, data.y, data.weight)
     row = search.cv_results_.iloc[search.best_index_]
     told = {
@@ -332,7 +332,7 @@ def compare(args: Namespace) -> None:
     data = _training(args)
     folds(args.folds, data.y, args.seed)
     shown = bars.are_shown(args.quiet)
-    with bars.on_standard_error(shown=shown), _threads():
+    with _threads():
         found = run(
             data.X,
             data.y,
