@@ -78,7 +78,9 @@ def number_levels(rng):
 def only_levels(rng):
     """No number in any cut."""
     X = mixed_table(rng, 42)[["city", "grade", "member"]]
-    return random_tree(rng, X, 2, np.array([False, True])), X
+    tree = random_tree(rng, X, 2, np.array([False, True]))
+    coef = np.where(tree.coef == 0.0, 0.1, tree.coef)
+    return replace(tree, coef=coef), X
 
 
 def new_levels(rng):
@@ -106,7 +108,7 @@ def taken(rng):
 
 def far(rng):
     """Columns far from zero whose span is a few dozen roundings wide."""
-    far = np.array([1.6e9, -7e12, 0.1, 3e-7, 1e200])
+    far = np.array([1.6e9, -7e12, 0.1, 3e-7, 1e200]) * rng.uniform(1.0, 2.0, 5)
     X = far + np.spacing(far) * rng.integers(0, 60, (40, 5))
     X[0], X[1] = far, far + 60 * np.spacing(far)
     X = pd.DataFrame(X, columns=list("abcde"))
@@ -145,6 +147,12 @@ def certain(rng):
     return random_tree(rng, X, 4, gamma=1e6), 50.0 * X
 
 
+def steep(rng):
+    """Scores for which exp() is still a number, but no product of several is."""
+    X = numbers(rng, ["a", "b", "c"])
+    return random_tree(rng, X, 4, gamma=4000.0), X
+
+
 def nothing(rng):
     """All leaves have one class; the other has none."""
     X = mixed_table(rng, 30)[["city", "age"]]
@@ -153,8 +161,8 @@ def nothing(rng):
 
 
 def coin(rng):
-    """No variable at all, and equal chances: the first class is chosen."""
-    X = numbers(rng, ["a"], 12)
+    """No variable but a constant, and equal chances: the first class is chosen."""
+    X = pd.DataFrame({"a": np.full(12, 4.0)})
     tree = random_tree(rng, X, 1, np.array(["b", "a"]))
     return replace(tree, coef=np.zeros((1, 1)), threshold=np.zeros(1)), X
 
@@ -165,7 +173,7 @@ MAKERS = {
         make.__name__: make
         for make in (
             array, mixed, number_levels, only_levels, new_levels, nasty, taken, far,
-            narrow, constant, idle, certain, nothing, coin,
+            narrow, constant, idle, certain, steep, nothing, coin,
         )
     },
 }  # fmt: skip

@@ -138,3 +138,10 @@ def test_whole_numbers_that_would_be_rounded_are_refused(rng):
     large = replace(tree, classes=np.array([0, 2**53 + 1]))
     with pytest.raises(ValueError, match="JavaScript would round it"):
         to_javascript(large)
+
+
+def test_the_text_can_be_written_to_a_file(rng):
+    """Halves of surrogate pairs, which UTF-8 has no bytes for, are escaped."""
+    tree, _ = MAKERS["iris-1"](rng)
+    labels = np.array(["a", "half \ud800"], dtype=object)
+    assert to_javascript(replace(tree, classes=labels)).encode().count(b"ud800") == 2

@@ -122,3 +122,10 @@ def test_levels_that_no_language_has_are_refused(rng, levels):
     odd = replace(tree, encoder=TableEncoder(variables, True))
     with pytest.raises(ValueError, match="Levels of column 'city' must be all"):
         to_python(odd)
+
+
+def test_the_text_can_be_written_to_a_file(rng):
+    """Halves of surrogate pairs, which UTF-8 has no bytes for, are escaped."""
+    tree, _ = MAKERS["iris-1"](rng)
+    labels = np.array(["a", "half \ud800"], dtype=object)
+    assert to_python(replace(tree, classes=labels)).encode().count(b"ud800") == 2

@@ -63,11 +63,10 @@ def damaged(data, at):
 
 @pytest.fixture
 def documents(rng):
-    """A tree and a path as plain data."""
-    return {
-        "tree": MAKERS["mixed"](rng)[0].to_dict(),
-        "path": mixed_path(rng).to_dict(),
-    }
+    """A tree, and a path of a single one, as plain data."""
+    path = mixed_path(rng)
+    short = Path([0.0], [0.0], path.trees[:1], [1.0])
+    return {"tree": MAKERS["mixed"](rng)[0].to_dict(), "path": short.to_dict()}
 
 
 @kinds

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sorct.export import to_sql
-from tests.databases import postgresql, run_in_duckdb, run_in_sqlite
+from tests.databases import PostgreSQL, postgresql, run_in_duckdb, run_in_sqlite
 from tests.exported_trees import MAKERS, as_frame, assert_same, each_tree, renamed
 from tests.test_tree import random_tree
 
@@ -138,6 +138,19 @@ def test_null_in_a_column_read_gives_null(rng, database, name, column):
     assert_rows_agree(tree, X.iloc[others], [rows[i] for i in others])
 
 
+def test_null_reaches_classes_that_do_not_hang_on_it(rng, database):
+    """A row has all its probabilities or none."""
+    X = pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "b"])
+    tree = random_tree(rng, X, 2)
+    coef = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    tree = replace(tree, coef=coef, leaf_class=np.array([0, 0, 1, 2]))
+    X.loc[3, "b"] = np.nan
+    rows = score(database, tree, X)
+    assert rows[3]["left_0"] is not None
+    assert [rows[3][f"proba_{k}"] for k in range(3)] == [None] * 3
+    assert rows[3]["predicted_class"] is None
+
+
 def test_an_unknown_level_gives_null(rng, database):
     """The tree would raise an error; a query cannot."""
     tree, X = MAKERS["mixed"](rng)
@@ -174,11 +187,30 @@ def test_booleans_however_they_are_stored(rng, database, kind):
     assert_rows_agree(tree, X, score(database, tree, stored))
 
 
+def whole_numbers(rng):
+    """A tree on columns of integers."""
+    X = pd.DataFrame({"a": rng.integers(0, 9, 30), "b": rng.integers(-5, 5, 30)})
+    return random_tree(rng, X, 2), X
+
+
 def test_whole_numbers_are_not_divided_as_such(rng, database):
     """A column of integers is scaled as one of fractions."""
-    X = pd.DataFrame({"a": rng.integers(0, 9, 30), "b": rng.integers(-5, 5, 30)})
-    tree = random_tree(rng, X, 2)
+    tree, X = whole_numbers(rng)
     assert_rows_agree(tree, X, score(database, tree, X))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [whole_numbers, *(MAKERS[n] for n in ("mixed", "only_levels", "coin", "nothing"))],
+)
+def test_probabilities_are_in_double_precision(rng, database, make):
+    """Not decimal numbers, which would be slow, nor whole ones."""
+    tree, X = make(rng)
+    told = "pg_typeof" if isinstance(database, PostgreSQL) else "typeof"
+    types = ", ".join(f"{told}(proba_{k})" for k in range(len(tree.classes)))
+    _, rows = database(f"SELECT {types} FROM ({to_sql(tree)}) AS p", as_frame(X))
+    found = {name for row in rows for name in row}
+    assert found <= {"real", "DOUBLE", "double precision"}
 
 
 def test_levels_of_an_enumeration(rng, server):

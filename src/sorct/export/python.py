@@ -105,7 +105,8 @@ def _head(cuts: Cuts) -> str:
     # The first two lines are ours: a comment there could declare an encoding.
     lines = ['"""A classification tree as a function, written by sorct."""', ""]
     lines += [f"# {line}" for line in header(cuts, _TITLE)]
-    return "\n".join([*lines, "", "import math as _math", ""] if cuts.cuts else lines)
+    lines += ["", "import math as _math"] if cuts.cuts else []
+    return "\n".join([*lines, ""])
 
 
 def _function(cuts: Cuts, name: str) -> str:

@@ -2,9 +2,10 @@
 
 Three things shape the text. PostgreSQL raises an error where exp() overflows or a
 product underflows, so scores of more than 40 count as certain (F(40) is 1 to the last
-bit, F(-40) is 4e-18). Literals with an exponent are double precision in DuckDB. And
-the chances are materialized: both SQLite and PostgreSQL would otherwise put whole
-expressions into each other, and take time exponential in the depth.
+bit, F(-40) is 4e-18). Without an exponent a literal would be a decimal number, to
+standard SQL and to DuckDB. And the chances are materialized: SQLite and PostgreSQL
+would otherwise put whole expressions into each other, and take time exponential in the
+depth.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 
 _TITLE = (
     "A classification tree as SQL for SQLite (3.35 or later), DuckDB and PostgreSQL "
-    "(12 or later), written by sorct. score_t is the score of cut t, left_t the chance "
-    "to go left there, proba_k the probability of class k. A row gets NULL where a "
-    "column read is NULL{unknown}."
+    "(12 or later), written by sorct. {score}t is the score of cut t, {left}t the "
+    "chance to go left there, {proba}k the probability of class k. A row gets NULL "
+    "where a column read is NULL{unknown}."
 )
 _INDENT = "    "
 
@@ -73,7 +74,7 @@ def to_sql(
     kept = [keep] if isinstance(keep, str) else None if keep is None else list(keep)
     names = _Names(tree, kept or [], parts)
     query = _query(cuts, names, ".".join(map(_identifier, parts)), kept)
-    return "\n".join([*_head(tree, cuts), *query]) + "\n"
+    return "\n".join([*_head(tree, cuts, names), *query]) + "\n"
 
 
 class _Names:
@@ -101,10 +102,13 @@ def _free_prefix(ours: set[str], given: list[str]) -> str:
     return prefix
 
 
-def _head(tree: Tree, cuts: Cuts) -> list[str]:
+def _head(tree: Tree, cuts: Cuts, names: _Names) -> list[str]:
     strict = cuts.has_levels and not cuts.unknown_is_first
     unknown = " or has a level unknown to the tree" if strict else ""
-    lines = header(cuts, _TITLE.format(unknown=unknown))
+    title = _TITLE.format(
+        score=names.score, left=names.left, proba=names.proba, unknown=unknown
+    )
+    lines = header(cuts, title)
     folded = [variable.name.casefold() for variable in tree.encoder.variables]
     if len(set(folded)) < len(folded):
         lines.append(
@@ -150,6 +154,10 @@ def _select(columns: list[str], source: str) -> list[str]:
     return ["SELECT", ",\n".join(f"  {item}" for item in columns), f"FROM {source}"]
 
 
+def _named(text: str, name: str) -> str:
+    return f"{text}\n{_INDENT}AS {name}" if "\n" in text else f"{text} AS {name}"
+
+
 def _score(cut: Cut, cuts: Cuts, name: str) -> str:
     """Sum of the terms of a cut, in double precision whatever the columns are."""
     start = _double(cut.offset)
@@ -163,7 +171,7 @@ def _score(cut: Cut, cuts: Cuts, name: str) -> str:
             lines.append(signed(term.weight, term.text(value, _double)))
         else:
             lines.append(f"+ {_weight_of_level(term, column, cuts.unknown_is_first)}")
-    return f"\n{_INDENT}".join([*lines, f"AS {name}"])
+    return _named(f"\n{_INDENT}".join(lines), name)
 
 
 def _weight_of_level(term: LevelTerm, column: str, unknown_is_first: bool) -> str:
@@ -199,12 +207,12 @@ def _level_literals(level: Any) -> tuple[str, ...]:
 def _chance(names: _Names, node: int) -> str:
     """The logistic function; NULL for a score that is NULL, NaN or infinite."""
     score = f"{names.score}{node}"
-    return (
+    text = (
         f"CASE WHEN {score} BETWEEN -40 AND 40 THEN 1 / (1 + EXP(-{score}))\n"
         f"{_INDENT}WHEN {score} BETWEEN 40 AND 1E308 THEN 1E0\n"
-        f"{_INDENT}WHEN {score} BETWEEN -1E308 AND -40 THEN 0E0 END\n"
-        f"{_INDENT}AS {names.left}{node}"
+        f"{_INDENT}WHEN {score} BETWEEN -1E308 AND -40 THEN 0E0 END"
     )
+    return _named(text, f"{names.left}{node}")
 
 
 def _proba(cuts: Cuts, names: _Names, label: int) -> str:
@@ -218,7 +226,7 @@ def _proba(cuts: Cuts, names: _Names, label: int) -> str:
     if others:
         total = filled([f"{other} +" for other in others[:-1]] + others[-1:], _INDENT)
         text = f"CASE WHEN {total} IS NOT NULL\n{_INDENT}THEN {text} END"
-    return f"{text}\n{_INDENT}AS {names.proba}{label}"
+    return _named(text, f"{names.proba}{label}")
 
 
 def _choice(cuts: Cuts, names: _Names) -> str:
