@@ -176,6 +176,16 @@ def test_probabilities_are_those_of_the_tree(case):
         assert found.predicted == tree.predict(row)[0]
 
 
+def test_leaves_of_one_class_side_by_side_are_one_leaf(rng, table):
+    """The cut between them is no step, and their probabilities add up."""
+    tree = random_tree(rng, table, 2, CLASSES[:2], gamma=8.0)
+    tree = replace(tree, leaf_class=np.array([0, 0, 1, 1]))
+    found = explain(tree, table.iloc[0])
+    assert [step.cut for step in found.steps] == [1]
+    assert found.leaf == found.predicted
+    assert found.leaf_proba == pytest.approx(found.proba[found.leaf], abs=1e-12)
+
+
 def test_a_route_can_end_in_another_class_than_predicted():
     """Two leaves of one class can together outweigh the most probable leaf."""
     tree = Tree(

@@ -16,8 +16,8 @@ CLASSES = np.array(["no", "yes", "maybe", "never"])
 SHAPES = [(1, 2), (2, 2), (2, 4), (3, 2), (3, 3), (3, 4)]
 shapes = pytest.mark.parametrize(("depth", "n_classes"), SHAPES)
 gammas = pytest.mark.parametrize("gamma", [8.0, 2000.0])
-# A change is rounded up to three digits, or to one more step where it begins there.
-ROUNDING = 0.0201
+# A change is rounded up to three digits.
+ROUNDING = 0.0101
 
 
 def draw_numbers(rng, n=60):

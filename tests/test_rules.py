@@ -316,7 +316,8 @@ def test_a_cut_of_one_number_is_a_plain_comparison(rng, table, size):
 def test_a_cut_of_one_level_is_a_plain_question(rng, table, size, share, text):
     """It reads "city is Rome", unless the level does not decide it."""
     tree = random_tree(rng, table, 1, MANY[:2])
-    tree = with_cut(tree, 0, {"city = Rome": size}, share * size / tree.n_columns)
+    threshold = share * size / tree.n_columns + 0.0  # not -0.0
+    tree = with_cut(tree, 0, {"city = Rome": size}, threshold)
     cut, yes, no = read_tree(str(tree))
     assert cut == f"cut 1: {text}"
     left, right = leaf_text(tree, 1), leaf_text(tree, 2)

@@ -8,7 +8,6 @@ change is then narrowed down. A categorical variable is tried level by level.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,18 +168,15 @@ def _places_to_try(line: _Line) -> FloatArray:
 def _readable(
     line: _Line, place: float, variable: Numeric, now: float
 ) -> tuple[float, int]:
-    """The value, or one just beyond, with as few digits as still change the class.
-
-    Where another class begins at a round number, that number itself may not do.
-    """
+    """The value or one just beyond, with as few digits as still change the class."""
     lower, upper = variable.lower, variable.lower + variable.span
     exact = lower + variable.span * place
     side = 1.0 if exact > now else -1.0
     size = np.floor(np.log10(abs(exact - now) or 1.0))
-    for beyond, digits in product((0.0, 1.0), range(3, 17)):
+    for digits in range(3, 17):
         unit = 10.0 ** (size + 1 - digits)
-        steps = side * (np.ceil(side * exact / unit) + beyond)
-        value = float(np.clip(float(f"{steps * unit:.15g}"), lower, upper))
+        beyond = side * np.ceil(side * exact / unit) * unit
+        value = float(np.clip(float(f"{beyond:.15g}"), lower, upper))
         k = int(line.classes(np.array([(value - lower) / variable.span]))[0])
         if k != line.before:
             return value, k
