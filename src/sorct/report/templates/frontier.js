@@ -33,18 +33,19 @@ function chartScale(report, width) {
 // Round values, as many as have room.
 function ticks({ low, high, y }) {
   const found = [];
-  for (const unit of [0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001]) {
+  const units = [0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
+  for (const unit of units.filter((one) => one >= (high - low) / 40)) {
     // Finer ones near the best only, where the axis is stretched.
     const end = unit === 0.1 ? low : Math.max(low, high - 8 * unit);
     for (let n = Math.floor(high / unit + 1e-9); n * unit >= end - 1e-9; n--) {
       if (found.every((tick) => Math.abs(y(tick) - y(n * unit)) >= 26)) found.push(n * unit);
     }
   }
-  return found;
+  return found.length ? found : [high];
 }
 
 function wholeTicks({ most, width }) {
-  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000].find((s) => (most / s) * 40 <= width - CHART_LEFT);
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000].find((s) => (most / s) * 40 <= width - CHART_LEFT) || most;
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, n) => n * step);
 }
 

@@ -171,7 +171,7 @@ function drawFlows(nodes, places) {
   return nodes.flatMap((entry, n) => {
     if (entry.label !== undefined) return [];
     const { yes, no } = entry, start = -(size(yes) + size(no)) / 2;
-    const y = places[n].y + places[n].height + 18;
+    const y = places[n].y + places[n].height + 13;
     return [
       flow(places[n], places[yes], nodes[yes], start, yes),
       flow(places[n], places[no], nodes[no], start + size(yes), no),
