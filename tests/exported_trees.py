@@ -27,8 +27,8 @@ NASTY = [
 ]
 #: Names that the exports use themselves.
 TAKEN = [
-    "score_0", "LEFT_0", "proba_0", "predicted_class", "label", "probabilities", "X",
-    "row", "cut_0", "left_1", "constant", "t", "data", "sorct_left_1",
+    "score_1", "LEFT_1", "proba_0", "predicted_class", "label", "probabilities", "X",
+    "row", "cut_1", "left_2", "constant", "t", "data", "sorct_left_2",
 ]  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def test_all_columns_of_the_table_come_along(rng, database):
     assert names[: X.shape[1] + 1] == [*X.columns, KEY]
     assert [row["city"] for row in rows] == X["city"].to_list()
     ours = set(names[X.shape[1] + 1 :])
-    assert {"score_0", "left_0", "proba_0", "predicted_class"} <= ours
+    assert {"score_1", "left_1", "proba_0", "predicted_class"} <= ours
 
 
 def test_columns_to_keep(rng, database):
@@ -146,7 +146,7 @@ def test_null_reaches_classes_that_do_not_hang_on_it(rng, database):
     tree = replace(tree, coef=coef, leaf_class=np.array([0, 0, 1, 2]))
     X.loc[3, "b"] = np.nan
     rows = score(database, tree, X)
-    assert rows[3]["left_0"] is not None
+    assert rows[3]["left_1"] is not None
     assert [rows[3][f"proba_{k}"] for k in range(3)] == [None] * 3
     assert rows[3]["predicted_class"] is None
 
@@ -263,7 +263,7 @@ def test_only_what_the_tree_uses_is_read(rng):
     assert "same" not in to_sql(tree)
     tree, _ = MAKERS["idle"](rng)
     assert set(re.findall(r"AS (score_\d)", to_sql(tree))) == {
-        f"score_{t}" for t in (0, 1, 4, 5)
+        f"score_{t}" for t in (1, 2, 5, 6)
     }
 
 

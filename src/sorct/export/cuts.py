@@ -62,9 +62,12 @@ class LevelTerm:
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut: a sample goes left with probability F(offset + sum of the terms)."""
+    """A cut: a sample goes left with probability F(offset + sum of the terms).
 
-    node: int
+    Its number is the one that the rules print.
+    """
+
+    number: int
     offset: float
     terms: tuple[NumericTerm | LevelTerm, ...]
 
@@ -79,8 +82,8 @@ class Route:
     def text(self, left: str) -> str:
         """The chance of the route as a product; ``left`` begins the cuts' names."""
         factors = [
-            f"{left}{node}" if goes_left else f"(1 - {left}{node})"
-            for node, goes_left in self.steps
+            f"{left}{number}" if goes_left else f"(1 - {left}{number})"
+            for number, goes_left in self.steps
         ]
         return " * ".join(factors) or "1.0"
 
@@ -128,8 +131,8 @@ def read_cuts(tree: Tree) -> Cuts:
     constant = [isinstance(v, Numeric) and v.span == 0.0 for v in _by_column(tree)]
     coef = np.where(np.array(constant)[:, np.newaxis], 0.0, tree.coef)
     routes = tuple(_routes(tree, coef))
-    nodes = sorted({node for route in routes for node, _ in route.steps})
-    cuts = tuple(_cut(tree, coef, node) for node in nodes)
+    numbers = sorted({number for route in routes for number, _ in route.steps})
+    cuts = tuple(_cut(tree, coef, number) for number in numbers)
     used = {term.name for cut in cuts for term in cut.terms}
     return Cuts(
         labels=_plain(tree.classes.tolist(), "Class labels"),
@@ -156,14 +159,15 @@ def _routes(tree: Tree, coef: Any) -> Iterator[Route]:
         if only is not None:
             yield from below(only, steps)
             return
-        yield from below(2 * node + 1, (*steps, (node, True)))
-        yield from below(2 * node + 2, (*steps, (node, False)))
+        yield from below(2 * node + 1, (*steps, (node + 1, True)))
+        yield from below(2 * node + 2, (*steps, (node + 1, False)))
 
     return below(0, ())
 
 
-def _cut(tree: Tree, coef: Any, node: int) -> Cut:
-    """Cut of a node, the term that can add most first."""
+def _cut(tree: Tree, coef: Any, number: int) -> Cut:
+    """Cut of a number, the term that can add most first."""
+    node = number - 1
     weight = tree.gamma / tree.n_columns * coef[:, node]
     terms: list[NumericTerm | LevelTerm] = []
     for i, variable in enumerate(tree.encoder.variables):
@@ -179,7 +183,7 @@ def _cut(tree: Tree, coef: Any, node: int) -> Cut:
             weights = dict(zip(levels, [0.0, *own], strict=True))
             terms.append(LevelTerm(variable.name, weights))
     terms.sort(key=lambda term: -term.size)
-    return Cut(node, -tree.gamma * float(tree.threshold[node]), tuple(terms))
+    return Cut(number, -tree.gamma * float(tree.threshold[node]), tuple(terms))
 
 
 def _plain(values: Any, what: str) -> list[Any]:

@@ -117,7 +117,7 @@ def _tools(cuts: Cuts) -> list[str]:
 
 def _body(cuts: Cuts) -> list[str]:
     lines = [_cut(cut) for cut in cuts.cuts]
-    lines += [f"  const left_{c.node} = chance(cut_{c.node});" for c in cuts.cuts]
+    lines += [f"  const left_{c.number} = chance(cut_{c.number});" for c in cuts.cuts]
     lines.append("  const proba = [")
     for k, label in enumerate(cuts.labels):
         total = "\n      + ".join(cuts.chances(k, "left_")) or "0"
@@ -127,7 +127,7 @@ def _body(cuts: Cuts) -> list[str]:
 
 def _cut(cut: Cut) -> str:
     lines = [repr(cut.offset), *map(_term, cut.terms)]
-    return f"  const cut_{cut.node} = " + "\n    ".join(lines) + ";"
+    return f"  const cut_{cut.number} = " + "\n    ".join(lines) + ";"
 
 
 def _term(term: NumericTerm | LevelTerm) -> str:

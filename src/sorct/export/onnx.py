@@ -245,13 +245,13 @@ def _weights(cuts: Cuts, variables: _Variables) -> FloatArray:
 
 def _places(cuts: Cuts) -> AnyArray:
     """For every route and depth, where its chance stands: left, then right, of cuts."""
-    place = {cut.node: number for number, cut in enumerate(cuts.cuts)}
+    place = {cut.number: place for place, cut in enumerate(cuts.cuts)}
     n_cuts = len(cuts.cuts)
     depth = max(1, *(len(route.steps) for route in cuts.routes))
     places = np.full((len(cuts.routes), depth), n_cuts)
     for number, route in enumerate(cuts.routes):
-        for step, (node, goes_left) in enumerate(route.steps):
-            places[number, step] = place[node] + (0 if goes_left else n_cuts + 1)
+        for step, (cut, goes_left) in enumerate(route.steps):
+            places[number, step] = place[cut] + (0 if goes_left else n_cuts + 1)
     return places
 
 

@@ -111,7 +111,7 @@ def _head(cuts: Cuts) -> str:
 
 def _function(cuts: Cuts, name: str) -> str:
     lines = [_cut(cut) for cut in cuts.cuts]
-    lines += [f"    left_{c.node} = _chance(cut_{c.node})" for c in cuts.cuts]
+    lines += [f"    left_{c.number} = _chance(cut_{c.number})" for c in cuts.cuts]
     lines.append("    proba = {")
     for k, label in enumerate(cuts.labels):
         total = "\n        + ".join(cuts.chances(k, "left_")) or "0.0"
@@ -123,7 +123,7 @@ def _function(cuts: Cuts, name: str) -> str:
 def _cut(cut: Cut) -> str:
     lines = [repr(cut.offset), *map(_term, cut.terms)]
     indent = "\n        "
-    return f"    cut_{cut.node} = ({indent}{indent.join(lines)}\n    )"
+    return f"    cut_{cut.number} = ({indent}{indent.join(lines)}\n    )"
 
 
 def _term(term: NumericTerm | LevelTerm) -> str:

@@ -84,7 +84,7 @@ class _Names:
         given = [variable.name for variable in tree.encoder.variables] + keep
         ours = {"predicted_class"}
         ours |= {f"proba_{k}" for k in range(len(tree.classes))}
-        for t in range(tree.n_branches):
+        for t in range(1, tree.n_branches + 1):
             ours |= {f"score_{t}", f"left_{t}"}
         prefix = _free_prefix(ours, given)
         self.score, self.left = f"{prefix}score_", f"{prefix}left_"
@@ -136,8 +136,8 @@ def _query(cuts: Cuts, names: _Names, table: str, kept: list[str] | None) -> lis
             ")",
             *_select(top + chosen, f"{probas} AS p"),
         ]
-    score = [_score(cut, cuts, f"{names.score}{cut.node}") for cut in cuts.cuts]
-    chance = [_chance(names, cut.node) for cut in cuts.cuts]
+    score = [_score(cut, cuts, f"{names.score}{cut.number}") for cut in cuts.cuts]
+    chance = [_chance(names, cut.number) for cut in cuts.cuts]
     return [
         f"WITH {scores} AS (",
         *_select(first + score, f"{table} AS t"),
@@ -204,25 +204,27 @@ def _level_literals(level: Any) -> tuple[str, ...]:
     return (_number_or_text(level),)
 
 
-def _chance(names: _Names, node: int) -> str:
+def _chance(names: _Names, number: int) -> str:
     """The logistic function; NULL for a score that is NULL, NaN or infinite."""
-    score = f"{names.score}{node}"
+    score = f"{names.score}{number}"
     text = (
         f"CASE WHEN {score} BETWEEN -40 AND 40 THEN 1 / (1 + EXP(-{score}))\n"
         f"{_INDENT}WHEN {score} BETWEEN 40 AND 1E308 THEN 1E0\n"
         f"{_INDENT}WHEN {score} BETWEEN -1E308 AND -40 THEN 0E0 END"
     )
-    return _named(text, f"{names.left}{node}")
+    return _named(text, f"{names.left}{number}")
 
 
 def _proba(cuts: Cuts, names: _Names, label: int) -> str:
     """Sum over the routes to a class; NULL as soon as any chance is."""
     routes = cuts.routes_to(label)
-    named = {node for route in routes for node, _ in route.steps}
+    named = {number for route in routes for number, _ in route.steps}
     text = f"CAST({len(routes)} AS DOUBLE PRECISION)"
     if named:
         text = f"\n{_INDENT}+ ".join(cuts.chances(label, names.left))
-    others = [f"{names.left}{cut.node}" for cut in cuts.cuts if cut.node not in named]
+    others = [
+        f"{names.left}{cut.number}" for cut in cuts.cuts if cut.number not in named
+    ]
     if others:
         total = filled([f"{other} +" for other in others[:-1]] + others[-1:], _INDENT)
         text = f"CASE WHEN {total} IS NOT NULL\n{_INDENT}THEN {text} END"
