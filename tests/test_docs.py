@@ -13,13 +13,22 @@ import sorct
 import sorct.bounds
 import sorct.estimators
 import sorct.estimators_cv
+import sorct.explanation
+import sorct.rules
 import sorct.trace
 from sorct import Path as TreePath
 from sorct import SORCTClassifier, SORCTClassifierCV, Tree
 
 README = Path(__file__).parents[1] / "README.md"
 CLASSES = [SORCTClassifier, SORCTClassifierCV, Tree, TreePath, sorct.InfeasibleError]
-MODULES = [sorct.estimators, sorct.estimators_cv, sorct.trace, sorct.bounds]
+MODULES = [
+    sorct.estimators,
+    sorct.estimators_cv,
+    sorct.trace,
+    sorct.bounds,
+    sorct.explanation,
+    sorct.rules,
+]
 
 
 @pytest.mark.parametrize("module", MODULES)

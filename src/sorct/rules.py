@@ -50,7 +50,7 @@ def export_text(tree: Tree, decimals: int | None = None) -> str:
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> clf = SORCTClassifier(alpha_local=1.0, random_state=0).fit(X, y)
     >>> print(export_text(clf.tree_, decimals=2).splitlines()[0])
-    Tree of depth 2 with 2 cuts and 3 leaves, using 2 of 4 variables
+    Tree of depth 2 with 2 cuts and 3 leaves, using 3 of 4 variables
     """
     check_decimals(decimals)
     lines = [_headline(tree), ""]
