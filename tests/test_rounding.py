@@ -71,6 +71,15 @@ def test_no_term_takes_the_place_of_the_first(rng, digits, offset):
             assert weight == pytest.approx(before[j], rel=10.0 ** (1 - digits))
 
 
+def test_equal_terms_keep_their_order(rng):
+    """Where a weight is round already, noise in its last bit changes nothing."""
+    for k in range(1, 40):
+        X = pd.DataFrame({"a": [0.0, 0.15 * k], "b": [0.0, 0.1 * k]})
+        tree = random_tree(rng, X, 1, CLASSES[:2])
+        tree = with_cut(tree, 0, {"a": 0.7, "b": 0.7}, 0.2).round(2).tree
+        assert cut_text(tree, 0).startswith("a + 1.5 b > ")
+
+
 @pytest.mark.parametrize("digits", [1, 2, 3, 4])
 def test_limits_have_the_digits_of_the_first_range(rng, digits):
     """Of a range of 720, hundreds, tens, ones or tenths."""
