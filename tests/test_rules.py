@@ -355,6 +355,15 @@ def test_a_cut_that_sends_all_but_nobody_one_way_is_passed_by(
     assert "with 0 cuts and 1 leaf, using 0 of 5 variables" in str(tree).split("\n")[0]
 
 
+def test_no_cut_is_printed_with_one_class_on_both_sides(rng, table):
+    """Also where a cut below it sends all but nobody to that class."""
+    tree = without_variables(random_tree(rng, table, 2, MANY[:2]), 1, -0.44)
+    labels = np.array([0, 1, 0, 0])
+    tree = Tree(**{**fields_of(tree), "leaf_class": labels})
+    assert tree.node_class.tolist()[:3] == [0, 0, 0]
+    assert cuts_of(read_tree(str(tree))) == []
+
+
 @depths
 @pytest.mark.parametrize(("threshold", "child"), [(-1.0, 1), (1.0, 2)])
 def test_a_cut_that_sends_all_one_way_is_passed_by(rng, table, depth, threshold, child):

@@ -261,6 +261,7 @@ def test_odd_fields_are_refused(tree, tmp_path, odd):
         ("variables", lambda v: v[:-1], "'coef' has shape"),
         ("variables", lambda v: [{"name": "age"}, *v[1:]], "'lower' is missing"),
         ("variables", lambda v: [{**v[0], "span": -1.0}, *v[1:]], "'age'"),
+        ("variables", lambda v: [{**v[0], "span": 0}, *v[1:]], "constant variable"),
         ("variables", lambda v: [v[0], {**v[1], "levels": []}, *v[2:]], "'city'"),
         ("classes", lambda v: {**v, "labels": ["no", 1, "x"]}, "mixed types"),
         ("classes", lambda v: {**v, "dtype": "<M8"}, "label type"),

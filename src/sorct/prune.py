@@ -17,28 +17,41 @@ from sorct.params import Params
 
 #: A node below which several classes remain.
 SEVERAL = -1
+#: What people see leaves out a branch that at most this share of samples comes to.
+NOBODY = 1e-12
 
 
 def only_child(
-    coef: FloatArray, threshold: FloatArray, gamma: float, t: int
+    coef: FloatArray,
+    threshold: FloatArray,
+    gamma: float,
+    t: int,
+    nobody: float = 0.0,
 ) -> int | None:
-    """Child of cut t that every sample goes to, whatever its features, if any."""
+    """Child of cut t that every sample goes to, whatever its features, if any.
+
+    A share of ``nobody`` of every sample may go elsewhere.
+    """
     if coef[:, t].any():
         return None
     proba = float(cdf(np.array([-gamma * threshold[t]]))[0])
-    if proba == 1.0:
+    if proba >= 1.0 - nobody:
         return 2 * t + 1
-    return 2 * t + 2 if proba == 0.0 else None
+    return 2 * t + 2 if proba <= nobody else None
 
 
 def node_classes(
-    coef: FloatArray, threshold: FloatArray, leaf_class: IntArray, gamma: float
+    coef: FloatArray,
+    threshold: FloatArray,
+    leaf_class: IntArray,
+    gamma: float,
+    nobody: float = 0.0,
 ) -> IntArray:
     """Class of every node if all its samples end in that class, else ``SEVERAL``."""
     n_branches = threshold.size
     found = np.append(np.full(n_branches, SEVERAL), leaf_class)
     for t in reversed(range(n_branches)):
-        child = only_child(coef, threshold, gamma, t)
+        child = only_child(coef, threshold, gamma, t, nobody)
         if child is not None:
             found[t] = found[child]
         elif found[2 * t + 1] == found[2 * t + 2]:

@@ -15,7 +15,7 @@ import numpy as np
 from sorct._typing import IntArray
 from sorct.encode import Categorical
 from sorct.link import cdf
-from sorct.prune import SEVERAL
+from sorct.prune import NOBODY, SEVERAL, only_child
 
 if TYPE_CHECKING:
     from sorct.tree import Tree
@@ -25,8 +25,6 @@ _WIDTH = 88
 # A number is printed such that its rounding moves a cut by less than this share of its
 # largest term, also for columns far from zero.
 _ROUNDING = 1e-3
-# A cut without variables that sends all but this share one way is not shown.
-_NOBODY = 1e-12
 
 
 def export_text(tree: Tree, decimals: int | None = None) -> str:
@@ -133,11 +131,11 @@ def _count(n: int, one: str, many: str | None = None) -> str:
 
 def shown_node(tree: Tree, node: int) -> int:
     """Node to show in a node's place: cuts that send all one way are passed by."""
-    while node < tree.n_branches and not tree.coef[:, node].any():
-        proba = _proba_without_variables(tree, node)
-        if min(proba, 1.0 - proba) > _NOBODY:
+    while node < tree.n_branches:
+        child = only_child(tree.coef, tree.threshold, tree.gamma, node, NOBODY)
+        if child is None:
             break
-        node = 2 * node + (1 if proba > 0.5 else 2)
+        node = child
     return node
 
 

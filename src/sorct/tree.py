@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.encode import Numeric, Table, TableEncoder
 from sorct.link import cdf
-from sorct.prune import node_classes
+from sorct.prune import NOBODY, node_classes
 from sorct.rounding import Rounded, check_digits, rounded_cuts
 from sorct.rules import export_text
 from sorct.tree_json import (
@@ -152,7 +152,8 @@ class Tree:
     @cached_property
     def node_class(self) -> IntArray:
         """Class of every node below which there is only one, else -1; see prune.py."""
-        return node_classes(self.coef, self.threshold, self.leaf_class, self.gamma)
+        cuts = self.coef, self.threshold, self.leaf_class, self.gamma
+        return node_classes(*cuts, NOBODY)
 
     @property
     def class_share(self) -> FloatArray:

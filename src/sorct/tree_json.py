@@ -85,6 +85,11 @@ def tree_from_dict(data: Any) -> dict[str, Any]:
     encoder = _encoder_from_dict(data)
     coef = _floats(data, "coef", (encoder.n_columns, None))
     n_branches = coef.shape[1]
+    constant = [
+        isinstance(encoder.variables[i], Numeric) and encoder.variables[i].span == 0.0
+        for i in encoder.column_variable
+    ]
+    _expect(not coef[constant].any(), "'coef' must be 0 for a constant variable")
     _expect(
         n_branches > 0 and (n_branches + 1).bit_count() == 1,
         f"coef must have 2^depth - 1 columns, got {n_branches}",
