@@ -358,8 +358,7 @@ def test_a_cut_that_sends_all_but_nobody_one_way_is_passed_by(
 def test_no_cut_is_printed_with_one_class_on_both_sides(rng, table):
     """Also where a cut below it sends all but nobody to that class."""
     tree = without_variables(random_tree(rng, table, 2, MANY[:2]), 1, -0.44)
-    labels = np.array([0, 1, 0, 0])
-    tree = Tree(**{**fields_of(tree), "leaf_class": labels})
+    tree = replace(tree, leaf_class=np.array([0, 1, 0, 0]))
     assert tree.node_class.tolist()[:3] == [0, 0, 0]
     assert cuts_of(read_tree(str(tree))) == []
 
