@@ -63,13 +63,13 @@ function drawAxes(scale) {
   ];
 }
 
-function drawMark(report, ks, { x, y }, show) {
+function drawMark(report, ks, { x, y }) {
   const point = report.points[ks[0]], others = ks.length - 1;
   const name = pointName(point) + (others ? `; so are ${count(others, "other tree")}` : "");
   return shape("circle", {
     cx: x(point.n_variables), cy: y(accuracyOf(point)), r: 7, role: "radio", "data-point": ks[0],
     class: ks.some((k) => report.frontier.includes(k)) ? "point best" : "point",
-    "aria-label": name, "aria-checked": "false", onclick: () => show(ks[0]),
+    "aria-label": name, "aria-checked": "false",
   }, shape("title", {}, name));
 }
 
@@ -85,6 +85,16 @@ function risingPoints(report, places) {
   return found;
 }
 
+// The mark nearest to a click, of several that overlap; -1 if none is near.
+function markAt(marks, event) {
+  const gaps = marks.map((mark) => {
+    const box = mark.getBoundingClientRect();
+    return Math.hypot(box.left + box.width / 2 - event.clientX, box.top + box.height / 2 - event.clientY);
+  });
+  const nearest = gaps.indexOf(Math.min(...gaps));
+  return gaps[nearest] <= 20 ? nearest : -1;
+}
+
 function nextPlace(key, now, n) {
   const next = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, Home: 0, End: n - 1 }[key];
   return next === undefined ? null : Math.min(Math.max(next, 0), n - 1);
@@ -93,19 +103,28 @@ function nextPlace(key, now, n) {
 function drawFrontier(report, width, show) {
   const places = pointsByPlace(report), scale = chartScale(report, width), { x, y } = scale;
   const line = risingPoints(report, places).map((p, n) => `${n ? "L" : "M"}${x(p.n_variables)},${y(accuracyOf(p))}`).join(" ");
-  const marks = places.map((ks) => drawMark(report, ks, scale, show));
+  const marks = places.map((ks) => drawMark(report, ks, scale));
   const star = report.points[report.chosen];
+  const pick = (n) => {
+    show(places[n][0]);
+    marks[n].focus();
+  };
   const group = shape("g", {
     role: "radiogroup", "aria-labelledby": "frontier-title",
     onkeydown: (event) => {
       const next = nextPlace(event.key, marks.indexOf(event.target), marks.length);
       if (next === null) return;
       event.preventDefault();
-      show(places[next][0]);
-      marks[next].focus();
+      pick(next);
     },
   }, marks);
-  const picture = shape("svg", { viewBox: `0 0 ${width} ${CHART_HEIGHT}`, class: "chart" },
+  const picture = shape("svg", {
+    viewBox: `0 0 ${width} ${CHART_HEIGHT}`, class: "chart",
+    onclick: (event) => {
+      const near = markAt(marks, event), n = near < 0 ? marks.indexOf(event.target) : near;
+      if (n >= 0) pick(n);
+    },
+  },
     drawAxes(scale), shape("path", { d: line, class: "frontier" }), group,
     shape("text", {
       x: Math.min(x(star.n_variables), width - 26), y: y(accuracyOf(star)) - 12, class: "chosen-mark",
