@@ -211,6 +211,19 @@ def test_a_leaf_tells_its_samples(visit, case, by, width):
     assert not page.is_visible("#tip")
 
 
+def test_the_tip_of_a_leaf_at_the_lower_edge_is_in_the_window(visit, case):
+    """It is then above the leaf."""
+    page = visit(case.report)
+    leaf = page.locator("#drawing .node").last
+    leaf.evaluate("(one) => one.scrollIntoView({ block: 'end' })")
+    box = leaf.bounding_box()
+    assert box["y"] + box["height"] > 890
+    page.mouse.move(box["x"] + 20, box["y"] + 20)
+    tip = page.locator("#tip").bounding_box()
+    assert tip["y"] >= 0
+    assert tip["y"] + tip["height"] <= box["y"]
+
+
 def test_a_leaf_lists_samples_to_start_from(visit, case):
     """The panel of a leaf has a button for each, which fills the form."""
     page, summary = visit(case.report), case.summary
@@ -530,6 +543,19 @@ def test_values_change_by_typing_alone(visit, case):
     )
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
+    assert probabilities(page) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_enter_in_the_only_field_does_not_leave_the_page(visit, rng):
+    """Browsers submit a form of one field by themselves."""
+    X = pd.DataFrame({"only": rng.normal(size=40)})
+    tree = drawn_tree(rng, X, ["a", "b"], depth=1)
+    page = visit(tree.report())
+    page.fill("#value-0", "1.5")
+    page.press("#value-0", "Enter")
+    page.wait_for_timeout(100)
+    assert page.input_value("#value-0") == "1.5"
+    wanted = tree.predict_proba(pd.DataFrame({"only": [1.5]}))[0]
     assert probabilities(page) == pytest.approx(wanted, abs=1e-9)
 
 
