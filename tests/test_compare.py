@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier
 
-from sorct.compare import compare
+from sorct.comparison import compare
 from sorct.folds import Data
 from sorct.rivals import (
     Plan,

@@ -29,7 +29,7 @@ LAYERS = [
     "cli.tables",
     "cli.files",
     "cli.messages",
-    "compare",
+    "comparison",
     "rivals",
     "verdict",
     "plotting.__init__",

@@ -25,7 +25,7 @@ from sorct.cli.printing import path_table, print_result, score_line, text_table
 from sorct.cli.tables import MISSING, Reading, read_source
 
 if TYPE_CHECKING:
-    from sorct.compare import Comparison
+    from sorct.comparison import Comparison
     from sorct.estimators_cv import SORCTClassifierCV
     from sorct.path import Path
     from sorct.tree import Tree
@@ -327,7 +327,7 @@ def path_document(found: Path) -> dict[str, Any]:
 
 def compare(args: Namespace) -> None:
     """Compare three methods on the same folds."""
-    from sorct.compare import compare as run
+    from sorct.comparison import compare as run
 
     data = _training(args)
     folds(args.folds, data.y, args.seed)

@@ -1,4 +1,4 @@
-"""Compare: axis-parallel, linear or oblique? Three methods on the same folds.
+"""Comparison: axis-parallel, linear or oblique? Three methods on the same folds.
 
 CART, L1 logistic regression and our tree are trained on the same rows and scored on the
 same rows. How each is fitted is in ``rivals.py``, what may be concluded in
