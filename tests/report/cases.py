@@ -1,6 +1,10 @@
 """Trees, tables and paths to report on: drawn, not trained, with any names."""
 
+import base64
+import json
+import zlib
 from dataclasses import replace
+from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -122,3 +126,32 @@ def random_rows(rng, tree, n):
             places.append(value.tolist())
             columns[variable.name] = value
     return [list(row) for row in zip(*places, strict=True)], pd.DataFrame(columns)
+
+
+class Elements(HTMLParser):
+    """Collects the tags and the text of a page as a browser would see them."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.texts, self._open = [], {}, None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        """Keep the tag with the names of its attributes."""
+        self.tags.append((tag, tuple(name for name, _ in attrs)))
+        self._open = dict(attrs).get("id", tag)
+
+    def handle_data(self, data):
+        """Keep the text by the id or tag it follows."""
+        self.texts[self._open] = self.texts.get(self._open, "") + data
+
+
+def data_in(page):
+    """What the page's script reads."""
+    return json.loads(Elements(page).texts["report-data"])
+
+
+def sql_in(page):
+    """Texts that the page holds compressed."""
+    plain = zlib.decompress(base64.b64decode(Elements(page).texts["report-sql"]))
+    return json.loads(plain)

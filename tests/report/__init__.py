@@ -1,0 +1,1 @@
+"""The interactive report: what it says, and how it behaves in a browser."""
