@@ -54,6 +54,7 @@ LAYERS = [
     "trace",
     "prepare",
     "bounds",
+    "scorers",
     "checks",
     "call",
     "warm_up",

@@ -30,7 +30,17 @@ from sorct.rivals import (
     fit_logistic,
     fit_tree,
 )
-from sorct.verdict import AXIS, BASELINE, LINEAR, METHODS, OBLIQUE, Verdict, all_tests
+from sorct.scorers import check_scorer, scorer_name
+from sorct.verdict import (
+    AXIS,
+    BASELINE,
+    LINEAR,
+    METHODS,
+    OBLIQUE,
+    Sizes,
+    Verdict,
+    all_tests,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,8 +148,10 @@ def compare(
     n_2 rows, n_1 rows being left to train on, the variance of a mean difference is
     taken as (1 / J + n_2 / n_1) s^2, s^2 being that over the folds, with J - 1 degrees
     of freedom (Nadeau and Bengio, Inference for the generalization error, Machine
-    Learning 52, 2003). The p values of the three pairs are adjusted by Holm's method,
-    and so, apart, are those against the most frequent class.
+    Learning 52, 2003). Folds with equal differences are no proof: s^2 is at least
+    (h / n_2)^2 / 12, the variance of rounding to one row of n_2, where h is the
+    largest score (near 1 for accuracies). The p values of the three pairs are adjusted
+    by Holm's method, and so, apart, are those against the most frequent class.
 
     CART is scikit-learn's tree on all levels of a categorical variable, pruned by cost
     complexity; the logistic regression has standardised columns, and is multinomial
@@ -148,6 +160,7 @@ def compare(
     _check(folds, repeats, cv, rule, level)
     X, y, _ = checked_samples(X, y, None)
     classes, _ = checked_classes(y, np.ones(len(y)))
+    check_scorer(scoring, y, y)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     ours = {
         "depths": _depths(depths, len(classes)),
@@ -163,9 +176,8 @@ def compare(
     data = Data(X, y, None)
     parts = [(data.part(train), data.part(test)) for train, test in splits.split(X, y)]
     rows = _run(parts, plan, progress)
-    share = float(np.mean([len(test.y) / len(train.y) for train, test in parts]))
-    name = scoring if isinstance(scoring, str) else "score" if scoring else "accuracy"
-    return _summary(rows, share, level, name, len(classes), X.shape[1])
+    name = scorer_name(scoring)
+    return _summary(rows, Sizes.of(parts), level, name, len(classes), X.shape[1])
 
 
 def _check(folds: Any, repeats: Any, cv: Any, rule: Any, level: Any) -> None:
@@ -203,6 +215,8 @@ def _run(
         _one_warning(),
         progress_bar(label, len(parts) * len(fits), shown=progress) as tick,
     ):
+        for train, test in parts:
+            plan.check_folds(train, test)
         for k, (train, test) in enumerate(parts):
             for method, fit in fits.items():
                 found = vars(fit(train, test, plan))
@@ -236,7 +250,7 @@ def _one_warning() -> Iterator[None]:
 
 def _summary(
     rows: list[dict[str, Any]],
-    share: float,
+    sizes: Sizes,
     level: float,
     scoring: str,
     n_classes: int,
@@ -258,7 +272,7 @@ def _summary(
         },
         index=pd.Index(order, name="method"),
     )
-    tests = all_tests(scores, share)
+    tests = all_tests(scores, sizes)
     kinds = _kinds(folds, n_classes)
     sentence = Verdict(frame, tests, kinds, scoring, level).sentence()
     return Comparison(frame, tests, folds, sentence, scoring, n_variables)

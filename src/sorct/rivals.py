@@ -11,22 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import l1_min_c
 from sklearn.tree import DecisionTreeClassifier
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.encode import Categorical, TableEncoder
 from sorct.estimators_cv import SORCTClassifierCV
 from sorct.folds import Data
+from sorct.scorers import baseline_score, check_score, check_scorer
 
-# Candidates of a rival, at most; for the logistic regression strengths from where
-# nothing is selected to so many times that.
-_CANDIDATES, _WIDEST = 20, 2.0**12
+# Sizes of CART to choose from, at most.
+_CANDIDATES = 20
+# Strengths of the logistic regression, and how many times the least, at which nothing
+# is selected, the greatest is: six per decade, to where scores change no more.
+_STRENGTHS, _WIDEST = 25, 1e4
 # liblinear penalises the intercept; scaled so, that has no visible effect.
 _SCALING = 100.0
 
@@ -44,6 +45,18 @@ class Plan:
     def inner(self) -> StratifiedKFold:
         """Folds of a training part, the same for all methods."""
         return StratifiedKFold(self.cv, shuffle=True, random_state=self.seed)
+
+    def check_folds(self, train: Data, test: Data) -> None:
+        """Refuse a scorer that cannot score a fold, or the folds of its training."""
+        check_scorer(self.scoring, train.y, test.y)
+        for inside, outside in self.inner().split(train.y, train.y):
+            check_scorer(self.scoring, train.y[inside], train.y[outside])
+
+    def score(self, model: Any, X: Any, y: AnyArray) -> float:
+        """Score of a model on rows it has not seen, which must be a number."""
+        score = float(check_scoring(model, self.scoring)(model, X, y))
+        check_score(self.scoring, score, y)
+        return score
 
 
 @dataclass(frozen=True)
@@ -66,9 +79,9 @@ def fit_tree(train: Data, test: Data, plan: Plan) -> Outcome:
         handle_unknown="first_level",
         **plan.ours,
     ).fit(train.X, train.y)
-    scorer, tree = check_scoring(search, plan.scoring), search.tree_
+    tree = search.tree_
     return Outcome(
-        float(scorer(search, test.X, test.y)),
+        plan.score(search, test.X, test.y),
         len(tree.variables_used),
         int(tree.coef.any(axis=0).sum()),
         tree.most_variables_per_cut,
@@ -76,10 +89,9 @@ def fit_tree(train: Data, test: Data, plan: Plan) -> Outcome:
 
 
 def fit_baseline(train: Data, test: Data, plan: Plan) -> Outcome:
-    model = DummyClassifier(strategy="prior")
-    model.fit(np.zeros((len(train.y), 1)), train.y)
-    scorer = check_scoring(model, plan.scoring)
-    return Outcome(float(scorer(model, np.zeros((len(test.y), 1)), test.y)), 0, 0, 0)
+    score = baseline_score(plan.scoring, train.y, test.y)
+    check_score(plan.scoring, score, test.y)
+    return Outcome(score, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -135,10 +147,10 @@ def fit_cart(train: Data, test: Data, plan: Plan) -> Outcome:
         for strength in strengths[:upto]:
             yield model.set_params(ccp_alpha=strength).fit(X, y)
 
-    best, scorer = _chosen(models, columns.X_train, train.y, plan, len(strengths))
+    best = _chosen(models, columns.X_train, train.y, plan, len(strengths))
     used = np.unique(best.tree_.feature[best.tree_.feature >= 0])
     cuts = int(best.tree_.n_leaves) - 1
-    score = float(scorer(best, columns.X_test, test.y))
+    score = plan.score(best, columns.X_test, test.y)
     return Outcome(score, columns.n_variables(used), cuts, min(cuts, 1))
 
 
@@ -163,17 +175,29 @@ def fit_logistic(train: Data, test: Data, plan: Plan) -> Outcome:
     n_classes = len(np.unique(train.y))
 
     def models(X: FloatArray, y: AnyArray, upto: int) -> Iterator[Any]:
-        least = l1_min_c(X, y, loss="log", intercept_scaling=_SCALING)
         model = _logistic(len(np.unique(y)), plan.seed)
-        for factor in np.geomspace(1.0, _WIDEST, _CANDIDATES)[:upto]:
-            yield model.set_params(C=least * factor).fit(X, y)
+        for strength in logistic_strengths(X, y)[:upto]:
+            yield model.set_params(C=strength).fit(X, y)
 
-    best, scorer = _chosen(models, columns.X_train, train.y, plan, _CANDIDATES)
+    best = _chosen(models, columns.X_train, train.y, plan, _STRENGTHS)
     used = np.flatnonzero(best.coef_.any(axis=0))
     n_variables = columns.n_variables(used)
-    score = float(scorer(best, columns.X_test, test.y))
+    score = plan.score(best, columns.X_test, test.y)
     cuts = 1 if n_classes == 2 else n_classes
     return Outcome(score, n_variables, cuts, n_variables)
+
+
+def logistic_strengths(X: FloatArray, y: AnyArray) -> FloatArray:
+    """Strengths C of an L1 logistic regression, the first of which selects nothing.
+
+    Without variables the fitted probabilities are the shares of the classes, and the
+    loss has the slopes X'(Y - mean of Y); the penalty holds all of them back up to
+    C = 1 / max |X'(Y - mean of Y)|.
+    """
+    member = y[:, None] == np.unique(y)
+    steepest = float(np.abs(X.T @ (member - member.mean(axis=0))).max(initial=0.0))
+    least = 1.0 / steepest if steepest > 0.0 else 1.0
+    return least * np.geomspace(1.0, _WIDEST, _STRENGTHS)
 
 
 def _logistic(n_classes: int, seed: int) -> Any:
@@ -196,8 +220,8 @@ def _chosen(
     y: AnyArray,
     plan: Plan,
     n_candidates: int,
-) -> tuple[Any, Any]:
-    """Model of the candidate that the rule takes, trained on all rows, and the scorer.
+) -> Any:
+    """Model of the candidate that the rule takes, trained on all rows.
 
     Candidates are in order of their size, the sparsest first.
     """
@@ -207,16 +231,23 @@ def _chosen(
         for model in models(X[inside], y[inside], n_candidates):
             scorer = scorer or check_scoring(model, plan.scoring)
             fold.append(float(scorer(model, X[outside], y[outside])))
+        if np.isnan(fold).all():
+            check_score(plan.scoring, fold[0], y[outside])
         scores.append(fold)
     *_, best = models(X, y, sparsest_good(np.array(scores).T, plan.rule) + 1)
-    return best, check_scoring(best, plan.scoring)
+    return best
 
 
 def sparsest_good(scores: FloatArray, rule: str) -> int:
-    """First candidate that a rule takes, of scores (n_candidates, n_folds)."""
+    """First candidate that a rule takes, of scores (n_candidates, n_folds).
+
+    A candidate with a fold that has no score is worse than all others.
+    """
     mean = scores.mean(axis=1)
+    mean = np.where(np.isnan(mean), -np.inf, mean)
     top = int(np.argmax(mean))
     bar = mean[top]
-    if rule == "one-standard-error":
+    if rule == "one-standard-error" and np.isfinite(bar):
         bar -= scores[top].std(ddof=1) / np.sqrt(scores.shape[1])
-    return int(np.flatnonzero(mean >= bar - 1e-12 * max(abs(bar), 1.0))[0])
+    slack = 1e-12 * max(abs(bar), 1.0) if np.isfinite(bar) else 0.0
+    return int(np.flatnonzero(mean >= bar - slack)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from sorct._typing import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sorct.folds import Data
 
 AXIS, LINEAR, OBLIQUE = "CART", "L1 logistic", "sorct"
 METHODS = (AXIS, LINEAR, OBLIQUE)
@@ -31,7 +34,23 @@ class PairedTest:
     p: float
 
 
-def corrected_t_test(difference: FloatArray, share: float) -> PairedTest:
+@dataclass(frozen=True)
+class Sizes:
+    """Rows of the folds: to train on and to score on, on average."""
+
+    n_train: float
+    n_test: float
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[Data, Data]]) -> Sizes:
+        """Sizes of training and test parts."""
+        train, test = np.array([[len(a.y), len(b.y)] for a, b in parts]).mean(axis=0)
+        return cls(float(train), float(test))
+
+
+def corrected_t_test(
+    difference: FloatArray, share: float, resolution: float
+) -> PairedTest:
     """Corrected resampled t test of Nadeau and Bengio (2003).
 
     Parameters
@@ -39,12 +58,17 @@ def corrected_t_test(difference: FloatArray, share: float) -> PairedTest:
     difference : array of shape (n_folds,), one score less the other
     share : float
         Rows to score on over rows to train on; 0 gives the plain paired t test.
+    resolution : float
+        Step in which scores come. The variance over the folds is taken as no less than
+        that of rounding to such steps, resolution^2 / 12: a few folds that happen to
+        agree are not certain.
     """
     n_folds = len(difference)
     # About the first, so that equal differences have no spread by rounding either.
     about = difference - difference[0]
     mean = float(difference[0] + about.mean())
-    error = float(np.sqrt((1.0 / n_folds + share) * about.var(ddof=1)))
+    variance = max(float(about.var(ddof=1)), resolution**2 / 12.0)
+    error = float(np.sqrt((1.0 / n_folds + share) * variance))
     if error == 0.0:
         t = 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
     else:
@@ -64,15 +88,24 @@ def holm(p: FloatArray) -> FloatArray:
     return adjusted
 
 
-def all_tests(scores: pd.DataFrame, share: float) -> pd.DataFrame:
-    """All pairs: the three of the methods, and each against the baseline."""
+def all_tests(scores: pd.DataFrame, sizes: Sizes) -> pd.DataFrame:
+    """All pairs: the three of the methods, and each against the baseline.
+
+    One row more or less moves a score by its scale, which is 1 for shares of rows and
+    taken from the largest score for others, over the rows of a fold.
+    """
     import pandas as pd
+
+    share = sizes.n_test / sizes.n_train
+    resolution = float(np.abs(scores.to_numpy()).max()) / sizes.n_test
 
     families = [PAIRS, tuple((method, BASELINE) for method in METHODS)]
     rows: list[dict[str, Any]] = []
     for pairs in families:
         found = [
-            corrected_t_test((scores[one] - scores[other]).to_numpy(), share)
+            corrected_t_test(
+                (scores[one] - scores[other]).to_numpy(), share, resolution
+            )
             for one, other in pairs
         ]
         adjusted = holm(np.array([test.p for test in found]))
@@ -98,7 +131,7 @@ class Verdict:
 
     def sentence(self) -> str:
         """One sentence on which of the three kinds the data support."""
-        useful = [m for m in METHODS if self._gap(m, BASELINE) is not None]
+        useful = self._useful()
         good = [m for m in useful if not self._ahead_of(m)]
         if not useful:
             return (
@@ -116,6 +149,17 @@ class Verdict:
             f"These data speak against {against}; between {' and '.join(good)} there "
             f"is no difference that these folds can show: {advice}."
         )
+
+    def _useful(self) -> list[str]:
+        """Methods shown to be better than the baseline, or than one of these.
+
+        Tests against the baseline and between methods are adjusted apart, so that one
+        may be shown to be ahead of a useful method and not of the baseline.
+        """
+        shown = {m for m in METHODS if self._gap(m, BASELINE) is not None}
+        while more := {a for m in shown for a in self._ahead_of(m)} - shown:
+            shown |= more
+        return [m for m in METHODS if m in shown]
 
     def _gap(self, one: str, other: str) -> tuple[float, float] | None:
         """How far one is ahead of another and the p value, if that is shown."""

@@ -6,13 +6,15 @@ library, writes one file and prints the result.
 
 from __future__ import annotations
 
+import warnings
 from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import parallel_config
-from sklearn.metrics import accuracy_score
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import accuracy_score, get_scorer
 from sklearn.model_selection import StratifiedKFold
 
 from sorct._typing import AnyArray
@@ -20,7 +22,7 @@ from sorct.cli import bars
 from sorct.cli.costs import read_costs
 from sorct.cli.data import Columns, Training, label_named, training_data
 from sorct.cli.files import Output
-from sorct.cli.messages import UsageError, WorkError, note
+from sorct.cli.messages import UsageError, WorkError, listed, note
 from sorct.cli.printing import path_table, print_result, score_line, text_table
 from sorct.cli.tables import MISSING, Reading, read_source
 
@@ -94,12 +96,13 @@ def fit(args: Namespace) -> None:
     """Train a tree, with penalties as given or chosen by cross-validation."""
     fixed = args.alpha_local is not None or args.alpha_global is not None
     _check_way(args, fixed)
+    refuse_two_documents(args)
     out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
     data = _training(args)
     tree, lines = (_fit_fixed if fixed else _fit_chosen)(args, data)
     told = {**tree.training, "call": args.call, "target": args.target}
     tree = replace(tree, training=told)
-    if out.path is not None:
+    if args.out is not None:
         out.write_json(tree.to_dict())
     size = f"{len(data.y)} rows, {data.X.shape[1]} variables, seed {args.seed}"
     document = {
@@ -182,13 +185,18 @@ def _one(values: list[Any] | None, default: Any) -> Any:
 
 def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     from sorct.estimators_cv import SORCTClassifierCV
+    from sorct.scorers import check_scorer
 
+    check_scorer(args.scoring, data.y, data.y)
     n_folds, rule = args.cv or _CV, args.rule or _RULE
     shown = bars.are_shown(args.quiet)
+    splitter = folds(n_folds, data.y, args.seed)
+    if args.scoring is not None:
+        _check_scoring(args.scoring, splitter, data)
     search = SORCTClassifierCV(
         args.depth,
         gammas=args.gamma or _GAMMA,
-        cv=folds(n_folds, data.y, args.seed),
+        cv=splitter,
         rule=rule,
         progress=shown,
         **_given(
@@ -199,6 +207,8 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     )  # fmt: skip
     with _threads():
         search.fit(data.X, data.y, data.weight)
+    if search.cv_results_["mean_score"].isna().all():
+        raise _no_score(args.scoring, "every tree has NaN for its score")
     row = search.cv_results_.iloc[search.best_index_]
     told = {
         **search.tree_.training,
@@ -210,6 +220,35 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     }
     tree = replace(search.tree_, training=told)
     return tree, [f"{score_line(told)}.", _choice_line(search, rule)]
+
+
+def _check_scoring(scoring: str, splitter: StratifiedKFold, data: Training) -> None:
+    """Refuse a scorer that has no value for the classes of some fold, before training.
+
+    It is asked for the score of the shares of the classes, which are known at once.
+    """
+    from sorct.folds import Data
+
+    scorer = get_scorer(scoring)
+    parts = Data(data.X, data.y, data.weight).folds(splitter)
+    for k, (train, test) in enumerate(parts):
+        shares = DummyClassifier().fit(train.X, train.y)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                score = scorer(shares, test.X, test.y)
+        except (ValueError, TypeError) as error:
+            raise _no_score(scoring, str(error).rstrip(".")) from error
+        if np.isnan(score):
+            labels = listed(np.unique(test.y).tolist(), 5)
+            raise _no_score(scoring, f"fold {k} has the classes {labels} only")
+
+
+def _no_score(scoring: str, why: str) -> WorkError:
+    return WorkError(
+        f"--scoring {scoring} cannot be computed here: {why}. Choose another score, "
+        "such as balanced_accuracy, or fewer folds (--cv)."
+    )
 
 
 def _threads() -> Any:
@@ -246,8 +285,17 @@ def folds(n_folds: int, y: AnyArray, seed: int) -> StratifiedKFold:
     return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
 
 
+def refuse_two_documents(args: Namespace) -> None:
+    """Refuse to write the file and the document of --json to standard output both."""
+    if args.json and args.out == "-":
+        raise UsageError(
+            "--json and --out - both write to standard output; leave one of them out"
+        )
+
+
 def _print_unless_quiet(args: Namespace, document: dict[str, Any], text: str) -> None:
-    if not (args.quiet and args.out is not None) or args.json:
+    """Print rules or a table, unless standard output has the file itself."""
+    if args.json or args.out is None or not (args.quiet or args.out == "-"):
         print_result(args.json, document, text)
 
 
@@ -262,6 +310,7 @@ def path(args: Namespace) -> None:
         given = getattr(args, name)
         if given is not None and len(given) > 1:
             raise UsageError(f"--{name} of a path takes one value, got {given}")
+    refuse_two_documents(args)
     out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
     data = _training(args)
     with bars.bar("path", shown=bars.are_shown(args.quiet)) as update:
@@ -280,17 +329,26 @@ def path(args: Namespace) -> None:
     extra = {"call": args.call, "target": args.target}
     trees = [replace(t, training={**t.training, **extra}) for t in found.trees]
     found = replace(found, trees=tuple(trees))
-    if out.path is not None:
+    if args.out is not None:
         out.write_json(found.to_dict())
     document = {"verb": "path", "out": args.out, "seed": args.seed}
     document |= path_document(found)
     size = f"{len(data.y)} rows, {data.X.shape[1]} variables, seed {args.seed}."
-    accuracy = [float(a) for a in found.evaluate(data.X, data.y)["accuracy"]]
+    accuracy = _accuracies(found, data)
     name = args.out or "PATH"
     text = f"{path_text(found, name, accuracy, everything=args.all)}\n{size}"
     _print_unless_quiet(args, document, text)
     if out.path is not None:
         note(args.quiet, f"the path is in {args.out}; sorct show lists it again.")
+
+
+def _accuracies(found: Path, data: Training) -> list[float]:
+    """Accuracy of every tree on the rows of training, by their weights."""
+    table = found.trees[0].encoder.read(data.X)
+    return [
+        float(accuracy_score(data.y, labels, sample_weight=data.weight))
+        for labels in (tree.predict_table(table) for tree in found.trees)
+    ]
 
 
 def path_text(
