@@ -22,6 +22,7 @@ def demanded(X, *, depth=None, alphas=(0.0, 1.0), n_jobs=None, random_state=None
         ({"alphas": np.array([0.5])}, "demanded(alphas=[0.5])"),
         ({"X": [[1.0]], "n_jobs": 4}, "demanded()"),
         ({"random_state": demanded}, "demanded(random_state=<function>)"),
+        ({"alphas": list(range(1000))}, "demanded(alphas=<list>)"),
     ],
 )
 def test_only_what_differs_from_the_defaults_is_told(given, text):

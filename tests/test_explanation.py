@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import Tree, explain
+from sorct import SORCTClassifier, Tree, explain, export_text
 from sorct.encode import TableEncoder
 from sorct.rules import leaf_text
 from tests.test_encode import mixed_table
@@ -434,3 +434,10 @@ def test_text_tells_all(case):
             if flip.value is None:
                 said = "not by this variable alone"
             assert re.search(rf"(?m)^  {flip.variable} = \S+: {said}$", text)
+
+
+def test_an_estimator_is_told_to_hand_over_its_tree():
+    """Both to rules and to explanations."""
+    for call in (export_text, lambda clf: explain(clf, [0.0])):
+        with pytest.raises(TypeError, match="got a SORCTClassifier"):
+            call(SORCTClassifier())

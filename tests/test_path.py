@@ -221,9 +221,16 @@ def test_accuracy_and_recall_are_scikit_learns(rng, missing):
     assert list(frame.columns[10:]) == [
         "accuracy",
         *(f"recall_{k}" for k in path.classes),
+        "mean_cost",
     ]
+    place = {label: k for k, label in enumerate(path.classes)}
     for tree, (_, row) in zip(path, frame.iterrows(), strict=True):
         predicted = tree.predict(rows)
+        costs = [
+            tree.cost_matrix[place[one], place[other]]
+            for one, other in zip(y, predicted, strict=True)
+        ]
+        assert row["mean_cost"] == pytest.approx(np.mean(costs))
         assert row["accuracy"] == accuracy_score(y, predicted)
         for label in path.classes:
             if label == missing:

@@ -81,15 +81,15 @@ def test_equal_terms_keep_their_order(rng):
 
 
 @pytest.mark.parametrize("digits", [1, 2, 3, 4])
-def test_limits_have_the_digits_of_the_first_range(rng, digits):
-    """Of a range of 720, hundreds, tens, ones or tenths."""
+def test_limits_have_one_digit_more_of_the_first_range(rng, digits):
+    """Of a range of 720, tens, ones, tenths or hundredths."""
     X = pd.DataFrame({"a": np.linspace(3.0, 723.0, 50), "b": rng.random(50)})
     tree = with_cut(random_tree(rng, X, 1, CLASSES[:2]), 0, {"a": 1.0, "b": 0.3}, 0.21)
     tree = tree.round(digits).tree
     _, limit = cut_terms(tree, 0)
-    steps = limit / 10.0 ** (3 - digits)
+    steps = limit / 10.0 ** (2 - digits)
     assert steps == pytest.approx(round(steps), abs=1e-9)
-    assert read_cut(cut_text(tree, 0))[1] == pytest.approx(limit, rel=1e-13)
+    assert read_cut(cut_text(tree, 0, 6))[1] == pytest.approx(limit, rel=1e-13)
 
 
 @all_digits
@@ -177,6 +177,24 @@ def test_accuracies_are_those_of_the_two_trees(rng, table, digits):
     assert type(short.accuracy_before) is type(short.accuracy_after) is float
 
 
+@pytest.mark.parametrize("width", [0.9, 1.05, 1.9, 9.0])
+def test_one_digit_leaves_a_single_limit_near_its_place(rng, width):
+    """Whatever the range of its variable, within a twentieth of it."""
+    X = pd.DataFrame({"a": width * rng.random(200)})
+    tree = with_cut(random_tree(rng, X, 1, CLASSES[:2]), 0, {"a": 1.0}, 0.455)
+    (before, after) = (cut_terms(one, 0)[1] for one in (tree, tree.round(1).tree))
+    assert abs(after - before) <= 0.051 * width
+
+
+def test_one_digit_keeps_a_question_of_one_level(rng, table):
+    """The level still decides."""
+    tree = random_tree(rng, table, 1, CLASSES[:2])
+    tree = with_cut(tree, 0, {"city = Rome": 1.0}, 0.5 / tree.n_columns)
+    np.testing.assert_array_equal(
+        tree.round(1).tree.predict(table), tree.predict(table)
+    )
+
+
 def test_one_digit_can_cost_accuracy(rng):
     """And then the number after is the smaller one."""
     tree, X = draw_tree(rng, 0.0, n_columns=6, gamma=512.0)
@@ -207,7 +225,7 @@ def test_a_rounded_tree_says_so(rng, table, digits, words):
     told = {**tree.training, "alpha_local": 0.5, "recall": [1.0] * 3, "search": "found"}
     tree = Tree(**{**vars(tree), "training": told})
     short = tree.round(digits).tree
-    assert f"\nThe tree itself was rounded to {words}." in str(short)
+    assert f"\nThe tree itself was rounded to {words}; " in str(short)
     assert short.training == {"alpha_local": 0.5, "rounded": digits}
     assert "Search" not in str(short)
     assert "recall" not in str(short)

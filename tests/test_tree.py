@@ -268,6 +268,11 @@ def test_odd_fields_are_refused(tree, tmp_path, odd):
         ("classes", lambda v: {**v, "dtype": "<U1"}, "label"),
         ("classes", lambda v: {"dtype": "|i1", "labels": [1, 2, 999]}, "label"),
         ("unknown", lambda v: "guess", "'unknown' must be one of"),
+        ("variables", lambda v: [v[0], {**v[1], "name": "age"}, *v[2:]], "same name"),
+        ("classes", lambda v: {**v, "labels": ["no", "no", "x"]}, "same label"),
+        ("training", lambda v: {**v, "recall": [1.0]}, "'recall' has shape"),
+        ("training", lambda v: {**v, "objective": "low"}, "'objective'"),
+        ("training", lambda v: {**v, "call": 3}, "'call' must be text"),
     ],
 )
 def test_damage_is_named(tree, tmp_path, name, change, words):

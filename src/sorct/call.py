@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 _LEFT_OUT = {"X", "y", "sample_weight", "n_jobs", "progress", "callback"}
+# A value whose text is longer is told by its type.
+_LONGEST = 300
 _PACKAGES = ("sorct", "numpy", "scikit-learn", "numba")
 
 
@@ -36,8 +38,10 @@ def _value_text(value: Any) -> str:
         value = value.tolist()
     if isinstance(value, np.generic):
         value = value.item()
-    text = repr(value)
-    return f"<{type(value).__name__}>" if " at 0x" in text else " ".join(text.split())
+    text = " ".join(repr(value).split())
+    if " at 0x" in text or len(text) > _LONGEST:
+        return f"<{type(value).__name__}>"
+    return text
 
 
 def versions() -> dict[str, str]:

@@ -16,6 +16,7 @@ from sorct.encode import Categorical, TableEncoder
 from sorct.flips import Flip, find_flip, scores
 from sorct.link import cdf
 from sorct.rules import (
+    check_tree,
     children,
     cut_terms,
     cut_text,
@@ -137,6 +138,7 @@ def explain(tree: Tree, x: Any) -> Explanation:
     >>> explain(clf.tree_, X.iloc[0]).predicted
     0
     """
+    check_tree(tree)
     table = _one_row(tree.encoder, x)
     values = _values(tree.encoder, table)
     scaled = tree.encoder.encode(table)[0]

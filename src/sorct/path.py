@@ -119,6 +119,8 @@ class Path:
     def evaluate(self, X: Any, y: Any) -> pd.DataFrame:
         """The frame with ``accuracy`` and ``recall_<class>`` on given data.
 
+        Where errors have different costs, ``mean_cost`` is there as well. A label that
+        the trees do not know counts as an error, but has no cost.
         The recall of a class that does not occur in ``y`` is NaN.
         """
         table = self.trees[0].encoder.read(X)
@@ -137,7 +139,18 @@ class Path:
         )
         for k, label in enumerate(self.classes.tolist()):
             frame[f"recall_{label}"] = recall[:, k]
+        if self.trees[0].has_prices:
+            frame["mean_cost"] = [self._mean_cost(y, labels) for labels in predicted]
         return frame
+
+    def _mean_cost(self, y: AnyArray, predicted: AnyArray) -> float:
+        known = np.isin(y, self.classes)
+        place = {label: k for k, label in enumerate(self.classes.tolist())}
+        true, guess = (
+            [place[label] for label in labels[known].tolist()]
+            for labels in (y, predicted)
+        )
+        return float(self.trees[0].cost_matrix[true, guess].mean())
 
     # -- choosing --------------------------------------------------------------------
 
@@ -145,7 +158,8 @@ class Path:
         """Points that no other point beats.
 
         A point is beaten if another is at least as good in all of three things, and
-        better in one: expected cost on the training sample (or accuracy on given data),
+        better in one: expected cost on the training sample (or accuracy on given data;
+        or mean cost on them, where errors have different costs),
         local sparsity, global sparsity. Of points that are equal in all three, the one
         with the largest penalties is kept.
 
@@ -176,9 +190,10 @@ class Path:
         Parameters
         ----------
         X, y : table and labels, or None
-            If given, trees are compared by their accuracy on these data, which they
-            should not have seen; otherwise by the expected cost on the training sample,
-            for which less sparsity is always better.
+            If given, trees are compared by their accuracy (or mean cost, where errors
+            have different costs) on these data, which they should not have seen;
+            otherwise by the expected cost on the training sample, for which less
+            sparsity is always better.
         max_features : int or None
             Most variables of the table that the tree may use.
         max_features_per_cut : int or None
@@ -346,7 +361,12 @@ def _floats(data: dict[str, Any], key: str) -> FloatArray:
 
 
 def _goodness(frame: pd.DataFrame) -> FloatArray:
-    """What is to be large: accuracy where it was measured, else minus the cost."""
+    """What is to be large: accuracy or minus the cost on given data, else in training.
+
+    Where errors have different costs, these decide.
+    """
+    if "mean_cost" in frame:
+        return -frame["mean_cost"].to_numpy(dtype=np.float64)
     if "accuracy" in frame:
         return frame["accuracy"].to_numpy(dtype=np.float64)
     return -frame["cost"].to_numpy(dtype=np.float64)

@@ -64,7 +64,7 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
         coef[j] = side * scale * weight * span
         offset += weight * lower
     coef = np.clip(coef, -abs(coef[first]), abs(coef[first]))
-    unit = 10.0 ** (np.floor(np.log10(tree.span_of(first))) + 1 - digits)
+    unit = 10.0 ** (np.floor(np.log10(tree.span_of(first))) - digits)
     limit = float(f"{np.round(limit / unit) * unit:.15g}")
     return coef, side * scale * (limit - offset) / tree.n_columns
 

@@ -51,10 +51,18 @@ def export_text(tree: Tree, decimals: int | None = None) -> str:
     Tree of depth 2 with 2 cuts and 3 leaves, using 3 of 4 variables
     """
     check_decimals(decimals)
+    check_tree(tree)
     lines = [_headline(tree), ""]
     _add_node(tree, 0, "", "", decimals, lines)
     lines += ["", *_footer(tree, decimals)]
     return "\n".join(lines)
+
+
+def check_tree(tree: Any) -> None:
+    """Refuse what is not a tree; an estimator has one."""
+    if not hasattr(tree, "node_class"):
+        hint = "; pass its tree_" if hasattr(tree, "tree_") else ""
+        raise TypeError(f"Expected a Tree, got a {type(tree).__name__}{hint}.")
 
 
 def check_decimals(decimals: Any) -> None:
@@ -82,7 +90,10 @@ def _footer(tree: Tree, decimals: int | None) -> list[str]:
         lines.append(_rounding_text(decimals))
     if tree.training.get("rounded"):
         digits = tree.training["rounded"]
-        lines.append(f"The tree itself was rounded to {_count(digits, 'digit')}.")
+        lines.append(
+            f"The tree itself was rounded to {_count(digits, 'digit')}; shares in "
+            "leaves are those before."
+        )
     if tree.training.get("search"):
         lines.append(f"Search: {printable(tree.training['search'])}.")
     return lines

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _ROWS, _MANY_ROWS = 16_384, 131_072
 # What training tells that is still true of a rounded tree.
-_KEPT = ("alpha_local", "alpha_global", "min_recall", "call", "versions")
+_KEPT = ("alpha_local", "alpha_global", "n_samples", "call", "versions")
 _BLAS = Lock()
 
 # Scaling is folded into the cuts where rounding then costs less than 1e-10 in a score.
@@ -159,6 +159,12 @@ class Tree:
     def class_share(self) -> FloatArray:
         """Share of every class in the training sample."""
         return np.asarray(self.mass.sum(axis=1))
+
+    @property
+    def has_prices(self) -> bool:
+        """Whether some errors cost more than others."""
+        costs = self.cost_matrix[~np.eye(len(self.classes), dtype=bool)]
+        return bool(costs.min() < costs.max())
 
     @property
     def columns_used(self) -> tuple[str, ...]:
@@ -376,8 +382,8 @@ class Tree:
         """Tree with weights and limits of few digits in original units.
 
         Cuts are rounded as the rules print them: the first variable of a cut has weight
-        1, the others so many significant digits; the limit is rounded to the same
-        digits of the first variable's range.
+        1, the others so many significant digits, and the limit one more of the first
+        variable's range.
 
         Parameters
         ----------
@@ -389,8 +395,8 @@ class Tree:
         -------
         Rounded
             The new ``tree`` with ``accuracy_before`` and ``accuracy_after``. Its
-            ``training`` no longer speaks of the objective or the expected recall, which
-            have changed; ``mass`` is still that of the tree before.
+            ``training`` no longer speaks of the objective, floors and expected recall,
+            which have changed; ``mass`` is still that of the tree before.
         """
         check_digits(digits)
         if (X is None) != (y is None):

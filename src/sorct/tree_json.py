@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +28,24 @@ def write_json(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write text to a file, whole or not at all."""
+    """Write text to a file as UTF-8, whole or not at all."""
+    with _replacing(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write bytes to a file, whole or not at all."""
+    with _replacing(path) as partial:
+        partial.write_bytes(content)
+
+
+@contextmanager
+def _replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A file to write to, which takes the place of another once all is written."""
     target = Path(path)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        yield partial
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
@@ -67,8 +82,9 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
 
 
 def without_call(data: dict[str, Any]) -> dict[str, Any]:
-    """Plain data of a tree but for the words by which it was asked for."""
-    told = {key: value for key, value in data["training"].items() if key != "call"}
+    """Plain data of a tree but for how it was asked for, and of which versions."""
+    left_out = ("call", "versions")
+    told = {key: data["training"][key] for key in data["training"].keys() - left_out}
     return {**data, "training": told}
 
 
@@ -108,7 +124,7 @@ def tree_from_dict(data: Any) -> dict[str, Any]:
         "gamma": gamma,
         "cost_matrix": _floats(data, "cost_matrix", (n_classes, n_classes)),
         "mass": mass,
-        "training": _get(data, "training", dict),
+        "training": _training(data, n_classes),
     }
 
 
@@ -150,9 +166,26 @@ def _floats(
     return array
 
 
+def _training(data: dict[str, Any], n_classes: int) -> dict[str, Any]:
+    """What training tells: anything, but known keys are of their own kind."""
+    told: dict[str, Any] = _get(data, "training", dict)
+    for key in ("alpha_local", "alpha_global", "objective", "cost", "residual"):
+        if key in told:
+            _number(told, key)
+    for key in ("min_recall", "recall"):
+        if key in told:
+            _floats(told, key, (n_classes,))
+    for key in ("search", "call", "status"):
+        _expect(isinstance(told.get(key, ""), str), f"{key!r} must be text")
+    whole = isinstance(told.get("rounded", 1), int)
+    _expect(whole, "'rounded' must be a whole number")
+    _expect(isinstance(told.get("versions", {}), dict), "'versions' must be an object")
+    return told
+
+
 def _leaf_class(data: dict[str, Any], n_leaves: int, n_classes: int) -> AnyArray:
     labels = _get(data, "leaf_class", list)
-    whole = all(isinstance(k, int) and 0 <= k < n_classes for k in labels)
+    whole = all(type(k) is int and 0 <= k < n_classes for k in labels)
     _expect(
         whole and len(labels) == n_leaves,
         f"'leaf_class' must be {n_leaves} positions of classes",
@@ -181,12 +214,15 @@ def _variable_from_dict(data: Any) -> Variable:
     levels = _get(data, "levels", list)
     plain = all(isinstance(level, _PLAIN) for level in levels)
     _expect(plain and len(levels) > 0, f"levels of variable {name!r} are not plain")
+    _expect(len(set(levels)) == len(levels), f"levels of variable {name!r} repeat")
     return Categorical(name, tuple(levels))
 
 
 def _encoder_from_dict(data: dict[str, Any]) -> TableEncoder:
     variables = tuple(_variable_from_dict(v) for v in _get(data, "variables", list))
     _expect(len(variables) > 0, "there are no variables")
+    names = {variable.name for variable in variables}
+    _expect(len(names) == len(variables), "two variables have the same name")
     unknown = data.get("unknown")
     _expect(unknown in UNKNOWN_POLICIES, f"'unknown' must be one of {UNKNOWN_POLICIES}")
     return TableEncoder(variables, _get(data, "named", bool), str(unknown))
@@ -209,6 +245,7 @@ def _classes_from_dict(data: dict[str, Any]) -> AnyArray:
     kind = _LABEL_KINDS[code[1]]
     _expect(all(isinstance(label, kind) for label in labels), "labels of mixed types")
     _expect(len(labels) >= 2, "there are fewer than two classes")
+    _expect(len(set(labels)) == len(labels), "two classes have the same label")
     try:
         classes = np.array(labels, dtype=np.dtype(code))
     except (TypeError, ValueError, OverflowError) as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
 from sorct.encode import Numeric, Table, Variable, is_frame
 from sorct.export import to_sql
 from sorct.frontier import unbeaten
@@ -116,7 +116,7 @@ def summarize(
         "columns": _columns(first),
         "trees": described,
         "points": points,
-        "chosen": _default(points, shown) if chosen is None else chosen,
+        "chosen": _default(points) if chosen is None else chosen,
         "by_default": chosen is None,
         "alphas": _alphas(path),
         "frontier": _frontier(points) if path else [],
@@ -173,10 +173,10 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
         if key not in _COMMON and key != "training"
     }
     nodes: list[dict[str, Any]] = []
-    _add_node(tree, shown_node(tree, 0), nodes, shown)
+    _add_node(tree, shown_node(tree, 0), nodes)
     reach = None if shown is None else tree.leaf_reach_table(shown.table)
     if shown is not None and reach is not None:
-        _add_samples(nodes, shown, reach, listed)
+        _add_samples(tree, nodes, shown, reach, listed)
     return {
         "model": kept,
         "nodes": nodes,
@@ -194,9 +194,7 @@ def _sql(tree: Tree) -> dict[str, str]:
         return {"sql": "", "no_sql": str(error)}
 
 
-def _add_node(
-    tree: Tree, node: int, nodes: list[dict[str, Any]], shown: Shown | None
-) -> int:
+def _add_node(tree: Tree, node: int, nodes: list[dict[str, Any]]) -> int:
     """Append a node and those below it; return its place in the list."""
     place, mass = len(nodes), tree.mass[:, leaves_below(tree, node)].sum(axis=1)
     entry: dict[str, Any] = {"node": node, "mass": _short(mass)}
@@ -207,11 +205,9 @@ def _add_node(
         return place
     entry["cut"], entry["left"] = node + 1, reads_left(tree, node)
     entry |= _cut(tree, node)
-    if shown is not None:
-        entry["split"] = _split(tree, node, shown)
     yes, no = children(tree, node)
-    entry["yes"] = _add_node(tree, yes, nodes, shown)
-    entry["no"] = _add_node(tree, no, nodes, shown)
+    entry["yes"] = _add_node(tree, yes, nodes)
+    entry["no"] = _add_node(tree, no, nodes)
     return place
 
 
@@ -239,43 +235,59 @@ def _cut(tree: Tree, t: int) -> dict[str, Any]:
 
 
 def _add_samples(
-    nodes: list[dict[str, Any]], shown: Shown, reach: FloatArray, listed: IntArray
+    tree: Tree,
+    nodes: list[dict[str, Any]],
+    shown: Shown,
+    reach: FloatArray,
+    listed: IntArray,
 ) -> None:
-    """Give every leaf shown the rows that most probably end in it."""
-    leaves = [entry for entry in nodes if "label" in entry]
-    sums = [reach[:, entry["leaves"]].sum(axis=1) for entry in leaves]
-    most = np.argmax(sums, axis=0)
-    n_classes = len(nodes[0]["mass"])
-    for n, entry in enumerate(leaves):
-        here = most == n
-        rows = [place for place, row in enumerate(listed) if here[row]]
+    """Give leaves the rows that most probably end there, and cuts those on their way.
+
+    The rows of a cut are those of the leaves below it, so that counts add up.
+    """
+    places = [n for n, entry in enumerate(nodes) if "label" in entry]
+    sums = [reach[:, nodes[n]["leaves"]].sum(axis=1) for n in places]
+    most = np.array(places)[np.argmax(sums, axis=0)]
+    n_classes = len(tree.classes)
+
+    def add(place: int) -> BoolArray:
+        entry = nodes[place]
+        if "label" not in entry:
+            yes, no = add(entry["yes"]), add(entry["no"])
+            entry["split"] = {
+                **_histogram(tree, entry["node"], shown, yes | no),
+                "yes": _class_counts(shown.code[yes], n_classes),
+                "no": _class_counts(shown.code[no], n_classes),
+            }
+            return yes | no
+        here = np.asarray(most == place)
+        rows = [n for n, row in enumerate(listed) if here[row]]
         entry["found"] = {
             "counts": _class_counts(shown.code[here], n_classes),
             "listed": rows[:_ROWS_IN_LEAF],
         }
+        return here
+
+    add(0)
 
 
 def _class_counts(code: IntArray, n_classes: int) -> list[int]:
     return [int((code == k).sum()) for k in range(n_classes)]
 
 
-def _split(tree: Tree, t: int, shown: Shown) -> dict[str, Any]:
-    """Histogram by class of "sum - limit" at a cut, and the classes on either side."""
+def _histogram(tree: Tree, t: int, shown: Shown, here: BoolArray) -> dict[str, Any]:
+    """Histogram by class of "sum - limit" at a cut, of the rows that come there."""
     margin = _margin(tree, t, shown)
-    low, high = min(float(margin.min()), 0.0), max(float(margin.max()), 0.0)
+    low = min(float(margin.min(where=here, initial=0.0)), 0.0)
+    high = max(float(margin.max(where=here, initial=0.0)), 0.0)
     edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
-    counts, yes, no = [], [], []
-    for k in range(len(tree.classes)):
-        own = margin[shown.code == k]
-        counts.append(np.histogram(own, edges)[0].tolist())
-        yes.append(int((own > 0.0).sum()))
-        no.append(int((own <= 0.0).sum()))
     return {
         "low": float(f"{low:.{_DIGITS}g}"),
         "high": float(f"{edges[-1]:.{_DIGITS}g}"),
-        "counts": counts,
-        "yes": yes,
-        "no": no,
+        "counts": [
+            np.histogram(margin[here & (shown.code == k)], edges)[0].tolist()
+            for k in range(len(tree.classes))
+        ],
     }
 
 
@@ -293,13 +305,13 @@ def _margin(tree: Tree, t: int, shown: Shown) -> FloatArray:
 def _measured(
     tree: Tree, shown: Shown | None, reach: FloatArray | None
 ) -> dict[str, Any]:
-    """Accuracy, recall and confusion on the data shown; expected ones in training."""
+    """Accuracy, recall, confusion and cost on the data shown, and what to go by.
+
+    ``good`` is to be large: accuracy, or minus the mean cost where errors have prices;
+    without data minus the expected cost in training.
+    """
     own = tree.leaf_class[np.newaxis] == np.arange(len(tree.classes))[:, np.newaxis]
-    hit = (tree.mass * own).sum(axis=1)
-    found: dict[str, Any] = {
-        "expected_accuracy": float(hit.sum() / tree.mass.sum()),
-        "expected_recall": _short(hit / tree.class_share),
-    }
+    found = _expected(tree, own)
     if shown is None or reach is None:
         return found
     proba = np.stack([reach[:, row].sum(axis=1) for row in own])
@@ -307,14 +319,36 @@ def _measured(
     n_classes = len(tree.classes)
     table = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
     np.add.at(table, (shown.code, predicted), 1)
-    table = table[:n_classes]
-    total = table.sum(axis=1)
-    found["accuracy"] = float((predicted == shown.code).mean())
-    found["confusion"] = table.tolist()
+    hit = predicted == shown.code
+    found["accuracy"] = float(hit.mean())
+    found["confusion"] = table[:n_classes].tolist()
     found["recall"] = [
-        float(table[k, k] / n) if n else None for k, n in enumerate(total)
+        float(row[k] / row.sum()) if row.sum() else None
+        for k, row in enumerate(table[:n_classes])
     ]
+    good = hit.astype(np.float64)
+    if tree.has_prices:
+        known = shown.code >= 0
+        good = -tree.cost_matrix[shown.code[known], predicted[known]]
+        found["mean_cost"] = float(-good.mean())
+    found["good"] = float(good.mean())
+    found["good_error"] = float(good.std() / np.sqrt(len(good)))
     return found
+
+
+def _expected(tree: Tree, own: BoolArray) -> dict[str, Any]:
+    """What is expected in training; unknown of a tree that was rounded since."""
+    hit = (tree.mass * own).sum(axis=1)
+    accuracy = float(hit.sum() / tree.mass.sum())
+    n, most = tree.training.get("n_samples") or 1, float(tree.cost_matrix.max())
+    error = most * np.sqrt(max(accuracy * (1.0 - accuracy), 0.0) / n)
+    good = -tree.training.get("cost", most * (1.0 - accuracy))
+    found = {"good": float(good), "good_error": float(error)}
+    if tree.training.get("rounded"):
+        nothing = [None] * len(tree.classes)
+        return {**found, "expected_accuracy": None, "expected_recall": nothing}
+    recall = _short(hit / tree.class_share)
+    return {**found, "expected_accuracy": accuracy, "expected_recall": recall}
 
 
 def _short(values: AnyArray) -> list[float]:
@@ -337,16 +371,13 @@ def _point(tree: Tree, n: int, measured: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _default(points: list[dict[str, Any]], shown: Shown | None) -> int:
-    """Point with the fewest variables within a standard error of the best accuracy."""
-    key = "expected_accuracy" if shown is None else "accuracy"
-    accuracy = np.array([point[key] for point in points])
-    n = len(shown.code) if shown else points[0]["training"].get("n_samples") or 1
-    best = float(accuracy.max())
-    near = np.flatnonzero(accuracy >= best - np.sqrt(best * (1.0 - best) / n) - 1e-12)
+def _default(points: list[dict[str, Any]]) -> int:
+    """Point with the fewest variables within a standard error of the best."""
+    good = np.array([point["good"] for point in points])
+    best = int(np.argmax(good))
+    near = np.flatnonzero(good >= good[best] - points[best]["good_error"] - 1e-12)
     order = [
-        (points[k]["n_variables"], points[k]["n_columns"], -accuracy[k], -k)
-        for k in near
+        (points[k]["n_variables"], points[k]["n_columns"], -good[k], -k) for k in near
     ]
     return int(near[min(range(len(near)), key=lambda place: order[place])])
 
@@ -361,16 +392,10 @@ def _alphas(path: Path | None) -> dict[str, list[float]] | None:
 
 
 def _frontier(points: list[dict[str, Any]]) -> list[int]:
-    """Points that no other beats in accuracy, local and global sparsity."""
-    goods = [
-        [
-            point.get("accuracy", point["expected_accuracy"]),
-            point["local_sparsity"],
-            point["global_sparsity"],
-        ]
-        for point in points
-    ]
-    return [int(k) for k in np.flatnonzero(unbeaten(np.array(goods)))]
+    """Points that no other beats, as ``Path.frontier`` has it."""
+    keys = ("good", "local_sparsity", "global_sparsity")
+    goods = np.array([[point[key] for key in keys] for point in points])
+    return [int(k) for k in np.flatnonzero(unbeaten(goods))]
 
 
 # -- the data --------------------------------------------------------------------------

@@ -12,13 +12,13 @@ function pointName(point) {
     + `${count(point.n_variables, "variable")}`;
 }
 
-// Best tree with at most so many variables: most accurate, then sparsest.
+// Best tree with at most so many variables: by accuracy or cost, then the sparsest.
 function bestWithin(report, most) {
   let best = null;
   report.points.forEach((point, k) => {
     if (point.n_variables > most) return;
     const other = best === null ? null : report.points[best];
-    const gain = other === null ? 1 : accuracyOf(point) - accuracyOf(other);
+    const gain = other === null ? 1 : point.good - other.good;
     if (gain > 1e-12 || (gain > -1e-12 && point.n_columns <= other.n_columns)) best = k;
   });
   return best;
@@ -47,6 +47,7 @@ function compareTables(report, k) {
     ["columns unused, per cut", (p) => `${number(p.local_sparsity, 3)} %`],
     ["columns unused, in the tree", (p) => `${number(p.global_sparsity, 3)} %`],
   ];
+  if (shown.mean_cost !== undefined) figures.push(["mean cost on the data shown", (p) => number(p.mean_cost)]);
   const recalls = report.classes.map((name, c) => [name, (p) => (
     p.recall ? `${percent(p.recall[c])} (${percent(p.expected_recall[c])})` : percent(p.expected_recall[c]))]);
   const measured = shown.recall ? "Recall on the data shown (expected in training)" : "Recall expected in training";

@@ -10,6 +10,7 @@ function trainingFacts(report, point) {
     ["Data shown", data.n_shown === null ? "none" : count(data.n_shown, "row")],
     ["Penalties", `local ${strength(told.alpha_local ?? 0)}, global ${strength(told.alpha_global ?? 0)}`],
     ["Steepness gamma", number(report.gamma)],
+    ["Cross-validated score", told.cv_score === undefined ? "–" : `${number(told.cv_score, 3)} (${told.cv_scoring || "score"})`],
     ["Objective, expected cost", `${number(told.objective)}, ${number(told.cost)}`],
     ["Residual (0 at a stationary tree)", number(told.residual, 2)],
     ["Ended", told.status || "–"],
