@@ -138,7 +138,7 @@ FAILURES = {
     "out is a folder": ("fit data.csv --target y --out folder", "folder is a folder"),
     "out is another file": (
         "fit data.csv --target y --out notes.txt",
-        "notes.txt exists and is not a model of sorct",
+        "notes.txt exists and is not a model that sorct wrote",
     ),
     "out is the input": (
         "fit data.csv --target y --out data.csv --force",
@@ -146,7 +146,7 @@ FAILURES = {
     ),
     "path over a model": (
         "path data.csv --target y --out model.json",
-        "model.json exists and is not a path of sorct",
+        "model.json exists and is not a path that sorct wrote",
     ),
     "model of another program": (
         "show other.json",

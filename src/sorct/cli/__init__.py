@@ -25,6 +25,7 @@ from sorct.cli.parser import build_parser
 __all__ = ["main"]
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+_TRACEBACK = "SORCT_TRACEBACK"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,15 +77,8 @@ def _run(words: list[str]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         raise
-    except (
-        WorkError,
-        OSError,
-        ValueError,
-        TypeError,
-        ImportError,
-        MemoryError,
-    ) as error:
-        if os.environ.get("SORCT_TRACEBACK"):
+    except Exception as error:
+        if os.environ.get(_TRACEBACK):
             raise
         say("error", _explained(error))
         return FAILED
@@ -110,9 +104,11 @@ def _explained(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"Not enough memory. {error}"
     text = one_line(error) or type(error).__name__
-    if isinstance(error, TypeError):
-        text += " (SORCT_TRACEBACK=1 shows where)"
-    return text if isinstance(error, WorkError) else in_flags(text)
+    if isinstance(error, WorkError):
+        return text
+    if not isinstance(error, (ValueError, ImportError)):
+        text = f"{type(error).__name__}: {text} ({_TRACEBACK}=1 shows where)"
+    return in_flags(text)
 
 
 def _speak_utf8() -> None:

@@ -6,8 +6,10 @@ is refused with the column, the row and the cure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +30,18 @@ _MOST_CLASSES, _FEW_CLASSES = 100, 20
 # Levels of a column that are warned of if they are as many as half the rows, and
 # levels that are refused.
 _MANY_LEVELS, _MOST_LEVELS = 50, 1000
+# Values that columns of Parquet may hold, and what is said of others.
+_PLAIN = (str, bool, int, float, np.bool_, np.number)
+_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
+_REFUSED: dict[tuple[type, ...], tuple[str, str]] = {
+    _TIMES: ("dates or times", "Turn it into a number, such as days since a date"),
+    (bytes, bytearray): ("bytes", "Turn it into text or numbers"),
+    (list, tuple, dict, set, np.ndarray): (
+        "lists or records",
+        "Give each of their parts a column of its own",
+    ),
+}
+_OTHERS = ("values of another type", "Turn it into text or numbers")
 
 
 @dataclass(frozen=True)
@@ -60,10 +74,12 @@ def training_data(source: Source, columns: Columns) -> Training:
         raise WorkError(f"Column {columns.target!r} cannot be target and weight.")
     names = _variables(source, columns)
     categorical = _named(source, columns.categorical)
-    frame = source.frame(text=[columns.target, *categorical]).copy()
+    given = [columns.target, *([columns.weight] if columns.weight else [])]
+    frame = _suited(
+        source, [*names, *given], text=[columns.target, *categorical], droppable=names
+    )
     for name in categorical:
         frame[name] = frame[name].astype(str).where(frame[name].notna())
-    given = [columns.target, *([columns.weight] if columns.weight else [])]
     frame = _complete(source, frame[[*names, *given]], columns)
     y = _classes(source, frame[columns.target])
     weight = None
@@ -109,6 +125,49 @@ def _named(source: Source, given: Sequence[str]) -> list[str]:
                 raise no_such("column", name, source.columns, source.name)
             names.append(name)
     return names
+
+
+def _suited(
+    source: Source,
+    only: Collection[str],
+    *,
+    text: Collection[str],
+    droppable: Collection[str] = (),
+) -> pd.DataFrame:
+    """Some columns, of numbers, truth and text only; those named stay text.
+
+    Decimal numbers of Parquet become floats. All else is refused, but for dates and
+    times that stay text.
+    """
+    frame = source.frame(text=text, only=only).copy()
+    if not source.is_typed:
+        return frame
+    for name in frame.columns:
+        cure = f", or leave it out (--drop {name!r})." if name in droppable else "."
+        frame[name] = _plain(source, frame[name], name in text, cure)
+    return frame
+
+
+def _plain(source: Source, column: pd.Series[Any], is_text: bool, cure: str) -> Any:
+    """A column of Parquet as numbers, truth or text, or an error with the cure."""
+    is_category = column.dtype.name == "category"
+    values = column.cat.categories.to_series() if is_category else column
+    odd = next((v for v in values.dropna() if not isinstance(v, _PLAIN)), None)
+    if odd is None:
+        return column
+    if (is_text or is_category) and isinstance(odd, (Decimal, *_TIMES)):
+        if is_category:
+            return column.cat.rename_categories(str)
+        return column.map(str, na_action="ignore")
+    if isinstance(odd, Decimal):
+        return column.astype(np.float64)
+    what, how = next(
+        (told for kinds, told in _REFUSED.items() if isinstance(odd, kinds)), _OTHERS
+    )
+    raise WorkError(
+        f"{source.name}: column {str(column.name)!r} holds {what}, such as {odd!r}; "
+        f"expected numbers or text. {how}{cure}"
+    )
 
 
 def _complete(source: Source, frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
@@ -283,7 +342,7 @@ def rows_for(
     if missing:
         raise no_such("column", missing[0], source.columns, source.name, _NEEDED)
     text = [v.name for v in variables if isinstance(v, Categorical)]
-    frame = source.frame(text=text, only=needed)
+    frame = _suited(source, needed, text=text)
     n_rows = len(frame) if needed else len(source.as_written())
     columns = {}
     for variable in variables:
@@ -352,7 +411,7 @@ def labels_for(source: Source, target: str, classes: AnyArray) -> AnyArray:
     """Classes of a table's rows, as a tree knows them."""
     if target not in source.columns:
         raise no_such("column", target, source.columns, source.name)
-    column = source.frame(text=[target], only=[target])[target]
+    column = _suited(source, [target], text=[target])[target]
     if column.isna().any():
         raise _missing_cells(source, column, "Fill them in.")
     labels = classes.tolist()

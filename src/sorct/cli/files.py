@@ -17,29 +17,48 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from sorct.cli.messages import WorkError
+from sorct.tree_json import write_bytes
 
 if TYPE_CHECKING:
     from sorct.path import Path as TreePath
     from sorct.tree import Tree
 
-_EDGE = 65_536
+# As much of a file as tells who wrote it.
+_HEAD = 4096
+_GENERATOR = b'\n<meta name="generator" content="sorct">\n'
+# The first lines of what the exporters write.
+_SQL = (
+    b"-- A classification tree as SQL for SQLite (3.35 or later), DuckDB and "
+    b"PostgreSQL (12"
+)
+_PYTHON = b'"""A classification tree as a function, written by sorct."""'
+_JAVASCRIPT = (
+    b"// A classification tree as a function, written by sorct. cut_t is the score of "
+    b"cut t,"
+)
+# A model of ONNX begins with the version of its format and the name of its producer.
+_ONNX = re.compile(rb"\x08.\x12\x05sorct", re.DOTALL)
 
 
-def _ends_with_predictions(head: bytes) -> bool:
-    header = head.split(b"\n", 1)[0].decode("utf-8", "replace")
-    return re.search(r"(^|,)\"?prediction\"?(,\"?probability_.*)?$", header) is not None
+def _is_json(head: bytes, kind: str) -> bool:
+    start = rb'(\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"%s"' % kind.encode()
+    return re.match(start, head) is not None
 
 
-# How a file of each kind is known, by its first and last bytes. A table that is not one
-# of predictions may be anybody's.
-_KNOWN: dict[str, Callable[[bytes, bytes], bool]] = {
-    "model": lambda head, tail: b'"format": "sorct-tree"' in head,
-    "path": lambda head, tail: b'"format": "sorct-path"' in head,
-    "report": lambda head, tail: b"<html" in head and b"sorct" in tail,
-    "table of predictions": lambda head, tail: _ends_with_predictions(head),
-    "Parquet table of predictions": lambda head, tail: b"prediction" in tail,
-    "export": lambda head, tail: b"sorct" in head,
-    "table": lambda head, tail: False,
+def _begins(head: bytes, line: bytes) -> bool:
+    return head.splitlines()[:1] == [line]
+
+
+# How a file of each kind is known by its beginning. A table may be anybody's.
+_KNOWN: dict[str, Callable[[bytes], bool]] = {
+    "model": lambda head: _is_json(head, "sorct-tree"),
+    "path": lambda head: _is_json(head, "sorct-path"),
+    "report": lambda head: _GENERATOR in head.partition(b"<title>")[0],
+    "tree in SQL": lambda head: _begins(head, _SQL),
+    "tree in Python": lambda head: _begins(head, _PYTHON),
+    "tree in JavaScript": lambda head: _begins(head, _JAVASCRIPT),
+    "tree in ONNX": lambda head: _ONNX.match(head) is not None,
+    "table": lambda head: False,
 }
 
 
@@ -59,6 +78,14 @@ class Output:
         inputs: Sequence[str | None] = (),
     ) -> Output:
         """Refuse a place that cannot be written to, or a file not to be replaced."""
+        out = cls.at(name, inputs)
+        if not force:
+            out.check_replaceable(name, kind, lambda path: _KNOWN[kind](_head_of(path)))
+        return out
+
+    @classmethod
+    def at(cls, name: str | None, inputs: Sequence[str | None] = ()) -> Output:
+        """Refuse a place that cannot be written to, and a file that is read."""
         if name is None or name == "-":
             return cls(None)
         path = Path(name)
@@ -72,12 +99,20 @@ class Output:
         for given in inputs:
             if given and _is_same(path, Path(given)):
                 raise WorkError(f"{name} is read here; write to another file.")
-        if path.is_file() and not force and not _is_of_kind(path, kind):
-            raise WorkError(
-                f"{name} exists and is not a {kind} of sorct; name another file, or "
-                "add --force to replace it."
-            )
         return cls(path)
+
+    def check_replaceable(
+        self, name: str | None, kind: str, is_ours: Callable[[Path], bool]
+    ) -> None:
+        """Refuse to replace a file that is neither empty nor known as ours."""
+        path = self.path
+        if path is None or not path.is_file() or path.stat().st_size == 0:
+            return
+        if not is_ours(path):
+            raise WorkError(
+                f"{name} exists and is not a {kind} that sorct wrote; name another "
+                "file, or add --force to replace it."
+            )
 
     def write_json(self, data: dict[str, Any]) -> None:
         """Write a model or a path, whole or not at all."""
@@ -96,12 +131,7 @@ class Output:
             # A device or a pipe must not be replaced by a file.
             self.path.write_bytes(content)
             return
-        partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
-        try:
-            partial.write_bytes(content)
-            partial.replace(self.path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_bytes(content, self.path)
 
 
 def _is_same(path: Path, other: Path) -> bool:
@@ -127,9 +157,9 @@ def _check_writable(path: Path, name: str) -> None:
         ) from error
 
 
-def _is_of_kind(path: Path, kind: str) -> bool:
-    content = path.read_bytes()
-    return not content or _KNOWN[kind](content[:_EDGE], content[-_EDGE:])
+def _head_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD)
 
 
 def read_model_file(name: str) -> Tree | TreePath:

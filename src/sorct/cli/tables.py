@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -297,15 +298,36 @@ def _read_parquet(name: str, content: bytes, reading: Reading) -> Source:
 # -- writing -----------------------------------------------------------------------
 
 
-def table_bytes(frame: pd.DataFrame, name: str | None, delimiter: str = ",") -> bytes:
+def table_bytes(frame: pd.DataFrame, name: str | None) -> bytes:
     """A table as Parquet, if the name of the file says so, else as CSV."""
     if is_parquet(name):
         _check_parquet("Writing")
         buffer = io.BytesIO()
         frame.to_parquet(buffer, engine="pyarrow", index=False)
         return buffer.getvalue()
-    text: str = frame.to_csv(index=False, sep=delimiter, lineterminator="\n")
+    text: str = frame.to_csv(index=False, lineterminator="\n")
     return text.encode("utf-8")
+
+
+def has_header(path: Path, columns: Sequence[str], name: str) -> bool:
+    """Whether a file begins as a table of these columns does that we would write."""
+    if is_parquet(name):
+        return _parquet_columns(path) == list(columns)
+    import pandas as pd
+
+    header = table_bytes(pd.DataFrame(columns=list(columns)), name)
+    with path.open("rb") as file:
+        return file.read(len(header)) == header
+
+
+def _parquet_columns(path: Path) -> list[str] | None:
+    """Names of the columns of a Parquet file, None for any other."""
+    _check_parquet("Writing")
+    try:
+        return list(import_module("pyarrow.parquet").read_schema(path).names)
+    except Exception:
+        # The reader raises errors of many kinds for a damaged file.
+        return None
 
 
 def is_parquet(name: str | None) -> bool:

@@ -6,15 +6,13 @@ library, writes one file and prints the result.
 
 from __future__ import annotations
 
-import warnings
 from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import parallel_config
-from sklearn.dummy import DummyClassifier
-from sklearn.metrics import accuracy_score, get_scorer
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 
 from sorct._typing import AnyArray
@@ -22,7 +20,7 @@ from sorct.cli import bars
 from sorct.cli.costs import read_costs
 from sorct.cli.data import Columns, Training, label_named, training_data
 from sorct.cli.files import Output
-from sorct.cli.messages import UsageError, WorkError, listed, note
+from sorct.cli.messages import UsageError, WorkError, note
 from sorct.cli.printing import path_table, print_result, score_line, text_table
 from sorct.cli.tables import MISSING, Reading, read_source
 
@@ -185,14 +183,11 @@ def _one(values: list[Any] | None, default: Any) -> Any:
 
 def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     from sorct.estimators_cv import SORCTClassifierCV
-    from sorct.scorers import check_scorer
 
-    check_scorer(args.scoring, data.y, data.y)
     n_folds, rule = args.cv or _CV, args.rule or _RULE
     shown = bars.are_shown(args.quiet)
     splitter = folds(n_folds, data.y, args.seed)
-    if args.scoring is not None:
-        _check_scoring(args.scoring, splitter, data)
+    _check_scoring(args.scoring, splitter, data)
     search = SORCTClassifierCV(
         args.depth,
         gammas=args.gamma or _GAMMA,
@@ -208,7 +203,10 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     with _threads():
         search.fit(data.X, data.y, data.weight)
     if search.cv_results_["mean_score"].isna().all():
-        raise _no_score(args.scoring, "every tree has NaN for its score")
+        raise WorkError(
+            f"The scorer {args.scoring!r} gives no number for any tree; choose another "
+            "with --scoring, such as balanced_accuracy."
+        )
     row = search.cv_results_.iloc[search.best_index_]
     told = {
         **search.tree_.training,
@@ -222,33 +220,14 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     return tree, [f"{score_line(told)}.", _choice_line(search, rule)]
 
 
-def _check_scoring(scoring: str, splitter: StratifiedKFold, data: Training) -> None:
-    """Refuse a scorer that has no value for the classes of some fold, before training.
-
-    It is asked for the score of the shares of the classes, which are known at once.
-    """
+def _check_scoring(scoring: Any, splitter: StratifiedKFold, data: Training) -> None:
+    """Refuse a scorer that does not suit the classes, or those of a fold."""
     from sorct.folds import Data
+    from sorct.scorers import check_scorer
 
-    scorer = get_scorer(scoring)
-    parts = Data(data.X, data.y, data.weight).folds(splitter)
-    for k, (train, test) in enumerate(parts):
-        shares = DummyClassifier().fit(train.X, train.y)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                score = scorer(shares, test.X, test.y)
-        except (ValueError, TypeError) as error:
-            raise _no_score(scoring, str(error).rstrip(".")) from error
-        if np.isnan(score):
-            labels = listed(np.unique(test.y).tolist(), 5)
-            raise _no_score(scoring, f"fold {k} has the classes {labels} only")
-
-
-def _no_score(scoring: str, why: str) -> WorkError:
-    return WorkError(
-        f"--scoring {scoring} cannot be computed here: {why}. Choose another score, "
-        "such as balanced_accuracy, or fewer folds (--cv)."
-    )
+    check_scorer(scoring, data.y, data.y)
+    for train, test in Data(data.X, data.y, data.weight).folds(splitter):
+        check_scorer(scoring, train.y, test.y)
 
 
 def _threads() -> Any:

@@ -18,8 +18,13 @@ from sorct.cli.data import labels_for, rows_for
 from sorct.cli.files import Output, read_model_file, read_tree, tree_at
 from sorct.cli.messages import UsageError, WorkError, listed, note
 from sorct.cli.printing import print_result, score_line, text_table
-from sorct.cli.tables import Source, is_parquet, read_source, table_bytes
-from sorct.cli.training import path_document, path_text, reading_of
+from sorct.cli.tables import Source, has_header, read_source, table_bytes
+from sorct.cli.training import (
+    path_document,
+    path_text,
+    reading_of,
+    refuse_two_documents,
+)
 from sorct.tree import Tree
 
 if TYPE_CHECKING:
@@ -28,6 +33,13 @@ if TYPE_CHECKING:
 # Data sets that come with scikit-learn or are computed.
 _AT_HAND = ("iris", "wine", "wisconsin", "balance")
 PREDICTION, PROBABILITY = "prediction", "probability_"
+_KINDS = {
+    "json": "model",
+    "sql": "tree in SQL",
+    "python": "tree in Python",
+    "js": "tree in JavaScript",
+    "onnx": "tree in ONNX",
+}
 
 
 def show(args: Namespace) -> None:
@@ -76,11 +88,15 @@ def _tell_ignored(args: Namespace, source: Source, tree: Tree) -> None:
 
 def predict(args: Namespace) -> None:
     """Predict the class of every row."""
-    kind = f"{'Parquet ' if is_parquet(args.out) else ''}table of predictions"
-    inputs = [args.model, args.rows]
-    out = Output.checked(args.out, kind, force=args.force, inputs=inputs)
+    out = Output.at(args.out, [args.model, args.rows])
     tree = _tree_of(args)
     source = read_source(args.rows, reading_of(args))
+    header = _header(args, tree, source)
+    if not args.force:
+        kind = "table of the same columns"
+        out.check_replaceable(
+            args.out, kind, lambda path: has_header(path, header, args.out)
+        )
     rows = rows_for(source, tree)
     if not args.keep:
         _tell_ignored(args, source, tree)
@@ -95,6 +111,13 @@ def predict(args: Namespace) -> None:
         print_result(True, {"verb": "predict", "out": args.out, "rows": len(rows)}, "")
     elif out.path is not None:
         note(args.quiet, f"{len(rows)} predictions are in {args.out}.")
+
+
+def _header(args: Namespace, tree: Tree, source: Source) -> list[str]:
+    """Names of the columns to write."""
+    labels = tree.classes.tolist() if args.proba else []
+    ours = [PREDICTION, *(f"{PROBABILITY}{label}" for label in labels)]
+    return [*(source.columns if args.keep else ()), *ours]
 
 
 def _predictions(tree: Tree, rows: pd.DataFrame, *, proba: bool) -> pd.DataFrame:
@@ -156,6 +179,7 @@ def report(args: Namespace) -> None:
     """Write the page of a model or a path."""
     if args.target is not None and args.data is None:
         raise UsageError("--target needs --data (see sorct report --help)")
+    refuse_two_documents(args)
     inputs = [args.model, args.data]
     out = Output.checked(args.out, "report", force=args.force, inputs=inputs)
     found = read_model_file(args.model)
@@ -196,7 +220,7 @@ def export(args: Namespace) -> None:
             raise UsageError(f"--{name} is for --to {language} only")
     if args.to == "onnx" and args.out in (None, "-"):
         raise UsageError("--to onnx needs --out FILE (see sorct export --help)")
-    kind = "model" if args.to == "json" else "export"
+    kind = _KINDS[args.to]
     out = Output.checked(args.out, kind, force=args.force, inputs=[args.model])
     tree = read_tree(args.model, args.point)
     result = _exported(args, tree)
