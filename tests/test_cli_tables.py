@@ -1,8 +1,10 @@
 """Tables come in as they are meant and go out as they came in."""
 
+import datetime as dt
 import io
 import json
 import shlex
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -145,6 +147,105 @@ def test_parquet_goes_the_whole_way(tmp_path, monkeypatch, capsys):
     assert out["prediction"].dtype.kind == "i"
     pd.testing.assert_frame_equal(out.drop(columns="prediction"), frame)
     assert main(line) == 0, capsys.readouterr().err
+
+
+# -- columns of Parquet that are no numbers and no text --------------------------------
+
+
+def days(n):
+    """Seven days, again and again."""
+    return [dt.date(2020, 1, 1 + k % 7) for k in range(n)]
+
+
+def write_parquet(name, values):
+    """The small table with another column."""
+    small_table(len(values)).assign(z=values).to_parquet(name)
+
+
+def never(*_, **__):
+    """Stand for training that must not begin."""
+    raise AssertionError("training has begun")
+
+
+def test_decimals_are_numbers(tmp_path, monkeypatch):
+    """In training and in rows for the tree, not categories."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    frame = small_table()
+    frame["a"] = [Decimal(str(value)) for value in frame["a"]]
+    frame.to_parquet("data.parquet")
+    fit = ["--target", "y", "-q", *QUICK, "--out"]
+    assert main(["fit", "data.parquet", *fit, "decimal.json"]) == 0
+    frame.assign(a=frame["a"].astype(float)).to_csv("data.csv", index=False)
+    assert main(["fit", "data.csv", *fit, "float.json"]) == 0
+    one, two = (Tree.from_json(f"{n}.json") for n in ("decimal", "float"))
+    assert one.encoder.variables == two.encoder.variables
+    np.testing.assert_array_equal(one.coef, two.coef)
+    assert main(["predict", "decimal.json", "data.parquet", "--out", "d.csv"]) == 0
+    assert main(["predict", "float.json", "data.csv", "--out", "f.csv"]) == 0
+    assert (tmp_path / "d.csv").read_text() == (tmp_path / "f.csv").read_text()
+
+
+NO_COLUMNS = {
+    "dates": (days(60), "holds dates or times, such as datetime.date(2020, 1, 1)"),
+    "moments": (pd.to_datetime(days(60)), "holds dates or times"),
+    "categories of dates": (pd.Categorical(days(60)), "holds dates or times"),
+    "spans": (pd.to_timedelta(range(60), "s"), "holds dates or times"),
+    "bytes": ([b"u", b"\xff"] * 30, "holds bytes, such as b'u'"),
+    "lists": ([[1, 2], [3]] * 30, "holds lists or records"),
+    "records": ([{"u": 1}] * 60, "holds lists or records"),
+}
+
+
+@pytest.mark.parametrize("case", NO_COLUMNS)
+def test_columns_that_cannot_be_used_are_named_before_training(
+    case, tmp_path, monkeypatch, capsys
+):
+    """With the cure; without the column all goes well."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    values, message = NO_COLUMNS[case]
+    write_parquet("data.parquet", values)
+    line = ["fit", "data.parquet", "--target", "y", *QUICK]
+    with monkeypatch.context() as patch:
+        patch.setattr(SORCTClassifier, "fit", never)
+        assert main(line) == 1
+        out, err = capsys.readouterr()
+        assert main(["fit", "data.parquet", "--target", "z", *QUICK, "-q"]) == 1
+        target = capsys.readouterr().err
+    assert out == ""
+    assert err.startswith(f"sorct: error: data.parquet: column 'z' {message}")
+    assert "(--drop 'z')." in err
+    assert err.count("\n") == 1
+    assert "--drop" not in target
+    assert main([*line, "--drop", "z"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["dates", "moments", "categories of dates"])
+def test_dates_can_be_levels_if_asked_for(kind, tmp_path, monkeypatch, capsys):
+    """As text, the same in training and in rows for the tree."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    write_parquet("data.parquet", NO_COLUMNS[kind][0])
+    line = ["fit", "data.parquet", "--target", "y", "--categorical", "z", *QUICK]
+    assert main([*line, "--columns", "z", "--out", "m.json"]) == 0
+    levels = Tree.from_json("m.json").encoder.variables[0].levels
+    assert [level[:10] for level in levels] == [str(day) for day in days(7)]
+    code = main(["report", "m.json", "--data", "data.parquet", "--out", "p.html"])
+    assert code == 0, capsys.readouterr().err
+
+
+def test_dates_are_no_numbers_for_a_tree(tmp_path, monkeypatch, capsys):
+    """They used to be taken for nanoseconds."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    frame = small_table()
+    frame.to_parquet("data.parquet")
+    line = ["fit", "data.parquet", "--target", "y", "--out", "m.json", "-q", *QUICK]
+    assert main(line) == 0
+    frame.assign(a=pd.to_datetime(days(60))).to_parquet("rows.parquet")
+    assert main(["predict", "m.json", "rows.parquet", "-q"]) == 1
+    assert "column 'a' holds dates or times" in capsys.readouterr().err
 
 
 def test_levels_keep_their_meaning_whatever_they_look_like(tmp_path, monkeypatch):

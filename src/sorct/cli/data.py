@@ -150,6 +150,8 @@ def _suited(
 
 def _plain(source: Source, column: pd.Series[Any], is_text: bool, cure: str) -> Any:
     """A column of Parquet as numbers, truth or text, or an error with the cure."""
+    if column.dtype.kind in "biuf":
+        return column
     is_category = column.dtype.name == "category"
     values = column.cat.categories.to_series() if is_category else column
     odd = next((v for v in values.dropna() if not isinstance(v, _PLAIN)), None)
@@ -165,8 +167,8 @@ def _plain(source: Source, column: pd.Series[Any], is_text: bool, cure: str) -> 
         (told for kinds, told in _REFUSED.items() if isinstance(odd, kinds)), _OTHERS
     )
     raise WorkError(
-        f"{source.name}: column {str(column.name)!r} holds {what}, such as {odd!r}; "
-        f"expected numbers or text. {how}{cure}"
+        f"{source.name}: column {str(column.name)!r} holds {what}, such as "
+        f"{odd!r:.60}; expected numbers or text. {how}{cure}"
     )
 
 
