@@ -420,7 +420,7 @@ def test_text_tells_all(case):
     """Class, probabilities, every cut with its parts, the leaf, every flip."""
     for _, found in case[1]:
         text = str(found)
-        assert text.startswith(f"Predicted: {found.predicted}\nProbability: ")
+        assert text.startswith(f"Predicted: {found.predicted}\nProbability by the tree")
         for label, share in found.proba.items():
             assert f"{label} {share:.4g}" in text.split("\n")[1]
         for step in found.steps:

@@ -106,7 +106,10 @@ class Explanation:
         shares = ", ".join(
             f"{printable(label)} {value:.4g}" for label, value in self.proba.items()
         )
-        lines = [f"Predicted: {printable(self.predicted)}", f"Probability: {shares}"]
+        lines = [
+            f"Predicted: {printable(self.predicted)}",
+            f"Probability by the tree's routes, not calibrated: {shares}",
+        ]
         for step in self.steps:
             lines += ["", *_step_lines(step)]
         lines += ["", f"Leaf: {printable(self.leaf)}, by this route with probability "]

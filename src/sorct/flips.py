@@ -172,7 +172,7 @@ def _readable(
     lower, upper = variable.lower, variable.lower + variable.span
     exact = lower + variable.span * place
     side = 1.0 if exact > now else -1.0
-    size = np.floor(np.log10(abs(exact - now) or 1.0))
+    size = np.floor(np.log10(min(abs(exact - now), variable.span) or 1.0))
     for digits in range(3, 17):
         unit = 10.0 ** (size + 1 - digits)
         beyond = side * np.ceil(side * exact / unit) * unit

@@ -85,7 +85,11 @@ def _headline(tree: Tree) -> str:
 
 
 def _footer(tree: Tree, decimals: int | None) -> list[str]:
-    lines = [*_variables_text(tree), *_recall_text(tree)]
+    lines = [
+        "Shares are expected ones: a sample near a cut goes both ways in part.",
+        *_variables_text(tree),
+        *_recall_text(tree),
+    ]
     if tree.variables_used:
         lines.append(_rounding_text(decimals))
     if tree.training.get("rounded"):

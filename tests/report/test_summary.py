@@ -56,7 +56,9 @@ def test_training_is_told_whole(iris):
         "n_columns": 4,
         "n_shown": 150,
         "class_counts": [50, 50, 50],
+        "is_training": True,
     }
+    assert not tree.report(X[1:], y[1:]).summary["data"]["is_training"]
     assert summary["points"][0]["expected_recall"] == pytest.approx(
         clf.recall_, abs=1e-5
     )

@@ -84,7 +84,13 @@ def test_values_change_by_typing_alone(visit, case):
     )
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
+    assert probabilities(page) == []
+    assert "a number is missing for far" in text(page, "#answer")
+    field = f"#value-{list(case.X.columns).index('far')}"
+    assert page.get_attribute(field, "aria-invalid") == "true"
+    page.keyboard.type("10000001.5")
     assert probabilities(page) == pytest.approx(wanted, abs=1e-9)
+    assert "Outside the range of training: whole" in text(page, "#answer")
 
 
 def test_enter_in_the_only_field_does_not_leave_the_page(visit, rng):

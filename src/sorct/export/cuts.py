@@ -17,7 +17,7 @@ import numpy as np
 
 from sorct.encode import Categorical, Numeric
 from sorct.prune import SEVERAL, node_classes, only_child
-from sorct.rules import printable
+from sorct.rules import check_tree, printable
 
 if TYPE_CHECKING:
     from sorct.tree import Tree
@@ -128,6 +128,7 @@ class Cuts:
 
 def read_cuts(tree: Tree) -> Cuts:
     """Take a tree apart; a ValueError says which label or level cannot be written."""
+    check_tree(tree)
     constant = [isinstance(v, Numeric) and v.span == 0.0 for v in _by_column(tree)]
     coef = np.where(np.array(constant)[:, np.newaxis], 0.0, tree.coef)
     routes = tuple(_routes(tree, coef))

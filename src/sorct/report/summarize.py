@@ -121,7 +121,7 @@ def summarize(
         "alphas": _alphas(path),
         "frontier": _frontier(points) if path else [],
         "samples": _samples(first, shown, listed),
-        "data": _data(first, shown),
+        "data": {**_data(first, shown), "is_training": _is_training(first, shown)},
         "call": printable(call or first.training.get("call") or ""),
     }
 
@@ -443,6 +443,15 @@ def _samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str
         }
         for place, row in enumerate(listed)
     ]
+
+
+def _is_training(tree: Tree, shown: Shown | None) -> bool:
+    """Whether the rows shown are those of training: the masses are then the same."""
+    if shown is None or tree.training.get("rounded"):
+        return False
+    reach, n = tree.leaf_reach_table(shown.table), len(shown.code)
+    mass = [reach[shown.code == k].sum(axis=0) / n for k in range(len(tree.classes))]
+    return bool(np.allclose(mass, tree.mass, rtol=0.0, atol=1e-7))
 
 
 def _data(tree: Tree, shown: Shown | None) -> dict[str, Any]:

@@ -25,13 +25,18 @@ function showPoint(k) {
 function showFigures() {
   const point = shownPoint();
   const figures = [
-    [percent(accuracyOf(point)), point.accuracy === undefined ? "expected accuracy in training" : "accuracy on the data shown"],
+    [percent(accuracyOf(point)), accuracyName(point)],
     [`${point.n_variables} of ${report.data.n_variables}`, "variables used"],
     [String(point.most_per_cut), "variables in a cut at most"],
   ].concat(floors(point).map(([name, expected, floor]) => [
     percent(expected), `expected recall of ${name}, at least ${percent(floor, 0)} asked`,
   ]));
   put("figures", figures.map(([value, label]) => make("li", {}, make("strong", {}, value), " ", label)));
+}
+
+function accuracyName(point) {
+  if (point.accuracy === undefined) return "expected accuracy in training";
+  return report.data.is_training ? "accuracy on the rows of training" : "accuracy on the data shown";
 }
 
 function floors(point) {
@@ -146,9 +151,15 @@ function startFrom(place) {
 }
 
 function showAnswer() {
-  const tree = shownTree(), reach = nodeReach(report, tree.model, state.values);
+  const tree = shownTree(), odd = oddValues(report, tree.model, state.values);
+  if (odd.missing.length) {
+    put("answer", [make("p", { class: "warning" }, `No answer: a number is missing for ${odd.missing.join(", ")}.`)]);
+    return;
+  }
+  const reach = nodeReach(report, tree.model, state.values);
   const here = shownReach(tree, reach), route = routeOf(tree.nodes, here);
-  put("answer", answerBars(report, classProba(report, tree.model, reach), routeText(report, tree.nodes, route, here)));
+  const proba = classProba(report, tree.model, reach);
+  put("answer", answerBars(report, proba, routeText(report, tree.nodes, route, here), odd.outside));
   lightRoute(picture, route, here);
 }
 
@@ -207,7 +218,9 @@ function showCopies() {
 // -- begin ---------------------------------------------------------------------------------
 
 function showLead() {
-  const where = report.data.n_shown === null ? "" : ` Accuracy and recalls are measured on the ${count(report.data.n_shown, "row")} given to this report.`;
+  const rows = report.data.is_training ? "rows of training, which says little of new rows"
+    : `${count(report.data.n_shown, "row")} given to this report`;
+  const where = report.data.n_shown === null ? "" : ` Accuracy and recalls are measured on the ${rows}.`;
   const rule = report.alphas && report.by_default
     ? " Chosen at first: the fewest variables within a standard error of the best accuracy." : "";
   byId("lead").textContent = `${count(report.classes.length, "class", "classes")}, ${count(report.data.n_variables, "variable")}, ${count(report.points.length, "tree")}.${where}${rule}`;

@@ -32,11 +32,13 @@ function numberField(variable, i, value, change) {
   });
   const note = make("small", { id: `${id}-range` });
   const tell = (now) => {
-    note.textContent = `${now < lower || now > lower + span ? "outside " : ""}${rangeText(variable)} in training`;
+    const outside = now < lower || now > lower + span, missing = !Number.isFinite(now);
+    note.textContent = missing ? "a number is missing" : `${outside ? "outside " : ""}${rangeText(variable)} in training`;
+    note.classList.toggle("warning", outside || missing);
+    box.setAttribute("aria-invalid", String(missing));
   };
   box.addEventListener("input", () => {
-    if (box.value === "" || !Number.isFinite(box.valueAsNumber)) return;
-    slide.value = box.value;
+    if (Number.isFinite(box.valueAsNumber)) slide.value = box.value;
     tell(box.valueAsNumber);
     change(i, box.valueAsNumber);
   });
@@ -67,6 +69,20 @@ function valueFields(report, model, values, change) {
   });
 }
 
+// Used variables without a number, and those with one that training never saw.
+function oddValues(report, model, values) {
+  const used = usedVariables(report, model).filter((i) => !report.variables[i].levels);
+  const name = (i) => report.variables[i].name;
+  const isOutside = (i) => {
+    const { lower, span } = report.variables[i];
+    return values[i] < lower || values[i] > lower + span;
+  };
+  return {
+    missing: used.filter((i) => !Number.isFinite(values[i])).map(name),
+    outside: used.filter(isOutside).map(name),
+  };
+}
+
 function routeText(report, nodes, route, here) {
   const steps = route.slice(0, -1).map((n, place) => {
     const next = route[place + 1];
@@ -76,7 +92,7 @@ function routeText(report, nodes, route, here) {
   return `Most probable route: ${[...steps, `leaf ${report.classes[nodes[end].label]}`].join(" → ")} (${chance(here[end])})`;
 }
 
-function answerBars(report, proba, route) {
+function answerBars(report, proba, route, outside) {
   return [
     make("p", { class: "predicted" }, "Predicted: ", make("strong", {}, report.classes[firstLargest(proba)])),
     make("dl", { class: "bars" }, proba.map((value, k) => make("div", {},
@@ -86,5 +102,7 @@ function answerBars(report, proba, route) {
           make("span", { style: `width: ${(100 * value).toFixed(2)}%; background: ${classColour(k)}` })),
         ` ${chance(value)}`)))),
     make("p", { class: "route" }, route),
-  ];
+    outside.length ? make("p", { class: "warning" }, `Outside the range of training: ${outside.join(", ")}. The tree extrapolates.`) : null,
+    make("p", { class: "hint" }, "Probabilities of the tree's soft routes; they are not calibrated frequencies of the classes."),
+  ].filter(Boolean);
 }
