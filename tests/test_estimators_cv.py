@@ -508,3 +508,24 @@ def test_odd_data_are_refused(no_work, X, y, words):
     """Before any work, with the words of the classifier."""
     with pytest.raises(ValueError, match=re.compile(words, re.DOTALL)):
         model().fit(X, y)
+
+
+def test_prices_decide_where_there_are_any(clouds):
+    """Without a scorer the mean cost is what counts, and equal costs are accuracy."""
+    X, y = clouds
+    labels = np.unique(y)
+    costs = 1.0 - np.eye(len(labels))
+    equal = model(cost_matrix=costs).fit(X, y).cv_results_["mean_score"]
+    plain = model(cost_matrix=costs, scoring="accuracy").fit(X, y).cv_results_
+    np.testing.assert_array_equal(equal, plain["mean_score"])
+    costs[0, 1] = 20.0
+
+    def minus_cost(estimator, X, y):
+        place = {label: k for k, label in enumerate(labels)}
+        pairs = zip(y, estimator.predict(X), strict=True)
+        return -np.mean([costs[place[a], place[b]] for a, b in pairs])
+
+    found = model(cost_matrix=costs).fit(X, y).cv_results_["mean_score"]
+    own = model(cost_matrix=costs, scoring=minus_cost).fit(X, y).cv_results_
+    np.testing.assert_allclose(found, own["mean_score"])
+    assert (found != equal).any()

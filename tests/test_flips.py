@@ -90,6 +90,13 @@ def test_a_value_outside_the_range_may_flip_at_its_end():
     assert (flip.value, flip.to) == (None, None)
 
 
+@pytest.mark.parametrize("far", [11.0, 1e3, 1e6])
+def test_how_far_outside_a_value_is_does_not_matter(far):
+    """The flip is as near to the range's end as it can be."""
+    (flip,) = explain(two_leaves(limit=6.0, upper=10.0), {"x": far}).flips
+    assert flip.value == pytest.approx(6.0, abs=0.1)
+
+
 @pytest.mark.parametrize("offset", [2e3, 1.7e9, -1.7e9])
 def test_flips_hold_far_from_zero(rng, offset):
     """Years and time stamps: the value as a float really flips."""

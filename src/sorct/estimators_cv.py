@@ -33,11 +33,11 @@ from sorct.checks import (
 )
 from sorct.encode import as_table
 from sorct.estimators import TreeClassifier
-from sorct.folds import Data, Found, Task, score_fold, trace_all
+from sorct.folds import Data, Found, MinusMeanCost, Task, score_fold, trace_all
 from sorct.path import check_limit, sparsest, within_limits
 from sorct.prepare import Effort, Model
 from sorct.trace import PAPER_ALPHAS, checked_alphas, warn_if_slow
-from sorct.tree import Tree
+from sorct.tree import Tree, has_prices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,8 @@ class SORCTClassifierCV(TreeClassifier):
         Folds, as in scikit-learn; stratified if a number. For folds by groups pass
         ``list(splitter.split(X, y, groups))``.
     scoring : str, callable or None, default=None
-        Any scorer of scikit-learn; None means accuracy.
+        Any scorer of scikit-learn; None means accuracy, or minus the mean cost if
+        ``cost_matrix`` makes some errors dearer than others.
     rule : {"best", "one-standard-error"}, default="best"
         Take the best mean score (the sparsest tree among equals), or the sparsest tree
         whose mean score is at most one standard error below it: fewest variables, then
@@ -213,6 +214,9 @@ class SORCTClassifierCV(TreeClassifier):
         _, seen, weight = checked_samples(X, y, sample_weight)
         self.classes_, _ = checked_classes(seen, weight)
         tasks = self._tasks()
+        costs = checked_cost_matrix(self.cost_matrix, self.classes_)
+        if self.scoring is None and has_prices(costs):
+            scorer = MinusMeanCost(costs, self.classes_)
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, column_or_1d(y), given)
         self._keep(self._run(tasks, data.folds(self.cv), data, scorer))

@@ -175,6 +175,24 @@ def trace_all(task: Task, data: Data) -> Path | InfeasibleError:
         return error
 
 
+@dataclass(frozen=True)
+class MinusMeanCost:
+    """Scorer where some errors cost more than others: minus the mean cost."""
+
+    cost_matrix: FloatArray
+    classes: AnyArray
+
+    def __call__(
+        self, classifier: Any, X: Any, y: AnyArray, sample_weight: Any = None
+    ) -> float:
+        """Score a fitted classifier on some rows."""
+        place = {label: k for k, label in enumerate(self.classes.tolist())}
+        true = [place[label] for label in y.tolist()]
+        predicted = [place[label] for label in classifier.predict(X).tolist()]
+        costs = self.cost_matrix[true, predicted]
+        return -float(np.average(costs, weights=sample_weight))
+
+
 def takes_weights(scorer: Any) -> bool:
     """Whether a scorer can be given sample weights; those of scikit-learn can."""
     parameters = inspect.signature(scorer).parameters.values()

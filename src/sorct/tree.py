@@ -55,6 +55,12 @@ class _Weights:
     limit: FloatArray
 
 
+def has_prices(cost_matrix: FloatArray) -> bool:
+    """Whether some errors cost more than others."""
+    costs = cost_matrix[~np.eye(len(cost_matrix), dtype=np.bool_)]
+    return bool(costs.min() < costs.max())
+
+
 def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
     """Do the work for all rows, block by block; large tables use all cores.
 
@@ -163,8 +169,7 @@ class Tree:
     @property
     def has_prices(self) -> bool:
         """Whether some errors cost more than others."""
-        costs = self.cost_matrix[~np.eye(len(self.classes), dtype=bool)]
-        return bool(costs.min() < costs.max())
+        return has_prices(self.cost_matrix)
 
     @property
     def columns_used(self) -> tuple[str, ...]:
