@@ -121,3 +121,23 @@ def test_whatever_goes_wrong_is_one_line(tmp_path, monkeypatch, capsys, error):
     monkeypatch.setenv("SORCT_TRACEBACK", "1")
     with pytest.raises(type(error)):
         main(line)
+
+
+def test_a_tree_without_variables_is_warned_of(tmp_path, capsys):
+    """It gives every row the same class: nobody asked for that."""
+    file = tmp_path / "noise.csv"
+    rows = "".join(f"{n % 7},{n % 5},{'ab'[n % 3 == 0]}\n" for n in range(40))
+    file.write_text("x,z,y\n" + rows)
+    assert main(["fit", str(file), "--target", "y", "--alpha-local", "8"]) == 0
+    assert "warning: the tree uses no variable" in capsys.readouterr().err
+
+
+def test_missing_marks_are_added_to_the_usual_ones(tmp_path, capsys):
+    """An empty cell stays missing whatever else is."""
+    file = tmp_path / "gaps.csv"
+    rows = "".join(f"{n},{'ab'[n > 20]}\n" for n in range(40))
+    file.write_text("x,y\n?,a\n3,\n" + rows)
+    flags = ["--alpha-local", "0", "--n-starts", "1", "--missing", "?"]
+    assert main(["fit", str(file), "--target", "y", *flags]) == 1
+    assert main(["fit", str(file), "--target", "y", "--drop-missing", *flags]) == 0
+    assert "40 rows" in capsys.readouterr().out

@@ -92,7 +92,7 @@ def _add_reading(parser: Parser) -> None:
         "--missing",
         action="append",
         metavar="TEXT",
-        help="cells that count as missing, may be repeated (default: empty, "
+        help="further cells that count as missing, may be repeated (always: empty, "
         f"{', '.join(MISSING[1:])})",
     )
 

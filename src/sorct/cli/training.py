@@ -20,7 +20,7 @@ from sorct.cli import bars
 from sorct.cli.costs import read_costs
 from sorct.cli.data import Columns, Training, label_named, training_data
 from sorct.cli.files import Output
-from sorct.cli.messages import UsageError, WorkError, note
+from sorct.cli.messages import UsageError, WorkError, note, say
 from sorct.cli.printing import path_table, print_result, score_line, text_table
 from sorct.cli.tables import MISSING, Reading, read_source
 
@@ -41,7 +41,7 @@ _FIXED = {"n_starts", "time_limit"}
 
 def reading_of(args: Namespace) -> Reading:
     """How the command line says that tables are to be read."""
-    missing = tuple(args.missing) if args.missing else MISSING
+    missing = (*MISSING, *(args.missing or ()))
     return Reading(args.encoding, args.delimiter, args.decimal, missing, args.quiet)
 
 
@@ -102,6 +102,12 @@ def fit(args: Namespace) -> None:
     tree = replace(tree, training=told)
     if args.out is not None:
         out.write_json(tree.to_dict())
+    if not tree.variables_used:
+        say(
+            "warning",
+            "the tree uses no variable and gives every row the same class. Allow more "
+            "(--max-features), or weaker or finer penalties (--alphas-local).",
+        )
     size = f"{len(data.y)} rows, {data.X.shape[1]} variables, seed {args.seed}"
     document = {
         "verb": "fit",
@@ -212,7 +218,7 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
         **search.tree_.training,
         "cv_score": search.best_score_,
         "cv_standard_error": float(row["se_score"]),
-        "cv_scoring": args.scoring or "accuracy",
+        "cv_scoring": args.scoring or _default_score(search.tree_),
         "cv_folds": n_folds,
         "cv_rule": rule,
     }
@@ -235,13 +241,18 @@ def _threads() -> Any:
     return parallel_config(backend="threading")
 
 
+def _default_score(tree: Tree) -> str:
+    return "minus the mean cost" if tree.has_prices else "accuracy"
+
+
 def _choice_line(search: SORCTClassifierCV, rule: str) -> str:
-    """What was chosen, and what the other rule would have taken."""
+    """What was chosen, and what the other rule would have taken without limits."""
     chosen = ", ".join(
         f"{name} {value:g}" for name, value in search.best_params_.items()
     )
     line = f"Chosen by the rule {rule}: {chosen}."
-    if rule == "best":
+    limited = search.max_features, search.max_features_per_cut
+    if rule == "best" or limited != (None, None):
         return line
     results = search.cv_results_
     best = results.iloc[int(np.nanargmax(results["mean_score"].to_numpy()))]

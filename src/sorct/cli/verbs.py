@@ -210,7 +210,9 @@ def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
         )
     source = read_source(args.data, reading_of(args))
     y = labels_for(source, str(target), tree.classes)
-    return rows_for(source, tree, all_variables=True), y
+    rows = rows_for(source, tree, all_variables=True)
+    # Rows are counted from 1, in the page as in --row.
+    return rows.set_axis(range(1, len(rows) + 1)), y
 
 
 def export(args: Namespace) -> None:
