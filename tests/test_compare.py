@@ -329,6 +329,15 @@ def test_a_slanted_line_speaks_against_axis_parallel_cuts():
     assert again.sentence == found.sentence
 
 
+def test_a_line_with_a_rare_side_does_not_speak_against_linear_rules():
+    """Nine rows of ten on one side: L1 is up to it if its grid is."""
+    X, y = linear_classes(2, 240)
+    found = compare(X, y, folds=4, depths=1, **SMALL)
+    assert "speak against a linear rule" not in found.sentence
+    assert "ahead of L1 logistic" not in found.sentence
+    assert found.frame["score"]["L1 logistic"] > 0.96
+
+
 def test_two_slanted_lines_that_cross_support_oblique_cuts():
     """No line fits, and no small staircase: a tree of depth 2 does."""
     X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(240, 4))

@@ -1,8 +1,10 @@
 """Scorers: what cannot score these classes or folds is refused before any work."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from sorct.cli import main
 from sorct.comparison import compare
 from sorct.folds import Data
 from sorct.rivals import Plan, fit_cart, fit_logistic
@@ -67,3 +69,16 @@ def test_classes_0_and_1_have_a_positive_one(scoring):
     X, y = two_classes(20)
     found = compare(X, y == "rare", folds=2, depths=1, scoring=scoring, **SMALL)
     assert found.frame["score"]["sorct"] > 0.8
+
+
+@pytest.mark.parametrize("verb", ["fit", "compare"])
+def test_the_command_line_says_so_too(verb, tmp_path, capsys):
+    """One line, exit code 1."""
+    X, y = two_classes(20)
+    table = tmp_path / "data.csv"
+    pd.DataFrame(X, columns=["a", "b"]).assign(y=y).to_csv(table, index=False)
+    assert main([verb, str(table), "--target", "y", "--scoring", "f1"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("sorct: error: The scorer 'f1' does not work")
+    assert said.count("\n") == 1
+    assert "such as f1_macro." in said
