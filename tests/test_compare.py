@@ -262,7 +262,9 @@ def test_what_the_most_frequent_class_can_do_supports_nothing():
     assert sentence(0.5, 0.5, 0.5).startswith("These data support none of the three")
     # CART has no variables, but is not shown to be any good.
     said = sentence(0.58, 0.64, 0.64, variables=(0, 5, 6), spread=0.07)
-    assert "against axis-parallel cuts (CART is not shown to be better than" in said
+    assert (
+        "CART is not shown to be better than the most frequent class; between" in said
+    )
     assert "fewest variables, L1 logistic (5 on average; sorct 6)" in said
 
 

@@ -1,6 +1,7 @@
 """Sparse optimal randomized classification trees, with scikit-learn's manners."""
 
 from sorct.bounds import PenaltyBounds, penalty_bounds
+from sorct.comparison import compare
 from sorct.estimators import SORCTClassifier
 from sorct.estimators_cv import SORCTClassifierCV
 from sorct.explanation import explain
@@ -20,6 +21,7 @@ __all__ = [
     "SORCTClassifierCV",
     "Tree",
     "__version__",
+    "compare",
     "explain",
     "export_text",
     "penalty_bounds",

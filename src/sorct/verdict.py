@@ -143,12 +143,20 @@ class Verdict:
         advice = self._advice(good)
         if len(good) == len(METHODS):
             return f"There is no difference that these folds can show: {advice}."
-        out = [m for m in METHODS if m not in good]
-        against = " and ".join(f"{self.kinds[m]} ({self._why_not(m)})" for m in out)
-        return (
-            f"These data speak against {against}; between {' and '.join(good)} there "
-            f"is no difference that these folds can show: {advice}."
+        same = (
+            f"between {' and '.join(good)} there is no difference that these folds can "
+            f"show: {advice}."
         )
+        text = "; ".join([*self._doubts(good), same])
+        return text[0].upper() + text[1:]
+
+    def _doubts(self, good: list[str]) -> list[str]:
+        """What is said of the others: shown to be behind, or not shown to be good."""
+        out = [m for m in METHODS if m not in good]
+        behind = [m for m in out if self._ahead_of(m)]
+        against = " and ".join(f"{self.kinds[m]} ({self._why_not(m)})" for m in behind)
+        said = [f"these data speak against {against}"] if behind else []
+        return said + [self._why_not(m) for m in out if m not in behind]
 
     def _useful(self) -> list[str]:
         """Methods shown to be better than the baseline, or than one of these.
