@@ -20,7 +20,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sorct._typing import AnyArray, BoolArray, FloatArray
 from sorct.frontier import unbeaten
 from sorct.tree import Tree
-from sorct.tree_json import read_json, write_json
+from sorct.tree_json import COMMON, read_json, write_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from sorct.report import Report
 
 FORMAT, VERSION = "sorct-path", 1
-# What the trees of one path have in common, and is written once.
-_COMMON = (
-    "format", "version", "variables", "named", "unknown", "classes", "gamma",
-    "cost_matrix",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,9 +268,9 @@ class Path:
             "alphas_local": self.alphas_local.tolist(),
             "alphas_global": self.alphas_global.tolist(),
             "seconds": self.seconds.tolist(),
-            "common": {key: plain[0][key] for key in _COMMON},
+            "common": {key: plain[0][key] for key in COMMON},
             "trees": [
-                {key: value for key, value in tree.items() if key not in _COMMON}
+                {key: value for key, value in tree.items() if key not in COMMON}
                 for tree in plain
             ],
         }

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from sorct.tree import Tree
 
 FORMAT, VERSION = "sorct-tree", 1
+#: What the trees of one path have in common, and is written once.
+COMMON = (
+    "format", "version", "variables", "named", "unknown", "classes", "gamma",
+    "cost_matrix",
+)  # fmt: skip
 _PLAIN = (str, int, float, bool)
 _LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 

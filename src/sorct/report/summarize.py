@@ -30,6 +30,7 @@ from sorct.rules import (
     reads_left,
     shown_node,
 )
+from sorct.tree_json import COMMON
 
 if TYPE_CHECKING:
     from sorct.path import Path
@@ -39,11 +40,6 @@ FORMAT, VERSION = "sorct-report", 1
 # What a page draws: bins of a histogram, rows named in a leaf, digits of a number,
 # terms of a cut that is written out.
 _BINS, _ROWS_IN_LEAF, _DIGITS, _TERMS = 28, 8, 6, 3
-# What all trees of a path have in common.
-_COMMON = (
-    "format", "version", "variables", "named", "unknown", "classes", "gamma",
-    "cost_matrix",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,7 @@ def summarize(
         "format": FORMAT,
         "version": VERSION,
         "title": _name(title),
-        "common": {key: plain[key] for key in _COMMON},
+        "common": {key: plain[key] for key in COMMON},
         "gamma": first.gamma,
         "classes": [_name(label) for label in first.classes],
         "variables": [_variable(one) for one in first.encoder.variables],
@@ -170,7 +166,7 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
     kept = {
         key: value
         for key, value in plain.items()
-        if key not in _COMMON and key != "training"
+        if key not in COMMON and key != "training"
     }
     nodes: list[dict[str, Any]] = []
     _add_node(tree, shown_node(tree, 0), nodes)
