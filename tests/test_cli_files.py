@@ -38,18 +38,19 @@ def run(folder, capsys, monkeypatch):
 
 
 def refused_then_forced(run, folder, line, name, content):
-    """A file of that content stays, is replaced by force, and then without."""
+    """Exit codes as the line is, by force, and again over what was then written.
+
+    The file of that content stays the first time, and is told of.
+    """
     file = folder / name
     file.write_bytes(content)
-    code, _, err = run(f"{line} --out {name}")
-    assert code == 1
+    first, _, err = run(f"{line} --out {name}")
     assert f"{name} exists and is not a " in err
     assert "--force" in err
     assert file.read_bytes() == content
-    assert run(f"{line} --out {name} --force")[0] == 0
+    forced = run(f"{line} --out {name} --force")[0]
     assert file.read_bytes() != content
-    code, _, err = run(f"{line} --out {name}")
-    assert code == 0, err
+    return first, forced, run(f"{line} --out {name}")[0]
 
 
 OTHERS = {
@@ -89,7 +90,10 @@ OTHERS = {
 def test_a_file_of_somebody_else_is_replaced_by_force_only(case, run, folder):
     """However much it speaks of sorct; what we wrote ourselves needs no force."""
     line, text = OTHERS[case]
-    refused_then_forced(run, folder, line, f"{case.replace(' ', '-')}", text.encode())
+    codes = refused_then_forced(
+        run, folder, line, case.replace(" ", "-"), text.encode()
+    )
+    assert codes == (1, 0, 0)
 
 
 def test_a_model_of_another_onnx_producer_stays(run, folder):
@@ -97,7 +101,7 @@ def test_a_model_of_another_onnx_producer_stays(run, folder):
     pytest.importorskip("onnx")
     content = b"\x08\x09\x12\x07pytorch2\x05sorct"
     line = "export model.json --to onnx --dtype float64"
-    refused_then_forced(run, folder, line, "other.onnx", content)
+    assert refused_then_forced(run, folder, line, "other.onnx", content) == (1, 0, 0)
 
 
 def test_parquet_of_other_columns_stays(run, folder):
@@ -107,7 +111,8 @@ def test_parquet_of_other_columns_stays(run, folder):
     pd.DataFrame({"my_prediction_2020": [1, 2]}).to_parquet(mine)
     for content in (mine.read_bytes(), b"prediction\n", b"PAR1prediction"):
         line = "predict model.json data.csv --keep"
-        refused_then_forced(run, folder, line, "mine.parquet", content)
+        codes = refused_then_forced(run, folder, line, "mine.parquet", content)
+        assert codes == (1, 0, 0)
 
 
 def test_names_of_columns_with_line_breaks_are_compared_whole(run, folder):

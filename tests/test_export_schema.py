@@ -87,7 +87,7 @@ def test_both_describe_the_parts_of_a_tree_alike():
 def test_every_tree_is_valid(rng, make):
     """Whatever its columns, labels and depth."""
     tree, _ = make(rng)
-    jsonschema.validate(json.loads(json.dumps(tree.to_dict())), json_schema())
+    assert is_valid("tree", json.loads(json.dumps(tree.to_dict())))
 
 
 def test_files_are_valid(rng, clouds, tmp_path):

@@ -4,6 +4,7 @@ from matplotlib import pyplot
 
 from sorct import SORCTClassifierCV, sorct_path
 from sorct.plotting import FrontierDisplay, HeatmapDisplay, PathDisplay
+from sorct.plotting._grid import search_grid
 
 
 @pytest.fixture(autouse=True)
@@ -207,3 +208,14 @@ def test_a_search_by_another_score_says_so(iris):
         alphas_local=[1.0], cv=2, n_solutions=1, scoring="neg_log_loss", random_state=0
     ).fit(*iris)
     assert FrontierDisplay.from_estimator(search).score_name.startswith("neg_log_loss")
+
+
+def test_where_errors_have_prices_the_score_is_named_for_them(rng):
+    """Cross-validation then goes by the mean cost, and the axis must not say accuracy."""
+    X = rng.random((60, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+    grid = {"alphas_local": [0.1, 1], "n_solutions": 2, "cv": 2, "random_state": 0}
+    dear = SORCTClassifierCV(cost_matrix=[[0, 1], [5, 0]], **grid).fit(X, y)
+    plain = SORCTClassifierCV(**grid).fit(X, y)
+    assert search_grid(dear).score_name == "minus the mean cost, mean over folds"
+    assert search_grid(plain).score_name == "accuracy, mean over folds"

@@ -14,7 +14,6 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.encode import Categorical, Numeric
-from sorct.link import cdf
 
 if TYPE_CHECKING:
     from sorct.tree import Tree
@@ -86,13 +85,8 @@ def scores(tree: Tree, scaled: FloatArray) -> FloatArray:
 
 def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
     """Classes for scores (n_branches, n); what is not clearly another is as before."""
-    left = cdf(score)
-    reach = np.ones((tree.n_branches + tree.n_leaves, score.shape[1]))
-    for t in range(tree.n_branches):
-        reach[2 * t + 1] = reach[t] * left[t]
-        reach[2 * t + 2] = reach[t] - reach[2 * t + 1]
     proba = np.zeros((len(tree.classes), score.shape[1]))
-    np.add.at(proba, tree.leaf_class, reach[tree.n_branches :])
+    np.add.at(proba, tree.leaf_class, tree.reach_of_scores(score))
     proba[before] += _CLEARLY
     return np.asarray(np.argmax(proba, axis=0))
 

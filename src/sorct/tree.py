@@ -294,8 +294,11 @@ class Tree:
             proba_out[k] += reach[leaf]
 
     def _leaf_reach(self, table: Table, rows: slice) -> FloatArray:
-        """Reach of every leaf, shape (n_leaves, n_rows)."""
-        left = cdf(self._score(table, rows))
+        return self.reach_of_scores(self._score(table, rows))
+
+    def reach_of_scores(self, score: FloatArray) -> FloatArray:
+        """Reach of every leaf (n_leaves, n) for scores of the cuts (n_branches, n)."""
+        left = cdf(score)
         reach = np.empty((self.n_branches + self.n_leaves, left.shape[1]))
         reach[0] = 1.0
         for t in range(self.n_branches):

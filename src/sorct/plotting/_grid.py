@@ -71,7 +71,8 @@ def search_grid(search: Any) -> Grid:
     chosen = int(np.flatnonzero(same).tolist().index(search.best_index_))
     frame = results[same].reset_index(drop=True)
     frame = frame.assign(score=frame["mean_score"], error=frame["se_score"])
-    scoring = "accuracy" if search.scoring is None else search.scoring
+    default = "minus the mean cost" if search.tree_.has_prices else "accuracy"
+    scoring = default if search.scoring is None else search.scoring
     name = scoring if isinstance(scoring, str) else "score"
     return Grid(frame, f"{name}, mean over folds", chosen)
 
