@@ -211,7 +211,7 @@ def test_a_search_by_another_score_says_so(iris):
 
 
 def test_where_errors_have_prices_the_score_is_named_for_them(rng):
-    """Cross-validation then goes by the mean cost, and the axis must not say accuracy."""
+    """Cross-validation then goes by the mean cost; no axis may call that accuracy."""
     X = rng.random((60, 2))
     y = (X[:, 0] > 0.5).astype(int)
     grid = {"alphas_local": [0.1, 1], "n_solutions": 2, "cv": 2, "random_state": 0}
