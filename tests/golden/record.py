@@ -1,0 +1,176 @@
+"""Golden results: what the library gave on a few cells, kept to notice any change.
+
+``python -m tests.golden.record`` renews ``results.json``, ``tree.json`` and
+``path.json`` beside this file; do so only where a change of results is meant, and say
+so in the changelog. Everything goes through public names.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+
+from sorct import SORCTClassifier, SORCTClassifierCV, explain, export_text, sorct_path
+from sorct.datasets import make_planted_tree
+from sorct.export import to_javascript, to_onnx, to_python, to_sql
+
+FOLDER = Path(__file__).parent
+#: What two runs never share: times, and versions of the packages.
+_VARYING = {"versions"}
+
+
+def mixed_table(n=400):
+    """Numbers, text and booleans, of which three columns decide the class."""
+    rng = np.random.default_rng(7)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n).astype(float),
+            "income": np.exp(rng.normal(10.0, 0.6, n)),
+            "purpose": rng.choice(["car", "house", "other", "tv"], n),
+            "member": rng.random(n) < 0.4,
+            "noise": rng.normal(0.0, 1.0, n),
+        }
+    )
+    score = 0.04 * (X["age"] - 45) + 1.5 * (X["purpose"] == "car") - 1.2 * X["member"]
+    y = np.where(score + rng.normal(0.0, 0.5, n) > 0, "good", "bad")
+    return X, y
+
+
+def cells():
+    """Data and options of the twelve fits."""
+    iris = load_iris(return_X_y=True, as_frame=True)
+    wine = load_wine(return_X_y=True, as_frame=True)
+    cancer = load_breast_cancer(return_X_y=True, as_frame=True)
+    planted = make_planted_tree(800, 8, 2, 3, 2, random_state=3)
+    deep = make_planted_tree(600, 6, 3, 4, 2, random_state=5)
+    mixed = mixed_table()
+    weight = 1.0 + np.arange(569) % 3
+    costs = np.array([[0.0, 4.0], [1.0, 0.0]])
+    return {
+        "iris": (iris, {}),
+        "iris-local": (iris, {"alpha_local": 0.125}),
+        "iris-both-floors": (
+            iris,
+            {"alpha_local": 0.05, "alpha_global": 0.2, "min_recall": 0.97},
+        ),
+        "wine-global": (wine, {"alpha_global": 0.25}),
+        "wine-starts": (wine, {"alpha_local": 0.5, "n_starts": 6}),
+        "cancer-floor": (cancer, {"alpha_local": 0.5, "min_recall": {0: 0.97}}),
+        "cancer-costs": (cancer, {"alpha_local": 0.5, "cost_matrix": costs}),
+        "cancer-weights": (cancer, {"alpha_local": 1.0, "sample_weight": weight}),
+        "planted": ((planted.X, planted.y), {"alpha_local": 0.05}),
+        "planted-deep": ((deep.X, deep.y), {"alpha_local": 0.1, "depth": 3}),
+        "mixed": (mixed, {"alpha_local": 0.2}),
+        "mixed-depth-2": (
+            mixed,
+            {"alpha_global": 0.3, "depth": 2, "min_recall": {"good": 0.9}},
+        ),
+    }
+
+
+def fit(name):
+    """Fitted classifier of a cell, with its table."""
+    (X, y), options = cells()[name]
+    options = dict(options)
+    weight = options.pop("sample_weight", None)
+    return SORCTClassifier(random_state=0, **options).fit(X, y, weight), X
+
+
+def tree_result(clf, X):
+    """Everything told of a fitted tree: numbers, text, exports, one explanation."""
+    tree, row = clf.tree_, X.iloc[3] if hasattr(X, "iloc") else X[3]
+    return {
+        "objective": clf.objective_,
+        "cost": clf.cost_,
+        "recall": clf.recall_.tolist(),
+        "coef": clf.coef_.tolist(),
+        "threshold": clf.threshold_.tolist(),
+        "leaf_class": clf.leaf_class_.tolist(),
+        "proba": clf.predict_proba(X)[::25].tolist(),
+        "rules": export_text(tree),
+        "rounded": export_text(tree.round(2).tree, decimals=3),
+        "explanation": str(explain(tree, row)),
+        "sql": to_sql(tree),
+        "python": to_python(tree),
+        "javascript": to_javascript(tree),
+    }
+
+
+def path_result():
+    """A path of 17 penalties, its table, its choices and its report."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    path = sorct_path(X, y, alphas_global=0, random_state=0)
+    summary = json.loads(path.report(X, y).json())
+    for point in summary["points"]:
+        point["training"] = without_varying(point["training"])
+    return path, {
+        "frame": path.to_frame().drop(columns="seconds").to_dict("list"),
+        "accuracy": path.evaluate(X, y)["accuracy"].tolist(),
+        "frontier": path.frontier(X, y).index.tolist(),
+        "selected": export_text(path.select(X, y, max_features=2)),
+        "report": summary,
+    }
+
+
+def search_result():
+    """A choice by cross-validation."""
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    search = SORCTClassifierCV(
+        alphas_local=[0, 0.125, 0.5, 2], cv=3, rule="one-standard-error", random_state=0
+    ).fit(X, y)
+    results = search.cv_results_.drop(columns="most_variables_per_cut")
+    return {
+        "best_index": int(search.best_index_),
+        "best_params": search.best_params_,
+        "scores": results["mean_score"].tolist(),
+        "objective": results["objective"].tolist(),
+        "rules": export_text(search.tree_),
+    }
+
+
+def onnx_result(clf, X):
+    """Probabilities that an ONNX runtime computes."""
+    import onnxruntime
+
+    model = to_onnx(clf.tree_, dtype="float64").SerializeToString()
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    feeds = {}
+    for one in session.get_inputs():
+        values = X[[one.name]].to_numpy()
+        text = one.type == "tensor(string)"
+        feeds[one.name] = values.astype(object) if text else values
+    return session.run(None, feeds)[1][::25].tolist()
+
+
+def without_varying(training):
+    """A record of training without what no two runs share."""
+    return {key: value for key, value in training.items() if key not in _VARYING}
+
+
+def record():
+    """All results as plain data, and the tree and the path whose files are kept."""
+    fitted = {name: fit(name) for name in cells()}
+    path, told = path_result()
+    results = {
+        "cells": {name: tree_result(*pair) for name, pair in fitted.items()},
+        "path": told,
+        "search": search_result(),
+        "onnx": onnx_result(*fitted["mixed"]),
+    }
+    return results, fitted["mixed-depth-2"][0].tree_, path
+
+
+def main():
+    """Write the results and the two model files."""
+    results, tree, path = record()
+    (FOLDER / "results.json").write_text(json.dumps(results, indent=1))
+    tree.to_json(FOLDER / "tree.json")
+    path.to_json(FOLDER / "path.json")
+
+
+if __name__ == "__main__":
+    main()
