@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.timing import best_seconds, print_table
-from sorct._kernels import accumulate, make_buffers
-from sorct.objective import make_samples
+from sorct.problem.datafit import make_samples
+from sorct.problem.kernels import accumulate, make_buffers
 
 SHAPES = ((426, 30, 1), (2829, 21, 3), (3450, 57, 1), (100_000, 50, 3))
 

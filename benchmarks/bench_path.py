@@ -14,12 +14,12 @@ import time
 
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler
+from sorct.datasets import info, load
 
 from benchmarks.ipopt import IpoptResult, PaperModel, Point, random_points
 from benchmarks.timing import print_table
 from sorct import Tree, sorct_path
-from sorct.datasets import info, load
-from sorct.trace import PAPER_ALPHAS
+from sorct.estimators.path import PAPER_ALPHAS
 
 N_SOLUTIONS, MIN_RECALL = 20, 0.1
 

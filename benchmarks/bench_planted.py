@@ -17,10 +17,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
+from sorct.datasets import make_planted_tree
 
 from benchmarks.timing import print_table
 from sorct import SORCTClassifier
-from sorct.datasets import make_planted_tree
 
 ALPHAS = (0.0, 2.0**-6, 2.0**-4, 2.0**-2, 2.0**-1)
 N_INFORMATIVE, NOISE = 3, 0.05

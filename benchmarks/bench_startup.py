@@ -22,9 +22,9 @@ import time
 begun = time.perf_counter()
 import numpy as np
 from sorct import SORCTClassifier
-from sorct.search import Multistart
+from sorct.search.multistart import Multistart
 imported = time.perf_counter()
-from sorct.warm_up import warm_up
+from sorct.search.warm_up import warm_up
 warm_up()
 print(time.perf_counter() - imported)
 """

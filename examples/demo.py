@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from sorct import SORCTClassifier, sorct_path
-from sorct.warm_up import warm_up
+from sorct.search.warm_up import warm_up
 
 REPORT = Path("report.html")
 ROW = "{:<28} {:>9} {:>10} {:>10}"

@@ -15,8 +15,6 @@ import pandas as pd
 from PIL import Image
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import train_test_split
-
-from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
 from sorct.datasets import make_planted_tree
 from sorct.plotting import (
     FrontierDisplay,
@@ -26,6 +24,8 @@ from sorct.plotting import (
     StabilityDisplay,
     TreeDisplay,
 )
+
+from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
 
 Rows = tuple[pd.DataFrame, pd.Series]
 

@@ -8,9 +8,9 @@ makes the picture of the README: iris at depth 2 with sparse cuts.
 import sys
 
 from sklearn.datasets import load_iris
+from sorct.plotting import TreeDisplay
 
 from sorct import SORCTClassifier
-from sorct.plotting import TreeDisplay
 
 
 def main(path: str) -> None:

@@ -15,13 +15,13 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from experiments.protocol import Split
-from sorct.penalties import Sparsity
-from sorct.polish import Polisher, without_idle_cuts
-from sorct.prepare import Model, Prepared
-from sorct.search import best_of
+from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.path import PAPER_ALPHAS
+from sorct.problem.penalty import Sparsity
+from sorct.search.multistart import best_of
+from sorct.search.polish import Polisher, without_idle_cuts
+from sorct.search.starts import draw_start
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
-from sorct.starts import draw_start
-from sorct.trace import PAPER_ALPHAS
 
 N_SOLUTIONS, N_SPLITS, N_ROWS = 20, 10, 3
 ROUGH, END = AugmentedLagrangian(1e-4, 300), AugmentedLagrangian()

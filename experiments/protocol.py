@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold, train_test_split
+from sorct.datasets import info, load
 
 from experiments.rivals import (
     L1_STRENGTHS,
@@ -26,9 +27,8 @@ from experiments.rivals import (
     fit_l1_path,
 )
 from sorct import SORCTClassifierCV, sorct_path
-from sorct.datasets import info, load
-from sorct.encode import TableEncoder
-from sorct.path import tree_row
+from sorct.data.encoder import TableEncoder
+from sorct.tree.path import tree_row
 
 TEST_SHARE = 0.25
 L1, OURS = "L1 logistic", "S-ORCT"

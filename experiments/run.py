@@ -33,7 +33,7 @@ from experiments.protocol import KINDS
 from experiments.rivals import rpart_program
 from experiments.tables import written_whole
 from sorct import datasets
-from sorct.checks import check_whole
+from sorct.estimators.checks import check_whole
 
 HERE = Path(__file__).parent
 COLUMNS = (

@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sorct.datasets import names
 
 from experiments.config import PARTS
 from experiments.protocol import L1
 from experiments.rivals import paired_interval
-from sorct.datasets import names
-from sorct.trace import PAPER_ALPHAS
+from sorct.estimators.path import PAPER_ALPHAS
 
 DATASETS = names()
 TITLES = {name: name.capitalize() for name in DATASETS}

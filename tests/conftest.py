@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from sorct.constraints import MinRecall
-from sorct.objective import ExpectedCost
-from sorct.params import Params
-from sorct.penalties import Sparsity
-from sorct.problem import Problem
-from sorct.topology import Topology
+from sorct.problem.constraints import MinRecall
+from sorct.problem.datafit import ExpectedCost
+from sorct.problem.penalty import Sparsity
+from sorct.problem.problem import Problem
+from sorct.tree.params import Params
+from sorct.tree.topology import Topology
 from tests.reference import Reference
 
 

@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 
 import sorct
-import sorct.bounds
-import sorct.estimators
-import sorct.estimators_cv
-import sorct.explanation
-import sorct.rules
-import sorct.trace
+import sorct.estimators.bounds
+import sorct.estimators.classifier
+import sorct.estimators.cross_validated
+import sorct.estimators.path
+import sorct.show.explanation
+import sorct.show.text
 from sorct import Path as TreePath
 from sorct import SORCTClassifier, SORCTClassifierCV, Tree
 
 README = Path(__file__).parents[1] / "README.md"
 CLASSES = [SORCTClassifier, SORCTClassifierCV, Tree, TreePath, sorct.InfeasibleError]
 MODULES = [
-    sorct.estimators,
-    sorct.estimators_cv,
-    sorct.trace,
-    sorct.bounds,
-    sorct.explanation,
-    sorct.rules,
+    sorct.estimators.classifier,
+    sorct.estimators.cross_validated,
+    sorct.estimators.path,
+    sorct.estimators.bounds,
+    sorct.show.explanation,
+    sorct.show.text,
 ]
 
 

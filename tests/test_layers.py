@@ -164,9 +164,9 @@ def test_imports_point_down(name):
 def test_the_reader_of_imports_sees_what_runs():
     """Nested imports and else branches count, those for the type checker do not."""
     source = """
-import sorct.prox
+import sorct.problem.prox
 if TYPE_CHECKING:
-    from sorct.search import Multistart
+    from sorct.search.multistart import Multistart
 else:
     from sorct import link
 def f():
@@ -183,7 +183,7 @@ def test_there_is_no_drawer_for_everything():
     assert not parts & {"utils", "helpers", "common", "misc"}
 
 
-@pytest.mark.parametrize("name", ["sorct", "sorct.tree"])
+@pytest.mark.parametrize("name", ["sorct", "sorct.tree.tree"])
 def test_the_front_door_needs_no_compiler_and_no_tables(name):
     """The package and a fitted tree load without numba, and with pandas out of reach.
 

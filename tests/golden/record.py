@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-
-from sorct import SORCTClassifier, SORCTClassifierCV, explain, export_text, sorct_path
 from sorct.datasets import make_planted_tree
 from sorct.export import to_javascript, to_onnx, to_python, to_sql
+
+from sorct import SORCTClassifier, SORCTClassifierCV, explain, export_text, sorct_path
 
 FOLDER = Path(__file__).parent
 #: What two runs never share: times, and versions of the packages.

@@ -17,12 +17,12 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray
 from sorct.cli.messages import WorkError, listed, no_such, say
 from sorct.cli.tables import Source
-from sorct.encode import Categorical, Numeric, Variable
+from sorct.data.encoder import Categorical, Numeric, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sorct.tree import Tree
+    from sorct.tree.tree import Tree
 
 _NEEDED = " The tree needs it."
 # A target with more distinct values than this, or than half the rows, is no class.

@@ -17,11 +17,11 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from sorct.cli.messages import WorkError
-from sorct.tree_json import write_bytes
+from sorct.tree.storage import write_bytes
 
 if TYPE_CHECKING:
-    from sorct.path import Path as TreePath
-    from sorct.tree import Tree
+    from sorct.tree.path import Path as TreePath
+    from sorct.tree.tree import Tree
 
 # As much of a file as tells who wrote it.
 _HEAD = 4096
@@ -164,10 +164,10 @@ def _head_of(path: Path) -> bytes:
 
 def read_model_file(name: str) -> Tree | TreePath:
     """Tree or path of a file, told by its "format"."""
-    from sorct.path import FORMAT as PATH_FORMAT
-    from sorct.path import Path as TreePath
-    from sorct.tree import Tree
-    from sorct.tree_json import FORMAT as TREE_FORMAT
+    from sorct.tree.path import FORMAT as PATH_FORMAT
+    from sorct.tree.path import Path as TreePath
+    from sorct.tree.storage import FORMAT as TREE_FORMAT
+    from sorct.tree.tree import Tree
 
     data = _read_json(name)
     given = data.get("format") if isinstance(data, dict) else None
@@ -199,7 +199,7 @@ def _read_json(name: str) -> Any:
 
 def read_tree(name: str, point: int | None) -> Tree:
     """Tree of a model, or of a point of a path."""
-    from sorct.tree import Tree
+    from sorct.tree.tree import Tree
 
     found = read_model_file(name)
     if isinstance(found, Tree):

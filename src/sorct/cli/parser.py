@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn, TypeAlias
 
-from sorct.call import versions
 from sorct.cli import options
 from sorct.cli.messages import UsageError
 from sorct.cli.tables import MISSING
-from sorct.encode import UNKNOWN_POLICIES
-from sorct.estimators_cv import RULES
+from sorct.data.encoder import UNKNOWN_POLICIES
+from sorct.estimators.call import versions
+from sorct.estimators.cross_validated import RULES
 
 TARGETS = ("sql", "onnx", "json", "python", "js")
 SHELLS = ("bash", "zsh", "fish")

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sorct.tree import Tree
+    from sorct.tree.tree import Tree
 
 
 def print_result(as_json: bool, document: dict[str, Any], text: str) -> None:

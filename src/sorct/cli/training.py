@@ -25,10 +25,10 @@ from sorct.cli.printing import path_table, print_result, score_line, text_table
 from sorct.cli.tables import MISSING, Reading, read_source
 
 if TYPE_CHECKING:
-    from sorct.comparison import Comparison
-    from sorct.estimators_cv import SORCTClassifierCV
-    from sorct.path import Path
-    from sorct.tree import Tree
+    from sorct.estimators.compare.comparison import Comparison
+    from sorct.estimators.cross_validated import SORCTClassifierCV
+    from sorct.tree.path import Path
+    from sorct.tree.tree import Tree
 
 _CV, _RULE, _GAMMA = 5, "one-standard-error", 512.0
 # Flags of fit that only one of its two ways knows.
@@ -159,7 +159,7 @@ def _given(args: Namespace, *names: str) -> dict[str, Any]:
 
 
 def _fit_fixed(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
-    from sorct.estimators import SORCTClassifier
+    from sorct.estimators.classifier import SORCTClassifier
 
     model = SORCTClassifier(
         depth=_one(args.depth, None),
@@ -188,7 +188,7 @@ def _one(values: list[Any] | None, default: Any) -> Any:
 
 
 def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
-    from sorct.estimators_cv import SORCTClassifierCV
+    from sorct.estimators.cross_validated import SORCTClassifierCV
 
     n_folds, rule = args.cv or _CV, args.rule or _RULE
     shown = bars.are_shown(args.quiet)
@@ -228,8 +228,8 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
 
 def _check_scoring(scoring: Any, splitter: StratifiedKFold, data: Training) -> None:
     """Refuse a scorer that does not suit the classes, or those of a fold."""
-    from sorct.folds import Data
-    from sorct.scorers import check_scorer
+    from sorct.estimators.folds import Data
+    from sorct.estimators.scorers import check_scorer
 
     check_scorer(scoring, data.y, data.y)
     for train, test in Data(data.X, data.y, data.weight).folds(splitter):
@@ -294,7 +294,7 @@ def _print_unless_quiet(args: Namespace, document: dict[str, Any], text: str) ->
 
 def path(args: Namespace) -> None:
     """Train the trees of a grid of penalties."""
-    from sorct.trace import sorct_path
+    from sorct.estimators.path import sorct_path
 
     for name in ("depth", "gamma"):
         given = getattr(args, name)
@@ -375,7 +375,7 @@ def path_document(found: Path) -> dict[str, Any]:
 
 def compare(args: Namespace) -> None:
     """Compare three methods on the same folds."""
-    from sorct.comparison import compare as run
+    from sorct.estimators.compare.comparison import compare as run
 
     data = _training(args)
     folds(args.folds, data.y, args.seed)

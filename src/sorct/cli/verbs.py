@@ -25,7 +25,7 @@ from sorct.cli.training import (
     reading_of,
     refuse_two_documents,
 )
-from sorct.tree import Tree
+from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ _KINDS = {
 
 def show(args: Namespace) -> None:
     """Print the rules of a tree, or the points of a path."""
-    from sorct.rules import export_text
+    from sorct.show.text import export_text
 
     found = read_model_file(args.model)
     if not isinstance(found, Tree) and args.point is None:
@@ -156,7 +156,7 @@ def _beside(source: Source, table: pd.DataFrame) -> pd.DataFrame:
 
 def explain(args: Namespace) -> None:
     """Explain the prediction for one row."""
-    from sorct.explanation import explain as run
+    from sorct.show.explanation import explain as run
 
     tree = _tree_of(args)
     source = read_source(args.rows, reading_of(args))
@@ -261,7 +261,7 @@ def _exported(args: Namespace, tree: Tree) -> str | bytes:
 
 def datasets(args: Namespace) -> None:
     """List the data sets of the paper, or write one."""
-    from sorct.datasets import names
+    from sorct.data.datasets import names
 
     if args.name is None:
         if args.out is not None:
@@ -283,14 +283,14 @@ def datasets(args: Namespace) -> None:
 
 
 def _dataset_table(name: str, folder: str | None) -> pd.DataFrame:
-    from sorct.datasets import load
+    from sorct.data.datasets import load
 
     X, y = load(name, folder=folder)
     return X.assign(**{"class": y})
 
 
 def _dataset(name: str, folder: str | None) -> dict[str, Any]:
-    from sorct.datasets import info
+    from sorct.data.datasets import info
 
     known = info(name)
     return {
@@ -305,7 +305,7 @@ def _dataset(name: str, folder: str | None) -> dict[str, Any]:
 
 def _availability(name: str, folder: str | None, openml_id: int | None) -> str:
     """Whether a set can be loaded now; a file is looked into, OpenML is not asked."""
-    from sorct.datasets import load
+    from sorct.data.datasets import load
 
     place = folder or os.environ.get("SORCT_DATA")
     has_file = place is not None and (FilePath(place) / f"{name}.csv").is_file()

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.params import Params
-from sorct.problem import Point, Problem
-from sorct.solution import FEASIBLE, Solution, Status
+from sorct.problem.problem import Point, Problem
 from sorct.solvers.descent import Progress, descend
+from sorct.solvers.solution import FEASIBLE, Solution, Status
+from sorct.tree.params import Params
 
 _STIFFER, _STIFFEST = 4.0, 1e6
 _SETTLED, _SETTLED_OF_TOL = 1e-6, 0.05

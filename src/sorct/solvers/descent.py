@@ -9,25 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import compiled
-from sorct._kernels import Buffers, Samples, make_buffers
 from sorct._typing import FloatArray, IntArray
-from sorct.labels import Labelling, make_labelling
-from sorct.problem import Point, Task, evaluate, relabel, residual
-from sorct.solvers._work import (
-    Work,
-    combine,
-    copy_cuts,
-    dot,
-    fill,
-    largest,
-    make_work,
-)
-from sorct.solvers.proximal_gradient import (
-    SHORTEST_STEP,
-    learn_spectral,
-    propose_spectral,
-)
+from sorct.problem.compilation import compiled
+from sorct.problem.kernels import Buffers, Samples, make_buffers
+from sorct.problem.labels import Labelling, make_labelling
+from sorct.problem.problem import Point, Task, evaluate, relabel, residual
 from sorct.solvers.quasi_newton import (
     CUT,
     ON_FACE,
@@ -39,6 +25,20 @@ from sorct.solvers.quasi_newton import (
     learn_on_face,
     make_memory,
     propose_on_face,
+)
+from sorct.solvers.spectral import (
+    SHORTEST_STEP,
+    learn_spectral,
+    propose_spectral,
+)
+from sorct.solvers.work import (
+    Work,
+    combine,
+    copy_cuts,
+    dot,
+    fill,
+    largest,
+    make_work,
 )
 
 # Spectral steps before the first turn on a face and between later ones, and the

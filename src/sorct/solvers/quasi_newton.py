@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorct._compile import compiled_apart, compiled_inside
-from sorct._kernels import Buffers
 from sorct._typing import FloatArray, IntArray
-from sorct.problem import Point, Task
-from sorct.solvers._work import Work, combine, dot, fill_slope, settle_levels
+from sorct.problem.compilation import compiled_apart, compiled_inside
+from sorct.problem.kernels import Buffers
+from sorct.problem.problem import Point, Task
+from sorct.solvers.work import Work, combine, dot, fill_slope, settle_levels
 
 _PAIRS = 20
 

@@ -1,0 +1,164 @@
+"""Checks of what users hand in: one clear error each, before any work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.encoder import as_table, is_frame
+from sorct.tree.topology import Topology, smallest_depth
+
+_DEEPEST = 12
+# Share of a class below which its recall would be lost in rounding.
+_LIGHTEST = 1e-14
+
+
+def check_real(name: str, value: Any, expected: str, *, positive: bool = False) -> None:
+    """Refuse what is not a finite number >= 0, or > 0 if it must be positive."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not np.isfinite(value) or value < 0 or (positive and value == 0):
+        raise ValueError(f"{name} must be {expected}, got {value!r}.")
+
+
+def check_whole(name: str, value: Any, expected: str = "a whole number >= 1") -> None:
+    """Refuse what is not a whole number >= 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be {expected}, got {value!r}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse what joblib could not use."""
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}."
+        )
+
+
+def checked_samples(
+    X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, AnyArray, FloatArray]:
+    """Table, labels and weights of the rows with a weight above 0."""
+    X, y = as_table(X), column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    check_consistent_length(X, y)
+    if sample_weight is None:
+        return X, y, np.ones(len(y))
+    weight = _floats("sample_weight", sample_weight)
+    if weight.shape != (len(y),):
+        raise ValueError(
+            f"sample_weight must have shape ({len(y)},), one weight per sample, got "
+            f"{weight.shape}."
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
+        raise ValueError("sample_weight must be finite, >= 0 and not all zero.")
+    kept = np.flatnonzero(weight > 0)
+    # Divided by a power of two, which is exact, so that no sum overflows.
+    weight = np.ldexp(weight, -np.frexp(weight.max())[1])
+    if len(kept) == len(weight):
+        return X, y, weight
+    return X.iloc[kept] if is_frame(X) else X[kept], y[kept], weight[kept]
+
+
+def _floats(name: str, values: Any) -> FloatArray:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}.") from error
+
+
+def checked_classes(y: AnyArray, weight: FloatArray) -> tuple[AnyArray, IntArray]:
+    """Distinct labels in order, and the code of every sample."""
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(
+            f"y mixes labels that cannot be ordered ({error}); convert it to one type."
+        ) from error
+    if len(classes) < 2:
+        raise ValueError(
+            "Expected samples of at least 2 classes, got 1 class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    share = np.bincount(codes, weight)
+    if share.min() < _LIGHTEST * share.sum():
+        label = classes.tolist()[int(np.argmin(share))]
+        raise ValueError(
+            f"sample_weight leaves class {label!r} next to nothing beside the others "
+            f"({share.min():.1e} of {share.sum():.1e})."
+        )
+    return classes, codes.astype(np.int64)
+
+
+def checked_topology(depth: Any, n_classes: int) -> Topology:
+    """Tree of the depth asked for, or the smallest with a leaf for every class."""
+    smallest = smallest_depth(n_classes)
+    if depth is None:
+        depth = smallest
+    check_whole("depth", depth)
+    if depth > _DEEPEST:
+        raise ValueError(
+            f"depth must be at most {_DEEPEST} (a complete tree has 2^depth leaves), "
+            f"got {depth} for {n_classes} classes."
+        )
+    if depth < smallest:
+        raise ValueError(
+            f"A tree of depth {depth} has {2**depth} leaves, too few for {n_classes} "
+            f"classes; the smallest depth that works is {smallest}."
+        )
+    return Topology(int(depth))
+
+
+def checked_cost_matrix(cost_matrix: Any, classes: AnyArray) -> FloatArray:
+    """Costs as a matrix; 0.5 off the diagonal where none are given."""
+    n_classes = len(classes)
+    if cost_matrix is None:
+        return 0.5 * (1.0 - np.eye(n_classes))
+    matrix = _floats("cost_matrix", cost_matrix)
+    if matrix.shape != (n_classes, n_classes):
+        raise ValueError(
+            f"cost_matrix must have shape ({n_classes}, {n_classes}), one row and "
+            f"column per class of {classes.tolist()}, got {matrix.shape}."
+        )
+    if not np.isfinite(matrix).all() or (matrix < 0).any():
+        raise ValueError("cost_matrix must be finite and >= 0 everywhere.")
+    if np.diag(matrix).any():
+        raise ValueError(
+            "cost_matrix must have a zero diagonal (a right prediction costs nothing), "
+            f"got {np.diag(matrix).tolist()}."
+        )
+    return matrix
+
+
+def checked_floor(min_recall: Any, classes: AnyArray) -> FloatArray:
+    """Floor under the recall of every class, 0 where none is asked for."""
+    labels = classes.tolist()
+    floor = np.zeros(len(labels))
+    if isinstance(min_recall, Mapping):
+        for label, rate in min_recall.items():
+            if label not in labels:
+                raise ValueError(
+                    f"min_recall names class {label!r}, which is not among the classes "
+                    f"{labels}."
+                )
+            floor[labels.index(label)] = _checked_rate(rate)
+    elif min_recall is not None:
+        floor[:] = _checked_rate(min_recall)
+    return floor
+
+
+def _checked_rate(rate: Any) -> float:
+    number = isinstance(rate, Real) and not isinstance(rate, bool)
+    if not number or not 0.0 <= float(rate) <= 1.0:
+        raise ValueError(
+            "min_recall must be a rate in [0, 1] or a mapping from class to rate, got "
+            f"{rate!r}."
+        )
+    return float(rate)

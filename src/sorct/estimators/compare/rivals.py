@@ -1,0 +1,253 @@
+"""Rivals: CART, L1 logistic regression and our tree, each fitted to one fold.
+
+Every method chooses its own penalty inside the training part, by one rule for all, and
+is scored on the part left. What the scores mean is left to ``verdict.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.encoder import Categorical, TableEncoder
+from sorct.estimators.cross_validated import SORCTClassifierCV
+from sorct.estimators.folds import Data
+from sorct.estimators.scorers import baseline_score, check_score, check_scorer
+
+# Sizes of CART to choose from, at most.
+_CANDIDATES = 20
+# Strengths of the logistic regression, and how many times the least, at which nothing
+# is selected, the greatest is: six per decade, to where scores change no more.
+_STRENGTHS, _WIDEST = 25, 1e4
+# liblinear penalises the intercept; scaled so, that has no visible effect.
+_SCALING = 100.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How every method chooses, in every fold alike."""
+
+    cv: int
+    rule: str
+    scoring: Any
+    seed: int
+    ours: dict[str, Any]
+
+    def inner(self) -> StratifiedKFold:
+        """Folds of a training part, the same for all methods."""
+        return StratifiedKFold(self.cv, shuffle=True, random_state=self.seed)
+
+    def check_folds(self, train: Data, test: Data) -> None:
+        """Refuse a scorer that cannot score a fold, or the folds of its training."""
+        check_scorer(self.scoring, train.y, test.y)
+        for inside, outside in self.inner().split(train.y, train.y):
+            check_scorer(self.scoring, train.y[inside], train.y[outside])
+
+    def score(self, model: Any, X: Any, y: AnyArray) -> float:
+        """Score of a model on rows it has not seen, which must be a number."""
+        score = float(check_scoring(model, self.scoring)(model, X, y))
+        check_score(self.scoring, score, y)
+        return score
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one method did in one fold."""
+
+    score: float
+    variables: int
+    cuts: int
+    most_variables_per_cut: int
+
+
+def fit_tree(train: Data, test: Data, plan: Plan) -> Outcome:
+    # A rare level may be missing from the training part; it then counts as the first.
+    search = SORCTClassifierCV(
+        cv=plan.inner(),
+        scoring=plan.scoring,
+        rule=plan.rule,
+        random_state=plan.seed,
+        handle_unknown="first_level",
+        **plan.ours,
+    ).fit(train.X, train.y)
+    tree = search.tree_
+    return Outcome(
+        plan.score(search, test.X, test.y),
+        len(tree.variables_used),
+        int(tree.coef.any(axis=0).sum()),
+        tree.most_variables_per_cut,
+    )
+
+
+def fit_baseline(train: Data, test: Data, plan: Plan) -> Outcome:
+    score = baseline_score(plan.scoring, train.y, test.y)
+    check_score(plan.scoring, score, test.y)
+    return Outcome(score, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """A fold as rivals see it: standardised columns, and the variable of each."""
+
+    X_train: FloatArray
+    X_test: FloatArray
+    variable: IntArray
+
+    @classmethod
+    def of(cls, train: Data, test: Data) -> _Columns:
+        """Encode a fold; all levels of a variable get a column, as CART needs them."""
+        encoder = TableEncoder.learn(train.X, "first_level")
+        scaler = StandardScaler()
+        X_train = scaler.fit_transform(_all_levels(encoder, train.X))
+        X_test = scaler.transform(_all_levels(encoder, test.X))
+        counts = [_n_columns(variable) for variable in encoder.variables]
+        return cls(X_train, X_test, np.repeat(np.arange(len(counts)), counts))
+
+    def n_variables(self, used: AnyArray) -> int:
+        """Variables that some columns belong to."""
+        return int(np.unique(self.variable[used]).size)
+
+
+def _n_columns(variable: Any) -> int:
+    if not isinstance(variable, Categorical):
+        return 1
+    return len(variable.levels) if len(variable.levels) > 2 else variable.n_columns
+
+
+def _all_levels(encoder: TableEncoder, X: Any) -> FloatArray:
+    """Numeric columns as they are, one 0/1 column per level; one for two levels."""
+    table, n_numeric, columns = encoder.read(X), 0, []
+    for i, variable in enumerate(encoder.variables):
+        if not isinstance(variable, Categorical):
+            columns.append(table.numeric[:, [n_numeric]])
+            n_numeric += 1
+            continue
+        others = table.dummies[i]
+        if len(variable.levels) > 2:
+            columns.append(1.0 - others.sum(axis=1, keepdims=True))
+        columns.append(others)
+    return np.concatenate(columns, axis=1)
+
+
+def fit_cart(train: Data, test: Data, plan: Plan) -> Outcome:
+    columns = _Columns.of(train, test)
+    model = DecisionTreeClassifier(random_state=plan.seed)
+    strengths = pruning_strengths(model, columns.X_train, train.y)
+
+    def models(X: FloatArray, y: AnyArray, upto: int) -> Iterator[Any]:
+        for strength in strengths[:upto]:
+            yield model.set_params(ccp_alpha=strength).fit(X, y)
+
+    best = _chosen(models, columns.X_train, train.y, plan, len(strengths))
+    used = np.unique(best.tree_.feature[best.tree_.feature >= 0])
+    cuts = int(best.tree_.n_leaves) - 1
+    score = plan.score(best, columns.X_test, test.y)
+    return Outcome(score, columns.n_variables(used), cuts, min(cuts, 1))
+
+
+def pruning_strengths(model: Any, X: FloatArray, y: AnyArray) -> FloatArray:
+    """Strengths of cost-complexity pruning, the smallest tree first.
+
+    Between two neighbours at which a tree gives way to a smaller one lies their
+    geometric mean (Breiman and others, 1984, section 3.4); above all, the root alone.
+    """
+    edges = np.unique(
+        np.maximum(model.cost_complexity_pruning_path(X, y).ccp_alphas, 0)
+    )
+    strengths = np.append(np.sqrt(edges[:-1] * edges[1:]), 2.0 * edges[-1] + 1.0)
+    if len(strengths) > _CANDIDATES:
+        place = np.linspace(0, len(strengths) - 1, _CANDIDATES).round().astype(int)
+        strengths = strengths[place]
+    return np.asarray(strengths[::-1])
+
+
+def fit_logistic(train: Data, test: Data, plan: Plan) -> Outcome:
+    columns = _Columns.of(train, test)
+    n_classes = len(np.unique(train.y))
+
+    def models(X: FloatArray, y: AnyArray, upto: int) -> Iterator[Any]:
+        model = _logistic(len(np.unique(y)), plan.seed)
+        for strength in logistic_strengths(X, y)[:upto]:
+            yield model.set_params(C=strength).fit(X, y)
+
+    best = _chosen(models, columns.X_train, train.y, plan, _STRENGTHS)
+    used = np.flatnonzero(best.coef_.any(axis=0))
+    n_variables = columns.n_variables(used)
+    score = plan.score(best, columns.X_test, test.y)
+    cuts = 1 if n_classes == 2 else n_classes
+    return Outcome(score, n_variables, cuts, n_variables)
+
+
+def logistic_strengths(X: FloatArray, y: AnyArray) -> FloatArray:
+    """Strengths C of an L1 logistic regression, the first of which selects nothing.
+
+    Without variables the fitted probabilities are the shares of the classes, and the
+    loss has the slopes X'(Y - mean of Y); the penalty holds all of them back up to
+    C = 1 / max |X'(Y - mean of Y)|.
+    """
+    member = y[:, None] == np.unique(y)
+    steepest = float(np.abs(X.T @ (member - member.mean(axis=0))).max(initial=0.0))
+    least = 1.0 / steepest if steepest > 0.0 else 1.0
+    return least * np.geomspace(1.0, _WIDEST, _STRENGTHS)
+
+
+def _logistic(n_classes: int, seed: int) -> Any:
+    """Solver by number of classes; liblinear is fast but has no multinomial loss."""
+    two = n_classes == 2
+    return LogisticRegression(
+        l1_ratio=1.0,
+        solver="liblinear" if two else "saga",
+        intercept_scaling=_SCALING if two else 1.0,
+        warm_start=not two,
+        tol=1e-4 if two else 1e-3,
+        max_iter=5000,
+        random_state=seed,
+    )
+
+
+def _chosen(
+    models: Callable[[FloatArray, AnyArray, int], Iterator[Any]],
+    X: FloatArray,
+    y: AnyArray,
+    plan: Plan,
+    n_candidates: int,
+) -> Any:
+    """Model of the candidate that the rule takes, trained on all rows.
+
+    Candidates are in order of their size, the sparsest first.
+    """
+    scores = []
+    for inside, outside in plan.inner().split(X, y):
+        scorer, fold = None, []
+        for model in models(X[inside], y[inside], n_candidates):
+            scorer = scorer or check_scoring(model, plan.scoring)
+            fold.append(float(scorer(model, X[outside], y[outside])))
+        if np.isnan(fold).all():
+            check_score(plan.scoring, fold[0], y[outside])
+        scores.append(fold)
+    *_, best = models(X, y, sparsest_good(np.array(scores).T, plan.rule) + 1)
+    return best
+
+
+def sparsest_good(scores: FloatArray, rule: str) -> int:
+    """First candidate that a rule takes, of scores (n_candidates, n_folds).
+
+    A candidate with a fold that has no score is worse than all others.
+    """
+    mean = scores.mean(axis=1)
+    mean = np.where(np.isnan(mean), -np.inf, mean)
+    top = int(np.argmax(mean))
+    bar = mean[top]
+    if rule == "one-standard-error" and np.isfinite(bar):
+        bar -= scores[top].std(ddof=1) / np.sqrt(scores.shape[1])
+    slack = 1e-12 * max(abs(bar), 1.0) if np.isfinite(bar) else 0.0
+    return int(np.flatnonzero(mean >= bar - slack)[0])

@@ -1,9 +1,0 @@
-"""Exports: a tree as SQL, ONNX, Python or JavaScript, and the schema of its files."""
-
-from sorct.export.javascript import to_javascript
-from sorct.export.onnx import to_onnx
-from sorct.export.python import to_python
-from sorct.export.schema import json_schema
-from sorct.export.sql import to_sql
-
-__all__ = ["json_schema", "to_javascript", "to_onnx", "to_python", "to_sql"]

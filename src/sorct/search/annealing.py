@@ -1,0 +1,54 @@
+"""Annealing: a tree from flat cuts to steep ones, by the entropy in its leaves.
+
+At a small gamma the objective has few hills, but the expected cost of labelled leaves
+then pulls a tree to the one that uses no feature. The entropy of the classes in the
+leaves does not: it needs no labels, and a cut that parts two classes only a little
+already lowers it. So a tree descends on the entropy first, gamma rising, and gets its
+labels afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sorct._typing import IntArray
+from sorct.problem.problem import Problem
+from sorct.solvers.descent import descend
+from sorct.tree.params import Params
+
+_FLATTEST, _FACTOR, _FACTOR_DEEP = 8.0, 4.0, 2.0
+# The descent at every gamma; the tangent is renewed every ten iterations.
+_TOL, _ITERATIONS, _ITERATIONS_DEEP = 1e-4, 40, 72
+
+
+def gamma_ladder(gamma: float, factor: float) -> list[float]:
+    """Gammas up to the problem's own, from flat to steep."""
+    ladder = [gamma]
+    while ladder[-1] > _FLATTEST * 1.001:
+        ladder.append(max(ladder[-1] / factor, _FLATTEST))
+    return ladder[::-1]
+
+
+def anneal(
+    problem: Problem, params: Params, stop: IntArray, skip: int = 0
+) -> tuple[Params, int]:
+    """Descend on the entropy at every gamma; return the tree and the evaluations.
+
+    The first gammas, the flattest, may be skipped. Deep trees take finer and longer
+    steps.
+    """
+    cost, deep = problem.cost, problem.topology.depth > 2
+    gammas = gamma_ladder(problem.gamma, _FACTOR_DEEP if deep else _FACTOR)
+    n_iterations = _ITERATIONS_DEEP if deep else _ITERATIONS
+    leaves = np.arange(problem.topology.n_leaves)
+    point = problem.point(params)._replace(leaf_class=leaves)
+    n_evaluations = 0
+    for gamma in gammas[min(skip, len(gammas) - 1) :]:
+        task = problem.entropy_task(gamma)
+        progress = descend(cost.samples, task, point, _TOL, n_iterations, stop)
+        n_evaluations += progress.n_evaluations
+        if stop[0] != 0:
+            break
+    return replace(problem.params(point), leaf_class=params.leaf_class), n_evaluations

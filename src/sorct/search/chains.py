@@ -1,0 +1,306 @@
+"""Iterated search: chains that improve by moves, run anew until runs agree.
+
+A run has a few chains that begin with starts of different kinds; then every round each
+chain tries one move of its incumbent and keeps it if it is better. A run ends when its
+best tree has not improved for a while. Runs know nothing of each other, so a value that
+two of them reach is unlikely to be beaten by a third: that ends the search. The chains
+of a round see each other as they were before it, so the result is the same for any
+number of jobs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from sorct._typing import IntArray
+from sorct.problem.problem import Problem
+from sorct.search.moves import Chain, move
+from sorct.search.multistart import (
+    NO_RUN,
+    Callback,
+    Found,
+    SearchResult,
+    Story,
+    best_of,
+    finish,
+)
+from sorct.search.polish import Polisher
+from sorct.search.starts import Start, make_start
+from sorct.search.workers import Workers, deadline
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
+from sorct.solvers.solution import Solution, Status
+
+_CHAINS = 4
+_DESCENT = AugmentedLagrangian(tol=1e-4, max_iter=200)
+# Descents without a better tree that end a run: so many, and so many more per cut. One
+# that leads back to the best tree counts twice: there is less left to find.
+_IDLE, _IDLE_PER_CUT, _IDLE_ONE_CUT = 33, 1, 120
+# Less than this is no improvement, relatively.
+_BETTER = 1e-5
+# Runs that must agree, and, with one cut, where chains cannot help each other, also the
+# chains that must. Runs at most; work after which no further one begins, in rows x
+# columns x cuts x evaluations (20 seconds or so), and the most that one run may do.
+_AGREE, _AGREE_CHAINS = 2, 6
+_MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
+_LATE = "time limit"
+_WORKED = "work limit"
+# Share of the time limit for searching, the rest being for the polish: on the rows
+# searched, or on many more.
+_SEARCH_SHARE, _SEARCH_SHARE_MANY_ROWS = 0.93, 0.75
+
+
+@dataclass(frozen=True)
+class IteratedSearch:
+    """Search until independent runs agree on the best tree.
+
+    Parameters
+    ----------
+    solver : AugmentedLagrangian
+        For the polish; chains use a rougher one.
+    n_jobs : int or None, as in joblib; more than the four chains do not help
+    time_limit : float or None, seconds
+    """
+
+    solver: AugmentedLagrangian
+    n_jobs: int | None = None
+    time_limit: float | None = None
+
+    def run(
+        self, problem: Problem, seed: int, callback: Callback | None = None
+    ) -> SearchResult:
+        """Search; a callback that returns True stops with the best tree so far."""
+        story = Story(callback, unit=problem.cost.trivial_cost)
+        thinned = problem.thinned
+        soft, hard, limit = never(), never(), self.time_limit
+        share = _SEARCH_SHARE if thinned is problem else _SEARCH_SHARE_MANY_ROWS
+        with (
+            deadline(limit, hard),
+            deadline(None if limit is None else share * limit, soft),
+            Workers(min(effective_n_jobs(self.n_jobs), _CHAINS), soft, hard) as workers,
+        ):
+            search = _Search(thinned, self.solver, seed, story, workers, soft, hard)
+            best = search.until_agreed()
+            searched = best.objective
+            if thinned is not problem:
+                best = search.finish(problem, best, NO_RUN)
+        status = best.status
+        if story.stopped:
+            status = Status.STOPPED
+        elif story.ended == _LATE:
+            status = Status.TIME_LIMIT
+        return story.result(best, status, searched)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search under way; ``soft`` ends the search, ``hard`` also the polish."""
+
+    problem: Problem
+    solver: AugmentedLagrangian
+    seed: int
+    story: Story
+    workers: Workers
+    soft: IntArray
+    hard: IntArray
+
+    def until_agreed(self) -> Solution:
+        """Best of as many runs as it takes."""
+        polisher = Polisher.of(self.problem, _DESCENT)
+        chains: list[Solution] = []
+        ends: list[Solution] = []
+        for run in range(_MAX_RUNS):
+            found = self._run(polisher, run)
+            in_time = self.soft[0] == 0
+            chains += found
+            ends.append(self._polish(best_of(found), run))
+            best = best_of(ends)
+            ended = self._ended(best, ends, chains, in_time=in_time)
+            if ended is not None or self.story.stopped:
+                break
+        if not self.story.stopped:
+            self.story.ended = ended or "run limit"
+        return best
+
+    def _ended(
+        self,
+        best: Solution,
+        ends: list[Solution],
+        chains: list[Solution],
+        *,
+        in_time: bool,
+    ) -> str | None:
+        """Why no further run should begin; None if one should."""
+        if self._perfect(best):
+            return "nothing left to gain"
+        if not in_time:
+            return _LATE
+        if self._agreed(best, ends, chains):
+            return "runs agree"
+        if len(ends) > 1 and not best.feasible:
+            return "no run met the floors"
+        return _WORKED if self._work > _MAX_WORK else None
+
+    @property
+    def _work(self) -> float:
+        """Work done so far: rows x columns x cuts x evaluations."""
+        cost, n_branches = self.problem.cost, self.problem.topology.n_branches
+        size = cost.samples.weight.size * cost.n_features * n_branches
+        return float(size) * self.story.n_evaluations
+
+    def _agreed(
+        self, best: Solution, ends: list[Solution], chains: list[Solution]
+    ) -> bool:
+        """Whether more runs are unlikely to find better."""
+        needed = _AGREE_CHAINS if self.problem.topology.depth == 1 else 0
+        return (
+            self._n_same(ends, best) >= _AGREE and self._n_same(chains, best) >= needed
+        )
+
+    def _perfect(self, best: Solution) -> bool:
+        """Whether there is nothing left to gain: no objective is below 0."""
+        return best.feasible and self.story.same(best.objective, 0.0)
+
+    def _n_same(self, solutions: list[Solution], best: Solution) -> int:
+        """How many are as good as the best."""
+        return sum(
+            solution.feasible and self.story.same(solution.objective, best.objective)
+            for solution in solutions
+        )
+
+    def _run(self, polisher: Polisher, run: int) -> list[Solution]:
+        """One run: rounds of one descent per chain until they stop paying."""
+        chains: list[Solution] = []
+        best: Solution | None = None
+        n_idle, n_rounds, patience = 0, 0, _patience(self.problem)
+        limit = self._work + _MAX_WORK_OF_RUN
+        while best is None or (n_idle < patience and not self.story.stopped):
+            found = list(self._round(polisher, chains, run, n_rounds))
+            chains = _kept(chains, found)
+            n_rounds, leader = n_rounds + 1, best_of(chains)
+            if best is None or _clearly_better(leader, best):
+                best, n_idle = leader, 0
+            else:
+                n_idle += len(found) + self._n_same(found, best)
+            if self.soft[0] != 0 or self._perfect(best) or self._work > limit:
+                break
+        return chains
+
+    def _round(
+        self, polisher: Polisher, chains: list[Solution], run: int, n_rounds: int
+    ) -> Iterator[Solution]:
+        """One descent per chain, shared out among the threads."""
+        key = (self.seed, run, n_rounds)
+        calls = [
+            partial(_steps, polisher, chains, key, part, self.soft)
+            for part in np.array_split(np.arange(_CHAINS), self.workers.n_threads)
+        ]
+        for part in self.workers.run(calls):
+            for found in part:
+                self.story.add(found)
+                yield found.solution
+            if self.story.stopped:
+                self.soft[0] = 1
+
+    def finish(self, problem: Problem, solution: Solution, run: int) -> Solution:
+        """Solve to the end from a tree that was found roughly, or on fewer rows."""
+        start = Start("polished", solution.params, 0)
+
+        def polish() -> Found:
+            begun = time.perf_counter()
+            polisher = Polisher.of(problem, self.solver)
+            return finish(polisher, start, run, self.hard, begun)
+
+        (found,) = self.workers.run([polish])
+        self.story.add(found)
+        return found.solution
+
+    def _polish(self, solution: Solution, run: int) -> Solution:
+        """Solve to the end; if that should lead higher, keep what there was."""
+        if self.hard[0] != 0:
+            return solution
+        polished = self.finish(self.problem, solution, run)
+        # A rough tree may gain a little by missing its floors a little.
+        if self._n_same([polished], solution) or polished.better_than(solution):
+            return polished
+        if solution.feasible and solution.residual > self.solver.tol:
+            return replace(solution, status=Status.MAX_ITER)
+        return solution
+
+
+def _steps(
+    polisher: Polisher,
+    chains: list[Solution],
+    round_key: tuple[int, int, int],
+    part: IntArray,
+    stop: IntArray,
+) -> list[Found]:
+    """One descent of every chain in a part; none when the search is over.
+
+    The very first descent of a run always takes place.
+    """
+    return [
+        _step(polisher, chains, (*round_key, int(c)), stop)
+        for c in part
+        if stop[0] == 0 or (c == 0 and not chains)
+    ]
+
+
+def _step(
+    polisher: Polisher,
+    chains: list[Solution],
+    key: tuple[int, int, int, int],
+    stop: IntArray,
+) -> Found:
+    """One descent of one chain."""
+    seed, run, n_rounds, c = key
+    begun = time.perf_counter()
+    sequence = np.random.SeedSequence(seed, spawn_key=(run, n_rounds, c))
+    rng = np.random.default_rng(sequence)
+    if not chains:
+        kinds = _start_kinds(polisher.problem)
+        start = make_start(polisher.problem, kinds[c], run + c, rng, stop)
+        return finish(polisher, start, run, stop, begun)
+    # Deep trees have so many parts that all chains work on the best one.
+    deep = polisher.problem.topology.depth > 2
+    incumbent = best_of(chains) if deep else chains[c]
+    others = tuple(chain for chain in chains if chain is not incumbent)
+    start = move(polisher, Chain(incumbent, others), rng, stop)
+    bar = incumbent.objective if incumbent.feasible else np.inf
+    return finish(polisher, start, run, stop, begun, bar)
+
+
+def _patience(problem: Problem) -> int:
+    """Descents without a better tree that end a run."""
+    if problem.topology.depth == 1:
+        return _IDLE_ONE_CUT
+    return _IDLE + _IDLE_PER_CUT * problem.topology.n_branches
+
+
+def _start_kinds(problem: Problem) -> tuple[str, ...]:
+    """Kinds of the chains' starts; with one cut, growing it is annealing it."""
+    if problem.topology.depth == 1:
+        return ("plain", "annealed", "plain", "plain")
+    if problem.topology.depth == 2:
+        return ("plain", "annealed", "grown", "node-wise")
+    return ("annealed", "annealed", "grown", "node-wise")
+
+
+def _kept(chains: list[Solution], found: list[Solution]) -> list[Solution]:
+    """Incumbents after a round: every chain keeps the better of old and new."""
+    kept = [
+        new if _clearly_better(new, old) else old
+        for old, new in zip(chains, found, strict=False)
+    ]
+    return kept + chains[len(found) :] if chains else found
+
+
+def _clearly_better(new: Solution, old: Solution) -> bool:
+    if new.feasible and old.feasible:
+        return new.objective < old.objective - _BETTER * abs(old.objective)
+    return new.better_than(old)

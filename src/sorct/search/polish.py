@@ -1,0 +1,112 @@
+"""Polish: from a start to a stationary tree that is worth having.
+
+Descending with all penalties at once can empty a tree before the data or the floors on
+recall have their say. A start that ends poorly is led to the penalties step by step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sorct._typing import IntArray
+from sorct.problem.problem import Problem
+from sorct.search.starts import empty_tree
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.solution import Solution, Status
+from sorct.tree.params import Params
+from sorct.tree.prune import pruned
+
+# Stiffness of the floors on recall when descending from a tree that meets them.
+HOLD = 1e3
+# Shares of the penalties through which a start is led that failed with all at once.
+_SHARES = (0.0, 2.0**-6, 2.0**-4, 2.0**-2, 1.0)
+ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
+
+
+@dataclass(frozen=True)
+class Polisher:
+    """Polishes the starts of one problem; knows its best tree without features."""
+
+    problem: Problem
+    solver: AugmentedLagrangian
+    empty: Solution
+
+    @classmethod
+    def of(cls, problem: Problem, solver: AugmentedLagrangian) -> Polisher:
+        """Solve for the tree without features first."""
+        params, multiplier = empty_tree(problem)
+        still = replace(solver, max_iter=1)
+        return cls(problem, solver, still.solve(problem, params, multiplier=multiplier))
+
+    def descend(self, params: Params, stop: IntArray, bar: float = np.inf) -> Solution:
+        """Descend once, as it comes; what ends above the bar need not be feasible."""
+        return self.solver.solve(self.problem, params, stop=stop, bar=bar)
+
+    def polish(self, params: Params, stop: IntArray) -> Solution:
+        """Descend, and help where that ends poorly.
+
+        A start that misses its floors or ends no better than the tree without features
+        descends once more, first without penalties. If that tree is still the better
+        one, the start continues from there: saturated thresholds hide it from a descent
+        that begins elsewhere.
+        """
+        solution = self.descend(params, stop)
+        first, spent = solution.first, solution.n_evaluations
+        if stop[0] != 0:
+            if self.empty.better_than(solution):
+                solution = replace(self.empty, status=Status.TIME_LIMIT)
+            return replace(solution, first=first, n_evaluations=spent)
+        if not solution.feasible or not solution.better_than(self.empty):
+            restored = self._restore(params, stop)
+            spent += restored.n_evaluations
+            solution = restored if restored.better_than(solution) else solution
+        if self.empty.better_than(solution):
+            below = self._descend_from_empty(stop)
+            spent += below.n_evaluations
+            solution = below if below.better_than(self.empty) else self.empty
+        return replace(solution, first=first, n_evaluations=spent)
+
+    def ease(self, params: Params, share: float, stop: IntArray) -> Solution:
+        """Descend roughly under a share of the penalties."""
+        eased = replace(self.problem, penalty=self.problem.penalty.scaled(share))
+        return ROUGH.solve(eased, params, stop=stop)
+
+    def _descend_from_empty(self, stop: IntArray) -> Solution:
+        params, multiplier = empty_tree(self.problem)
+        return self.solver.solve(self.problem, params, multiplier=multiplier, stop=stop)
+
+    def _restore(self, params: Params, stop: IntArray) -> Solution:
+        """Descend without penalties first, then with more and more of them.
+
+        Floors that are met are held on to stiffly.
+        """
+        spent, stiffness, penalty = 0, 10.0, self.problem.penalty
+        for share in _SHARES:
+            eased = penalty.scaled(share)
+            solver = self.solver if share == 1.0 else ROUGH
+            solution = solver.solve(
+                replace(self.problem, penalty=eased),
+                params,
+                stiffness=stiffness,
+                stop=stop,
+            )
+            params, stiffness = solution.params, HOLD
+            spent += solution.n_evaluations
+            if stop[0] != 0:
+                break
+        return replace(solution, n_evaluations=spent)
+
+
+def without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
+    """The same predictions without cuts that decide nothing."""
+    params = pruned(solution.params, problem.gamma)
+    if np.array_equal(params.coef, solution.params.coef):
+        return solution
+    return replace(
+        solution,
+        params=params,
+        objective=solution.cost + problem.penalty.value(params.coef),
+        mass=problem.cost.mass(params, problem.gamma),
+    )

@@ -1,0 +1,90 @@
+"""Starts: where a descent begins.
+
+A start is drawn from its own random stream, so start k is the same whatever the number
+of starts. Plain starts are a random tree at the problem's gamma, annealed ones begin
+flat; how flat varies from start to start, because starts that begin very flat tend to
+end in the same tree. Grown starts are built greedily from the root down, node-wise ones
+by fitting one cut at a time to fixed subtrees. The empty tree is the best tree without
+features, in closed form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sorct._typing import FloatArray, IntArray
+from sorct.problem.problem import Problem
+from sorct.search.annealing import anneal
+from sorct.search.subtrees import grow, random_tree, refit_nodes
+from sorct.tree.link import quantile
+from sorct.tree.params import Params
+
+# Ways to begin annealing: flat, less flat, hardly flat.
+_ANNEAL_KINDS = 3
+
+
+@dataclass(frozen=True)
+class Start:
+    """A tree to begin with, how it was made, and what making it took."""
+
+    kind: str
+    params: Params
+    n_evaluations: int
+
+
+def draw_start(problem: Problem, seed: int, k: int, stop: IntArray) -> Start:
+    """Start k of a seed: plain if k is even, annealed if it is odd."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))
+    return make_start(problem, ("plain", "annealed")[k % 2], k // 2, rng, stop)
+
+
+def make_start(
+    problem: Problem, kind: str, k: int, rng: np.random.Generator, stop: IntArray
+) -> Start:
+    """Draw a start of a kind; k picks how flat an annealed one begins."""
+    if kind == "grown":
+        return Start(kind, *grow(problem, rng, stop))
+    params, n_evaluations = random_tree(problem, rng), 0
+    if kind == "annealed":
+        skip = 0 if problem.topology.depth > 2 else k % _ANNEAL_KINDS
+        params, n_evaluations = anneal(problem, params, stop, skip)
+    elif kind == "node-wise":
+        params, n_evaluations = refit_nodes(problem, params, rng, stop)
+    return Start(kind, params, n_evaluations)
+
+
+def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
+    """Best tree with all coefficients zero, and the multipliers that prove it.
+
+    All samples then share one distribution over the leaves. The cheapest class gets
+    all of it but what the floors on recall demand for the others.
+    """
+    cost, topology = problem.cost, problem.topology
+    class_cost = cost.share @ cost.cost_matrix
+    cheapest = int(np.argmin(class_cost))
+    label = _labels_around(cheapest, cost.n_classes, topology.n_leaves)
+    mass = problem.constraint.floor.copy()
+    mass[cheapest] = max(1.0 - mass.sum() + mass[cheapest], 0.0)
+    reach = np.zeros(topology.n_branches + topology.n_leaves)
+    first_leaf = {int(k): int(np.argmax(label == k)) for k in np.unique(label)}
+    for k, leaf in first_leaf.items():
+        reach[topology.n_branches + leaf] = mass[k]
+    for t in reversed(range(topology.n_branches)):
+        reach[t] = reach[2 * t + 1] + reach[2 * t + 2]
+    inner = reach[: topology.n_branches]
+    left = reach[1 : 2 * topology.n_branches : 2]
+    proba = np.divide(left, inner, out=np.ones_like(inner), where=inner > 0.0)
+    threshold = np.clip(-quantile(proba) / problem.gamma, -1.0, 1.0)
+    coef = np.zeros((cost.n_features, topology.n_branches))
+    price = np.where(problem.constraint.floor > 0, class_cost - class_cost[cheapest], 0)
+    return Params(coef, threshold, label), price
+
+
+def _labels_around(cheapest: int, n_classes: int, n_leaves: int) -> IntArray:
+    """Every other class owns one leaf at the right, the cheapest all the rest."""
+    label = np.full(n_leaves, cheapest, dtype=np.int64)
+    others = [k for k in range(n_classes) if k != cheapest]
+    label[n_leaves - len(others) :] = others
+    return label

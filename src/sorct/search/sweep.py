@@ -1,0 +1,449 @@
+"""Sweep: the best tree at every point of a grid of penalties, each from its neighbours.
+
+A pool of trees is carried from point to point, as in the paper (section 4.1). Trees
+that have become equal are carried once, and some places left go to moves of the best.
+Then points learn from each other until none can gain: what a tree of one point is worth
+at another is known without looking at the data, since only the penalties differ. At the
+end no point has a tree that another point's tree beats, so the objective is monotone in
+either penalty.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from sorct._typing import FloatArray, IntArray
+from sorct.problem.penalty import Sparsity
+from sorct.problem.problem import Problem
+from sorct.search.moves import Chain, move
+from sorct.search.polish import HOLD, Polisher, without_idle_cuts
+from sorct.search.starts import draw_start
+from sorct.search.workers import Workers, deadline
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
+from sorct.solvers.solution import Solution, Status
+from sorct.tree.params import Params
+
+# The pool is solved roughly, and quickly where that suffices; the best tree of a point
+# to the end.
+_ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
+_QUICK = AugmentedLagrangian(tol=1e-3, max_iter=30, max_rounds=1)
+# Trees so much above the best, relatively, after a quick descent are left alone: moves,
+# and trees of the pool or of other points.
+_MOVE_MARGIN, _POOL_MARGIN = 0.05, 0.01
+# Objectives and costs that differ by less than this, relatively, are of equal trees.
+_SAME, _SAME_COST = 1e-3, 1e-2
+# Less than this is no gain, relatively; by more, a point's tree is beaten by another.
+_GAIN, _BEATEN = 1e-6, 1e-5
+# Rounds of moves at the first point: at most so many, ended by so many without a gain.
+_MOST_ROUNDS, _IDLE_ROUNDS = 6, 2
+# Moves at other points at most, as a share of the pool.
+_MOVES_SHARE = 0.1
+# Rounds in which points learn from each other, and take over trees, at most.
+_LEARNING_ROUNDS, _SETTLING_ROUNDS = 6, 3
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """What a callback learns after every grid point."""
+
+    n_done: int
+    n_points: int
+    alpha_local: float
+    alpha_global: float
+    objective: float
+    seconds: float
+
+
+Callback = Callable[[SweepProgress], object]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Pairs of penalties, the local one outermost; points are numbered in that order.
+
+    Strengths are in rising order.
+    """
+
+    alphas_local: tuple[float, ...]
+    alphas_global: tuple[float, ...]
+
+    @property
+    def penalties(self) -> list[Sparsity]:
+        """Penalty of every point."""
+        return [Sparsity(a, b) for a in self.alphas_local for b in self.alphas_global]
+
+    def begins_row(self, k: int) -> bool:
+        """Whether point k has the least global penalty."""
+        return k % len(self.alphas_global) == 0
+
+    def neighbours(self, k: int) -> list[int]:
+        """Points that differ from point k by a step of one penalty, larger first."""
+        n_global = len(self.alphas_global)
+        n_points = n_global * len(self.alphas_local)
+        i, j = divmod(k, n_global)
+        steps = [(i + 1, j), (i, j + 1), (i - 1, j), (i, j - 1)]
+        inside = [(a, b) for a, b in steps if a >= 0 and 0 <= b < n_global]
+        return [n for a, b in inside if (n := a * n_global + b) < n_points]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """Best solution of every grid point, and the seconds it took."""
+
+    solutions: tuple[Solution, ...]
+    seconds: FloatArray
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Sweep over a grid of penalties.
+
+    Parameters
+    ----------
+    solver : AugmentedLagrangian
+        For the best tree of a point; the pool uses a rougher one.
+    n_solutions : int
+        Size of the pool.
+    n_jobs : int or None, as in joblib
+    time_limit : float or None, seconds
+        When it is over, the points left get the best of the trees found so far.
+    """
+
+    solver: AugmentedLagrangian
+    n_solutions: int = 20
+    n_jobs: int | None = None
+    time_limit: float | None = None
+
+    def run(
+        self, problem: Problem, grid: Grid, seed: int, callback: Callback | None = None
+    ) -> Swept:
+        """Sweep; a callback that returns True ends it as the time limit would."""
+        stop = never()
+        with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
+            sweep = _Sweep(self, problem, grid, seed, callback, workers, stop)
+            sweep.forward()
+            sweep.learn()
+            sweep.settle()
+            late = stop[0] != 0
+        solutions = tuple(sweep.best)
+        if late:
+            solutions = tuple(_late(solution, self.solver) for solution in solutions)
+        return Swept(solutions, np.array(sweep.seconds))
+
+
+@dataclass
+class _Sweep:
+    """A sweep under way, with the best trees so far."""
+
+    options: Sweep
+    problem: Problem
+    grid: Grid
+    seed: int
+    callback: Callback | None
+    workers: Workers
+    stop: IntArray
+    begun: float = field(default_factory=time.perf_counter)
+    best: list[Solution] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.penalties = self.grid.penalties
+        self.thinned = self.problem.thinned
+
+    # -- forward: the pool from point to point ---------------------------------------
+
+    def forward(self) -> None:
+        """First pass over the grid; rows begin with the pool that began the last."""
+        pool: list[Solution] = []
+        row_pool: list[Solution] = []
+        for k in range(len(self.penalties)):
+            begun = time.perf_counter()
+            if k > 0 and self.stop[0] != 0:
+                solution = self._borrowed(k)
+            else:
+                pool = self._pool(k, row_pool if self.grid.begins_row(k) else pool)
+                row_pool = pool if self.grid.begins_row(k) else row_pool
+                solution = self._finished(k, pool[0])
+            self.best.append(solution)
+            self.seconds.append(time.perf_counter() - begun)
+            self._tell(k)
+
+    def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
+        """Distinct trees of point k, the best first, from those of another point."""
+        problem = replace(self.thinned, penalty=self.penalties[k])
+        polisher = Polisher.of(problem, _ROUGH)
+        found = self._started(polisher) if k == 0 else self._carried(problem, carried)
+        pool = _distinct([*found, polisher.empty])
+        n_most = self.options.n_solutions
+        if k == 0:
+            return [self._searched(polisher, pool), *pool][:n_most]
+        n_free = min(n_most - len(pool), math.ceil(_MOVES_SHARE * n_most))
+        return self._moved(polisher, pool, n_free, (k, 0))
+
+    def _started(self, polisher: Polisher) -> list[Solution]:
+        """Random starts, polished."""
+        calls = [
+            partial(_start, polisher, self.seed, n, self.stop)
+            for n in range(self.options.n_solutions)
+        ]
+        return list(self.workers.run(calls))
+
+    def _carried(self, problem: Problem, pool: list[Solution]) -> list[Solution]:
+        """Pool of another point: the best tree first, then those that may beat it."""
+        calls = [
+            partial(_race, problem, tree.params, tree.price, stop=self.stop)
+            for tree in pool
+        ]
+        (leader,) = self.workers.run(calls[:1])
+        bar = (1.0 + _POOL_MARGIN) * leader.objective if leader.feasible else np.inf
+        return [leader, *self.workers.run([partial(c, bar=bar) for c in calls[1:]])]
+
+    def _searched(self, polisher: Polisher, pool: list[Solution]) -> Solution:
+        """Best tree after rounds of moves; the pool itself stays as diverse as it is.
+
+        Without penalties many trees are nearly as good, and which of them will be the
+        best with penalties is not known yet.
+        """
+        n_idle = 0
+        for n in range(_MOST_ROUNDS):
+            leader = pool[0]
+            pool = self._moved(polisher, pool, self.options.n_solutions, (0, n))
+            n_idle = 0 if _gains(pool[0], leader) else n_idle + 1
+            if n_idle == _IDLE_ROUNDS:
+                break
+        return pool[0]
+
+    def _moved(
+        self,
+        polisher: Polisher,
+        pool: list[Solution],
+        n_moves: int,
+        key: tuple[int, int],
+    ) -> list[Solution]:
+        """Pool with so many moves of its best tree; the worst make room."""
+        if n_moves <= 0 or self.stop[0] != 0:
+            return pool[: self.options.n_solutions]
+        chain = Chain(pool[0], tuple(pool[1:]))
+        calls = [
+            partial(_move, polisher, chain, (self.seed, *key, n), self.stop)
+            for n in range(n_moves)
+        ]
+        return _distinct([*pool, *self.workers.run(calls)])[: self.options.n_solutions]
+
+    def _borrowed(self, k: int) -> Solution:
+        """Best tree of the points done for the penalties of point k, as it is."""
+        values = self._values(k, self.best)
+        return self._still(k, self.best[int(np.argmin(values))])
+
+    def _tell(self, k: int) -> None:
+        if self.callback is None:
+            return
+        penalty = self.penalties[k]
+        progress = SweepProgress(
+            k + 1,
+            len(self.penalties),
+            penalty.alpha_local,
+            penalty.alpha_global,
+            self.best[k].objective,
+            time.perf_counter() - self.begun,
+        )
+        if self.callback(progress):
+            self.stop[0] = 1
+
+    # -- learning from other points --------------------------------------------------
+
+    def learn(self) -> None:
+        """Let points try the trees of others, from the last to the first and back."""
+        tried: list[list[Solution]] = [[] for _ in self.penalties]
+        order = list(range(len(self.penalties)))
+        for _ in range(_LEARNING_ROUNDS):
+            order.reverse()
+            if not sum([self._learns(k, tried[k]) for k in order]):
+                break
+
+    def _learns(self, k: int, tried: list[Solution]) -> bool:
+        """Try the neighbours' trees and the one that is best as it is, at point k."""
+        begun, before = time.perf_counter(), self.best[k]
+        values = self._values(k, self.best)
+        others = self.grid.neighbours(k)
+        if values.min() < values[k] * (1.0 - _GAIN):
+            others = [int(np.argmin(values)), *others]
+        for n in others:
+            other = self.best[n]
+            known = any(one is other for one in tried)
+            if known or _same_signs(other, self.best[k]) or self.stop[0] != 0:
+                continue
+            tried.append(other)
+            solution = self._finished(k, other, bar=float(values[k]))
+            if solution.better_than(self.best[k]):
+                self.best[k] = solution
+        self.seconds[k] += time.perf_counter() - begun
+        return _gains(self.best[k], before)
+
+    def settle(self) -> None:
+        """Take over every tree that still beats a point's own, as it is if need be.
+
+        Each such tree makes its point better, which may help another point: until none
+        is left.
+        """
+        for _ in range(_SETTLING_ROUNDS):
+            beaten = False
+            for k in reversed(range(len(self.penalties))):
+                values = self._values(k, self.best)
+                n = int(np.argmin(values))
+                if values[n] < values[k] * (1.0 - _BEATEN):
+                    found = [self._held(k, n), self._still(k, self.best[n])]
+                    worth = self._values(k, found)
+                    if worth.min() < values[k]:
+                        self.best[k], beaten = found[int(np.argmin(worth))], True
+            if not beaten:
+                break
+
+    def _values(self, k: int, solutions: Sequence[Solution]) -> FloatArray:
+        """Objective of trees under the penalties of point k; infinite if infeasible.
+
+        What a tree gains by missing a floor by a hair is taken off, at the price that
+        floors have at the point.
+        """
+        penalty, floor = self.penalties[k], self.problem.constraint.floor
+        price = self.best[k].price if k < len(self.best) else np.zeros_like(floor)
+        values = np.full(len(solutions), np.inf)
+        for n, tree in enumerate(solutions):
+            if tree.feasible:
+                dearer = np.maximum(price, tree.price)
+                hair = np.maximum(floor - tree.recall, 0.0) @ dearer
+                values[n] = tree.cost + hair + penalty.value(tree.params.coef)
+        return values
+
+    def _finished(self, k: int, solution: Solution, bar: float = np.inf) -> Solution:
+        """Solve point k to the end from a tree, and take idle cuts away.
+
+        A tree that stays above the bar after a rough descent is not solved to the end.
+        """
+        problem = replace(self.problem, penalty=self.penalties[k])
+
+        def solve() -> Solution:
+            margin = (1.0 + _POOL_MARGIN) * bar
+            found = _race(
+                problem, solution.params, solution.price, stop=self.stop, bar=margin
+            )
+            if found.objective < bar:
+                found = _carry(self.options.solver, problem, found, self.stop)
+            return without_idle_cuts(problem, found)
+
+        (finished,) = self.workers.run([solve])
+        return finished
+
+    def _held(self, k: int, n: int) -> Solution:
+        """Solve point k from the tree of point n, by steps that never lead higher."""
+        problem, tree = replace(self.problem, penalty=self.penalties[k]), self.best[n]
+        careful = replace(self.options.solver, monotone=True)
+        found = careful.solve(
+            problem,
+            tree.params,
+            multiplier=tree.price,
+            stiffness=HOLD,
+            stop=self.stop,
+        )
+        return without_idle_cuts(problem, found)
+
+    def _still(self, k: int, solution: Solution) -> Solution:
+        """The same tree, with its certificate at point k."""
+        problem = replace(self.problem, penalty=self.penalties[k])
+        still = replace(self.options.solver, max_iter=1, max_rounds=1)
+        return _carry(still, problem, solution, never())
+
+
+def _start(polisher: Polisher, seed: int, n: int, stop: IntArray) -> Solution:
+    if n > 0 and stop[0] != 0:
+        return polisher.empty
+    return polisher.polish(draw_start(polisher.problem, seed, n, stop).params, stop)
+
+
+def _carry(
+    solver: AugmentedLagrangian, problem: Problem, solution: Solution, stop: IntArray
+) -> Solution:
+    """Descend from a solution of a neighbouring problem, its multipliers included."""
+    return solver.solve(problem, solution.params, multiplier=solution.price, stop=stop)
+
+
+def _race(
+    problem: Problem,
+    params: Params,
+    multiplier: FloatArray | None,
+    *,
+    stop: IntArray,
+    bar: float = np.inf,
+) -> Solution:
+    """Descend roughly, but only quickly where that leaves the tree above the bar.
+
+    Such a tree has nothing to win here; it may at the next point.
+    """
+    quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
+    if quick.objective > bar or stop[0] != 0:
+        return quick
+    price = quick.price
+    return _ROUGH.solve(problem, quick.params, multiplier=price, stop=stop, bar=bar)
+
+
+def _move(
+    polisher: Polisher, chain: Chain, key: tuple[int, int, int, int], stop: IntArray
+) -> Solution:
+    if stop[0] != 0:
+        return chain.incumbent
+    seed, *spawn_key = key
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=spawn_key))
+    params = move(polisher, chain, rng, stop).params
+    leader = chain.incumbent
+    bar = (1.0 + _MOVE_MARGIN) * leader.objective if leader.feasible else np.inf
+    return _race(polisher.problem, params, leader.price, stop=stop, bar=bar)
+
+
+def _distinct(solutions: list[Solution]) -> list[Solution]:
+    """Solutions without repetitions, the best first."""
+    kept: list[Solution] = []
+    for solution in sorted(solutions, key=_rank):
+        if not any(_equal(solution, other) for other in kept):
+            kept.append(solution)
+    return kept
+
+
+def _rank(solution: Solution) -> tuple[float, float]:
+    """Order of ``better_than``."""
+    if solution.feasible:
+        return 0.0, solution.objective
+    return solution.violation, 0.0
+
+
+def _equal(one: Solution, other: Solution) -> bool:
+    """Whether two trees are one, up to mirroring: by objective and cost."""
+    near = abs(one.objective - other.objective) <= _SAME * abs(other.objective) + 1e-9
+    return near and abs(one.cost - other.cost) <= _SAME_COST * abs(other.cost) + 1e-8
+
+
+def _same_signs(one: Solution, other: Solution) -> bool:
+    """Whether two trees have the same labels and coefficients of the same signs."""
+    a, b = one.params, other.params
+    return np.array_equal(a.leaf_class, b.leaf_class) and np.array_equal(
+        np.sign(a.coef), np.sign(b.coef)
+    )
+
+
+def _gains(solution: Solution, before: Solution) -> bool:
+    """Whether a solution is clearly better than the one before."""
+    if not (solution.feasible and before.feasible):
+        return solution.better_than(before)
+    return solution.objective < before.objective * (1.0 - _GAIN) - 1e-12
+
+
+def _late(solution: Solution, solver: AugmentedLagrangian) -> Solution:
+    """Solution that time did not suffice for, said so."""
+    if solution.residual <= solver.tol or not solution.feasible:
+        return solution
+    return replace(solution, status=Status.TIME_LIMIT)

@@ -1,0 +1,177 @@
+"""Flips: the smallest change of one variable that gives a sample another class.
+
+The scores of all cuts are linear in a number, and the class can change only where one
+of them is near 0. So values at and around those borders are tried, and the nearest
+change is then narrowed down. A categorical variable is tried level by level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sorct._typing import FloatArray, IntArray
+from sorct.data.encoder import Categorical, Numeric
+
+if TYPE_CHECKING:
+    from sorct.tree.tree import Tree
+
+# Where the search for another class looks around a cut, in widths of its soft border.
+_AROUND = np.concatenate(
+    [np.arange(-8.0, 8.0, 0.0625), [-32, -24, -16, -12, 8, 12, 16, 24, 32]]
+)
+# A gap in which the class changes is cut into so many parts, so many times.
+_PARTS, _ROUNDS = 64, 10
+# By how much another class must be the more probable one: no rounding does that.
+_CLEARLY = 1e-9
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Smallest change of one variable that gives the sample another class.
+
+    ``value`` is None if there is none: for a number, within its range in training.
+    """
+
+    variable: str
+    now: Any
+    value: Any
+    to: Any
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A sample along one number: scores of all cuts where it is 0, scaled, and slopes.
+
+    ``before`` is the position of the sample's class, ``place`` the scaled number.
+    """
+
+    tree: Tree
+    before: int
+    place: float
+    score: FloatArray
+    slope: FloatArray
+
+    def classes(self, places: FloatArray) -> IntArray:
+        """Positions of the classes at other places."""
+        score = self.score[:, np.newaxis] + np.outer(self.slope, places)
+        return _classes(self.tree, score, self.before)
+
+
+def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> Flip:
+    """Smallest change of variable i, now of the value given, for a scaled sample.
+
+    ``before`` is the position of the class that the tree gives the sample.
+    """
+    variable = tree.encoder.variables[i]
+    columns = np.flatnonzero(tree.encoder.column_variable == i)
+    if isinstance(variable, Numeric):
+        line = _line(tree, scaled, before, int(columns[0]))
+        found = _number_flip(line, variable, float(now))
+    else:
+        found = _level_flip(tree, scaled, before, columns, variable)
+    if found is None:
+        return Flip(variable.name, now, None, None)
+    return Flip(variable.name, now, found[0], tree.classes.tolist()[found[1]])
+
+
+def scores(tree: Tree, scaled: FloatArray) -> FloatArray:
+    """Scores of all cuts for scaled samples (n, n_columns), shape (n_branches, n)."""
+    sums = tree.coef.T @ scaled.T / tree.n_columns
+    return np.asarray(tree.gamma * (sums - tree.threshold[:, np.newaxis]))
+
+
+def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
+    """Classes for scores (n_branches, n); what is not clearly another is as before."""
+    proba = np.zeros((len(tree.classes), score.shape[1]))
+    np.add.at(proba, tree.leaf_class, tree.reach_of_scores(score))
+    proba[before] += _CLEARLY
+    return np.asarray(np.argmax(proba, axis=0))
+
+
+# -- levels ----------------------------------------------------------------------------
+
+
+def _level_flip(
+    tree: Tree,
+    scaled: FloatArray,
+    before: int,
+    columns: IntArray,
+    variable: Categorical,
+) -> tuple[Any, int] | None:
+    """First level, in their order, that gives another class."""
+    trial = np.repeat(scaled[np.newaxis], len(variable.levels), axis=0)
+    trial[:, columns] = np.eye(len(variable.levels))[:, 1:]
+    classes = _classes(tree, scores(tree, trial), before).tolist()
+    for level, k in zip(variable.levels, classes, strict=True):
+        if k != before:
+            return level, k
+    return None
+
+
+# -- numbers ---------------------------------------------------------------------------
+
+
+def _line(tree: Tree, scaled: FloatArray, before: int, column: int) -> _Line:
+    origin = scaled.copy()
+    origin[column] = 0.0
+    score = scores(tree, origin[np.newaxis])[:, 0]
+    slope = tree.gamma * tree.coef[column] / tree.n_columns
+    return _Line(tree, before, float(scaled[column]), score, slope)
+
+
+def _number_flip(
+    line: _Line, variable: Numeric, now: float
+) -> tuple[float, int] | None:
+    """Nearest value within the range of training that gives another class."""
+    found = [_first_flip(line, side) for side in (-1.0, 1.0)]
+    reached = [place for place in found if place is not None]
+    if not reached:
+        return None
+    nearest = min(reached, key=lambda place: abs(place - line.place))
+    return _readable(line, nearest, variable, now)
+
+
+def _first_flip(line: _Line, side: float) -> float | None:
+    """Place from 0 to 1 on one side where another class begins, if any."""
+    places, start = _places_to_try(line), np.clip(line.place, 0.0, 1.0)
+    ahead = np.sort(side * places[side * (places - line.place) > 0.0]) * side
+    for _ in range(_ROUNDS):
+        flipped = line.classes(ahead) != line.before
+        if not flipped.any():
+            return None
+        n = int(np.argmax(flipped))
+        ahead = np.linspace(ahead[n - 1] if n else start, ahead[n], _PARTS + 1)
+    return float(ahead[-1])
+
+
+def _places_to_try(line: _Line) -> FloatArray:
+    """Places from 0 to 1 at and around the borders of all cuts, and some between.
+
+    They are so close that little happens between two neighbours.
+    """
+    turning = line.slope != 0.0
+    slope = line.slope[turning]
+    places = np.subtract.outer(_AROUND, line.score[turning]) / slope
+    even = np.linspace(0.0, 1.0, 65)
+    return np.concatenate([places[(places > 0.0) & (places < 1.0)], even])
+
+
+def _readable(
+    line: _Line, place: float, variable: Numeric, now: float
+) -> tuple[float, int]:
+    """The value or one just beyond, with as few digits as still change the class."""
+    lower, upper = variable.lower, variable.lower + variable.span
+    exact = lower + variable.span * place
+    side = 1.0 if exact > now else -1.0
+    size = np.floor(np.log10(min(abs(exact - now), variable.span) or 1.0))
+    for digits in range(3, 17):
+        unit = 10.0 ** (size + 1 - digits)
+        beyond = side * np.ceil(side * exact / unit) * unit
+        value = float(np.clip(float(f"{beyond:.15g}"), lower, upper))
+        k = int(line.classes(np.array([(value - lower) / variable.span]))[0])
+        if k != line.before:
+            return value, k
+    return exact, int(line.classes(np.array([place]))[0])

@@ -1,0 +1,156 @@
+"""JavaScript: a tree as one function without dependencies, for Node and browsers."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from sorct.show.export.cuts import (
+    Cut,
+    Cuts,
+    LevelTerm,
+    NumericTerm,
+    filled,
+    header,
+    listed,
+    read_cuts,
+    signed,
+)
+
+if TYPE_CHECKING:
+    from sorct.tree.tree import Tree
+
+_TITLE = (
+    "A classification tree as a function, written by sorct. cut_t is the score of cut "
+    "t, left_t the chance to go left there. Values are scaled to [0, 1] by the range "
+    "seen in training. Given an object with raw values by name, the function returns "
+    "the most probable class as label, and the probability of every class as proba; it "
+    "throws a TypeError where a value is missing or cannot be used."
+)
+_NUMBER = """\
+  const number = (name) => {
+    if (!Number.isFinite(row[name])) {
+      throw new TypeError(`${name} must be a finite number, got ${row[name]}.`);
+    }
+    return row[name];
+  };"""
+_WEIGHT = """\
+  const weight = (name, weights) => {
+    const found = new Map(weights).get(row[name]);
+    if (found === undefined) {
+      %s
+    }
+    return found;
+  };"""
+_REFUSE = (
+    "throw new TypeError(`${name} has the level ${row[name]}, unknown to the tree.`);"
+)
+_CHECK = """\
+if (row[name] === undefined || row[name] === null) {
+        throw new TypeError(`${name} is missing.`);
+      }
+      return 0;"""
+_CHANCE = "  const chance = (score) => 1 / (1 + Math.exp(-score));"
+_CHOICE = """\
+  // The first of the classes that are most probable.
+  const [label] = proba.reduce((best, next) => (next[1] > best[1] ? next : best));
+  return { label, proba: Object.fromEntries(proba) };
+}
+"""
+_ENDS = {
+    "es": "\nexport {{ {name} }};\n",
+    "commonjs": "\nmodule.exports = {{ {name} }};\n",
+    "script": "",
+}
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_RESERVED = re.compile(
+    "arguments|await|break|case|catch|class|const|continue|debugger|default|delete|do|"
+    "else|enum|eval|export|extends|false|finally|for|function|if|implements|import|in|"
+    "instanceof|interface|let|module|new|null|package|private|protected|public|return|"
+    "static|super|switch|this|throw|true|try|typeof|undefined|var|void|while|with|"
+    "yield|Infinity|NaN|Map|Math|Number|Object|TypeError"
+)
+
+
+def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> str:
+    """Source of a JavaScript function that depends on nothing.
+
+    It takes an object with raw values by name and returns ``{ label, proba }``: the
+    most probable class, and an object with the probability of every class. It asks only
+    for the variables that the tree uses.
+
+    Parameters
+    ----------
+    tree : Tree
+    name : str, default="predict"
+        Name of the function.
+    module : {"es", "commonjs", "script"}, default="es"
+        How the text ends: with ``export``, with ``module.exports``, or with neither,
+        for a script element, in which it may stand as it is.
+
+    Returns
+    -------
+    str
+    """
+    if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name):
+        raise ValueError(
+            "name must be a JavaScript name of letters, digits, _ and $ that has no "
+            f"meaning of its own, got {name!r}."
+        )
+    if module not in _ENDS:
+        raise ValueError(f"module must be one of {tuple(_ENDS)}, got {module!r}.")
+    cuts = read_cuts(tree)
+    head = [f"// {_without_tags(line)}" for line in header(cuts, _TITLE)]
+    body = [f"function {name}(row) {{", *_tools(cuts), *_body(cuts), _CHOICE]
+    return "\n".join(head + body) + _ENDS[module].format(name=name)
+
+
+def _tools(cuts: Cuts) -> list[str]:
+    """Inner functions that the cuts need."""
+    kinds = {type(term) for cut in cuts.cuts for term in cut.terms}
+    tools = [_NUMBER] if NumericTerm in kinds else []
+    if LevelTerm in kinds:
+        tools.append(_WEIGHT % (_CHECK if cuts.unknown_is_first else _REFUSE))
+    return [*tools, _CHANCE] if cuts.cuts else tools
+
+
+def _body(cuts: Cuts) -> list[str]:
+    lines = [_cut(cut) for cut in cuts.cuts]
+    lines += [f"  const left_{c.number} = chance(cut_{c.number});" for c in cuts.cuts]
+    lines.append("  const proba = [")
+    for k, label in enumerate(cuts.labels):
+        total = "\n      + ".join(cuts.chances(k, "left_")) or "0"
+        lines.append(f"    [{_value(label)}, {total}],")
+    return [*lines, "  ];"]
+
+
+def _cut(cut: Cut) -> str:
+    lines = [repr(cut.offset), *map(_term, cut.terms)]
+    return f"  const cut_{cut.number} = " + "\n    ".join(lines) + ";"
+
+
+def _term(term: NumericTerm | LevelTerm) -> str:
+    if isinstance(term, NumericTerm):
+        value = f"number({_value(term.name)})"
+        return signed(term.weight, term.text(value))
+    first, *pairs = [f"[{_value(level)}, {w!r}]" for level, w in term.weights.items()]
+    items = listed([f"+ weight({_value(term.name)}, [{first}", *pairs])
+    return filled([*items[:-1], items[-1] + "])"], " " * 6)
+
+
+def _value(value: Any) -> str:
+    """A literal; text may stand in a script element as well."""
+    if isinstance(value, str):
+        return _without_tags(json.dumps(value, ensure_ascii=not value.isprintable()))
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**53:
+        raise ValueError(
+            "Expected whole numbers below 2^53 in labels and levels, got "
+            f"{value}: JavaScript would round it. Use strings."
+        )
+    return json.dumps(value)
+
+
+def _without_tags(text: str) -> str:
+    """Text in which HTML finds neither the end of a script nor a comment."""
+    return re.sub(r"<(?=/|!|script)", r"\\x3c", text, flags=re.IGNORECASE)

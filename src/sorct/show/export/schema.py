@@ -1,0 +1,29 @@
+"""Schema: the published description of the files that ``to_json`` writes."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+_KINDS = ("tree", "path")
+
+
+def json_schema(kind: str = "tree") -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of the file of a tree or of a path.
+
+    Parameters
+    ----------
+    kind : {"tree", "path"}, default="tree"
+
+    Returns
+    -------
+    dict
+        For any validator, such as the package ``jsonschema``. A file that is valid may
+        still be refused by ``Tree.from_json``, which also compares sizes.
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"kind must be one of {_KINDS}, got {kind!r}.")
+    file = resources.files("sorct.show.export") / f"{kind}.schema.json"
+    schema: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return schema

@@ -1,0 +1,295 @@
+"""SQL: a tree as one SELECT that runs unchanged in SQLite, DuckDB and PostgreSQL.
+
+Three things shape the text. PostgreSQL raises an error where exp() overflows or a
+product underflows, so scores of more than 40 count as certain (F(40) is 1 to the last
+bit, F(-40) is 4e-18). Without an exponent a literal would be a decimal number, to
+standard SQL and to DuckDB. And the chances are materialized: SQLite and PostgreSQL
+would otherwise put whole expressions into each other, and take time exponential in the
+depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import ulp
+from typing import TYPE_CHECKING, Any
+
+from sorct.show.export.cuts import (
+    Cut,
+    Cuts,
+    LevelTerm,
+    NumericTerm,
+    filled,
+    header,
+    read_cuts,
+    signed,
+)
+
+if TYPE_CHECKING:
+    from sorct.tree.tree import Tree
+
+_TITLE = (
+    "A classification tree as SQL for SQLite (3.35 or later), DuckDB and PostgreSQL "
+    "(12 or later), written by sorct. {score}t is the score of cut t, {left}t the "
+    "chance to go left there, {proba}k the probability of class k. A row gets NULL "
+    "where a column read is NULL{unknown}."
+)
+_INDENT = "    "
+
+
+def to_sql(
+    tree: Tree,
+    table: str | Sequence[str] = "data",
+    *,
+    keep: Iterable[str] | None = None,
+) -> str:
+    """A SELECT that scores every row of a table, from its raw columns.
+
+    It gives the columns of the table, then for every cut t that decides something
+    ``score_t`` and ``left_t`` (the chance to go left), for every class k ``proba_k``,
+    and ``predicted_class``. Where a training column already has such a name, all of
+    these begin with ``sorct_``. The text ends without a semicolon, so that it can be
+    the body of a view or stand in brackets after FROM.
+
+    Rows with NULL, NaN, infinity or (unless the tree treats new levels as the first) a
+    level never seen in training in a column that the tree reads get NULL.
+
+    Parameters
+    ----------
+    tree : Tree
+    table : str or sequence of str, default="data"
+        Name of the table; a sequence such as ``("schema", "table")`` for its parts.
+    keep : iterable of str or None, default=None
+        Columns of the table to give beside the probabilities and the class, such as a
+        key; then nothing else is given. None gives all, and the cuts.
+
+    Returns
+    -------
+    str
+        SQL for SQLite (3.35 or later), DuckDB and PostgreSQL (12 or later).
+    """
+    cuts = read_cuts(tree)
+    parts = [table] if isinstance(table, str) else list(table)
+    kept = [keep] if isinstance(keep, str) else None if keep is None else list(keep)
+    names = _Names(tree, kept or [], parts)
+    query = _query(cuts, names, ".".join(map(_identifier, parts)), kept)
+    return "\n".join([*_head(tree, cuts, names), *query]) + "\n"
+
+
+class _Names:
+    """Names of our own, apart from those of the user's columns and table."""
+
+    def __init__(self, tree: Tree, keep: list[str], table: list[str]) -> None:
+        given = [variable.name for variable in tree.encoder.variables] + keep
+        ours = {"predicted_class"}
+        ours |= {f"proba_{k}" for k in range(len(tree.classes))}
+        for t in range(1, tree.n_branches + 1):
+            ours |= {f"score_{t}", f"left_{t}"}
+        prefix = _free_prefix(ours, given)
+        self.score, self.left = f"{prefix}score_", f"{prefix}left_"
+        self.proba, self.label = f"{prefix}proba_", f"{prefix}predicted_class"
+        steps = ("scores", "chances", "probas")
+        prefix = _free_prefix(set(steps), table)
+        self.steps = [prefix + step for step in steps]
+
+
+def _free_prefix(ours: set[str], given: list[str]) -> str:
+    """What to put before our names so that none is taken, whatever its case."""
+    taken, prefix = {name.casefold() for name in given}, ""
+    while any(prefix + name in taken for name in ours):
+        prefix = f"{prefix}_" if prefix else "sorct_"
+    return prefix
+
+
+def _head(tree: Tree, cuts: Cuts, names: _Names) -> list[str]:
+    strict = cuts.has_levels and not cuts.unknown_is_first
+    unknown = " or has a level unknown to the tree" if strict else ""
+    title = _TITLE.format(
+        score=names.score, left=names.left, proba=names.proba, unknown=unknown
+    )
+    lines = header(cuts, title)
+    folded = [variable.name.casefold() for variable in tree.encoder.variables]
+    if len(set(folded)) < len(folded):
+        lines.append(
+            "Names of columns differ in case only: SQLite, DuckDB mix them up."
+        )
+    return [f"-- {line}" for line in lines]
+
+
+def _query(cuts: Cuts, names: _Names, table: str, kept: list[str] | None) -> list[str]:
+    """The common table expressions and the SELECT on top of them."""
+    scores, chances, probas = names.steps
+    first = ["t.*"]
+    if kept is not None:
+        quoted = [_identifier(name) for name in dict.fromkeys(kept)]
+        first = [f"t.{name} AS {name}" for name in quoted]
+    chosen = [_choice(cuts, names)]
+    top = ["p.*"]
+    if kept is not None:
+        top = quoted + [f"{names.proba}{k}" for k in range(len(cuts.labels))]
+    proba = [_proba(cuts, names, k) for k in range(len(cuts.labels))]
+    if not cuts.cuts:
+        return [
+            f"WITH {probas} AS (",
+            *_select(first + proba, f"{table} AS t"),
+            ")",
+            *_select(top + chosen, f"{probas} AS p"),
+        ]
+    score = [_score(cut, cuts, f"{names.score}{cut.number}") for cut in cuts.cuts]
+    chance = [_chance(names, cut.number) for cut in cuts.cuts]
+    return [
+        f"WITH {scores} AS (",
+        *_select(first + score, f"{table} AS t"),
+        f"), {chances} AS MATERIALIZED (",
+        *_select(["s.*", *chance], f"{scores} AS s"),
+        f"), {probas} AS (",
+        *_select(["c.*", *proba], f"{chances} AS c"),
+        ")",
+        *_select(top + chosen, f"{probas} AS p"),
+    ]
+
+
+def _select(columns: list[str], source: str) -> list[str]:
+    return ["SELECT", ",\n".join(f"  {item}" for item in columns), f"FROM {source}"]
+
+
+def _named(text: str, name: str) -> str:
+    return f"{text}\n{_INDENT}AS {name}" if "\n" in text else f"{text} AS {name}"
+
+
+def _score(cut: Cut, cuts: Cuts, name: str) -> str:
+    """Sum of the terms of a cut, in double precision whatever the columns are."""
+    start = _double(cut.offset)
+    if not any(isinstance(term, NumericTerm) for term in cut.terms):
+        start = f"CAST({start} AS DOUBLE PRECISION)"
+    lines = [start]
+    for term in cut.terms:
+        column = f"t.{_identifier(term.name)}"
+        if isinstance(term, NumericTerm):
+            value = f"CAST({column} AS DOUBLE PRECISION)"
+            lines.append(signed(term.weight, term.text(value, _double)))
+        else:
+            lines.append(f"+ {_weight_of_level(term, column, cuts.unknown_is_first)}")
+    return _named(f"\n{_INDENT}".join(lines), name)
+
+
+def _weight_of_level(term: LevelTerm, column: str, unknown_is_first: bool) -> str:
+    """Weight of a level; NULL for one that is missing or, if that is an error, new."""
+    whens = [
+        f"WHEN {literal} THEN {_double(weight)}"
+        for level, weight in term.weights.items()
+        if weight != 0.0 or not unknown_is_first
+        for literal in _level_literals(level)
+    ]
+    parts = [f"CASE {_level_of(column, next(iter(term.weights)))}", *whens, "END"]
+    if unknown_is_first:
+        parts.insert(-1, f"ELSE {_double(0.0)}")
+        parts = [f"CASE WHEN {column} IS NOT NULL THEN", *parts, "END"]
+    return filled(parts, _INDENT * 2)
+
+
+def _level_of(column: str, level: Any) -> str:
+    """A column in the form in which its levels are compared."""
+    if isinstance(level, bool):
+        # A boolean is a type in DuckDB and PostgreSQL, 0 or 1 in SQLite.
+        return f"LOWER(CAST({column} AS VARCHAR))"
+    # A column of an enumeration would refuse a level that it lacks.
+    return f"CAST({column} AS VARCHAR)" if isinstance(level, str) else column
+
+
+def _level_literals(level: Any) -> tuple[str, ...]:
+    if isinstance(level, bool):
+        return ("'true'", "'1'") if level else ("'false'", "'0'")
+    return (_number_or_text(level),)
+
+
+def _chance(names: _Names, number: int) -> str:
+    """The logistic function; NULL for a score that is NULL, NaN or infinite."""
+    score = f"{names.score}{number}"
+    text = (
+        f"CASE WHEN {score} BETWEEN -40 AND 40 THEN 1 / (1 + EXP(-{score}))\n"
+        f"{_INDENT}WHEN {score} BETWEEN 40 AND 1E308 THEN 1E0\n"
+        f"{_INDENT}WHEN {score} BETWEEN -1E308 AND -40 THEN 0E0 END"
+    )
+    return _named(text, f"{names.left}{number}")
+
+
+def _proba(cuts: Cuts, names: _Names, label: int) -> str:
+    """Sum over the routes to a class; NULL as soon as any chance is."""
+    routes = cuts.routes_to(label)
+    named = {number for route in routes for number, _ in route.steps}
+    text = f"CAST({len(routes)} AS DOUBLE PRECISION)"
+    if named:
+        text = f"\n{_INDENT}+ ".join(cuts.chances(label, names.left))
+    others = [
+        f"{names.left}{cut.number}" for cut in cuts.cuts if cut.number not in named
+    ]
+    if others:
+        total = filled([f"{other} +" for other in others[:-1]] + others[-1:], _INDENT)
+        text = f"CASE WHEN {total} IS NOT NULL\n{_INDENT}THEN {text} END"
+    return _named(text, f"{names.proba}{label}")
+
+
+def _choice(cuts: Cuts, names: _Names) -> str:
+    """The most probable class, the first of equals."""
+    probas = [f"{names.proba}{k}" for k in range(len(cuts.labels))]
+    lines = ["CASE"]
+    for k, (proba, label) in enumerate(zip(probas, cuts.labels, strict=True)):
+        tests = [f"{proba} >= {other}" for other in probas[k + 1 :]]
+        tests = tests or [f"{proba} IS NOT NULL"]
+        parts = [f"WHEN {tests[0]}", *(f"AND {test}" for test in tests[1:])]
+        lines.append(filled([*parts, f"THEN {_label(label)}"], _INDENT * 2))
+    return f"\n{_INDENT}".join(lines) + f"\n  END AS {names.label}"
+
+
+def _label(label: Any) -> str:
+    if isinstance(label, bool):
+        return "TRUE" if label else "FALSE"
+    text = _number_or_text(label)
+    return f"CAST({text} AS DOUBLE PRECISION)" if isinstance(label, float) else text
+
+
+def _number_or_text(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return _double(value)
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(
+            f"Expected whole numbers of 64 bits in labels and levels, got {value}: SQL "
+            "has no type for it. Use strings."
+        )
+    return str(value)
+
+
+def _double(number: float) -> str:
+    """A literal that every database reads as exactly this double.
+
+    SQLite reads digits in extended precision and rounds again, so that the shortest
+    digits are not enough where they lie next to the middle between two doubles.
+    """
+    text = repr(number)
+    if abs(Fraction(text) - Fraction(number)) > Fraction(2, 5) * Fraction(ulp(number)):
+        text = f"{number:.17g}"
+    return text.upper() if "e" in text else text.removesuffix(".0") + "E0"
+
+
+def _text(value: str) -> str:
+    _check_characters(value)
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _identifier(name: str) -> str:
+    if name == "":
+        raise ValueError("Expected names of at least one character for SQL, got ''.")
+    _check_characters(name)
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _check_characters(text: str) -> None:
+    """Refuse what no database can hold: NUL, and halves of surrogate pairs."""
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError(
+            f"Expected text without NUL and surrogate characters for SQL, got {text!r}."
+        )

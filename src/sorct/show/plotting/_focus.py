@@ -1,0 +1,71 @@
+"""Focus: limits of scores that show the differences, and hide nothing.
+
+The largest penalties leave no variable, and their trees are far worse than all others.
+With them in view the others would look alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.show.plotting._style import SOFT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The worst score is left out where the others would fill less of the height than this.
+_SQUEEZED = 0.4
+# Room below, as a share of the span in view.
+_BELOW = 0.15
+
+
+def focus(
+    ax: Axes, x: FloatArray, score: FloatArray, error: FloatArray, above: float
+) -> None:
+    """Set limits that show all scores but, if it is far off, the worst.
+
+    That one is told at the foot of the axes.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    x, score, error : array of shape (n_points,)
+        Places, scores, and what stands out above and below each.
+    above : float
+        Room above, as a share of the span in view.
+    """
+    if not np.isfinite(score).any():
+        return
+    shown = score >= lowest_in_view(score)
+    low = float((score - error)[shown].min())
+    high = float((score + error)[shown].max())
+    span = high - low or 0.01
+    foot = low - _BELOW * span
+    ax.set_ylim(foot, high + above * span)
+    ax.set_yticks([tick for tick in ax.get_yticks() if foot <= tick <= high + 1e-9])
+    worst = np.isfinite(score) & ~shown
+    if worst.any():
+        _tell(ax, x[worst], foot, float(score[worst][0]))
+
+
+def lowest_in_view(score: FloatArray) -> float:
+    """Least score that is shown to scale: the least, or the next if that is far off."""
+    seen = np.unique(score[np.isfinite(score)])
+    if seen.size < 3:
+        return float(seen[0])
+    squeezed = seen[-1] - seen[1] < _SQUEEZED * (seen[-1] - seen[0])
+    return float(seen[1] if squeezed else seen[0])
+
+
+def _tell(ax: Axes, x: FloatArray, foot: float, value: float) -> None:
+    """Marks at the foot, and once the value."""
+    level = np.full(x.size, foot)
+    ax.plot(x, level, "v", color=SOFT, markersize=6, clip_on=False, zorder=5)
+    ax.annotate(
+        f"{value:.3f}", (float(x[-1]), foot), xytext=(0, 5),
+        textcoords="offset points", ha="center", va="bottom", fontsize="small",
+        color=SOFT, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+    )  # fmt: skip

@@ -1,0 +1,95 @@
+"""Grid: what a path, or a cross-validated search, says of every pair of penalties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
+
+from sorct.estimators.cross_validated import SORCTClassifierCV
+from sorct.tree.path import Path
+from sorct.tree.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What can be shown of a grid point, and how it is called.
+QUANTITIES = {
+    "n_variables": "variables used",
+    "n_columns": "columns used",
+    "local_sparsity": "columns unused per cut, %",
+    "global_sparsity": "columns unused in the tree, %",
+    "objective": "objective",
+    "cost": "expected cost",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Grid points and their scores.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row per point: the alphas, all of ``QUANTITIES``, ``score`` and ``error``
+        (standard error of the score, NaN where there is none).
+    score_name : str
+    chosen : int or None
+        Row of the tree that a search chose.
+    """
+
+    frame: pd.DataFrame
+    score_name: str
+    chosen: int | None = None
+
+
+def path_grid(path: Path, X: Any = None, y: Any = None) -> Grid:
+    """Grid of a path, with its accuracy on given data or expected in training."""
+    if (X is None) != (y is None):
+        raise ValueError("Expected both X and y or neither, got one of them.")
+    if X is None:
+        score = [expected_accuracy(tree) for tree in path.trees]
+        frame = path.to_frame().assign(score=score, error=np.nan)
+        return Grid(frame, "expected accuracy in training")
+    frame = path.evaluate(X, y)
+    return Grid(frame.assign(score=frame["accuracy"], error=np.nan), "accuracy")
+
+
+def search_grid(search: Any) -> Grid:
+    """Grid of a fitted search at the depth and gamma it chose, scored on its folds."""
+    check_is_fitted(search)
+    if not isinstance(search, SORCTClassifierCV):
+        raise TypeError(
+            f"Expected a fitted SORCTClassifierCV, got {type(search).__name__}; with a "
+            "path, use from_path."
+        )
+    results, best = search.cv_results_, search.best_params_
+    same = (results["depth"] == best["depth"]) & (results["gamma"] == best["gamma"])
+    chosen = int(np.flatnonzero(same).tolist().index(search.best_index_))
+    frame = results[same].reset_index(drop=True)
+    frame = frame.assign(score=frame["mean_score"], error=frame["se_score"])
+    default = "minus the mean cost" if search.tree_.has_prices else "accuracy"
+    scoring = default if search.scoring is None else search.scoring
+    name = scoring if isinstance(scoring, str) else "score"
+    return Grid(frame, f"{name}, mean over folds", chosen)
+
+
+def expected_accuracy(tree: Tree) -> float:
+    """Share of the training sample that lands in leaves of its own class."""
+    return float(tree.mass[tree.leaf_class, np.arange(tree.n_leaves)].sum())
+
+
+def tree_accuracy(tree: Tree, X: Any = None, y: Any = None) -> float:
+    """Accuracy of a tree as the grid of a path has it."""
+    if X is None:
+        return expected_accuracy(tree)
+    return float(accuracy_score(y, tree.predict(X)))
+
+
+def check_quantity(quantity: str, known: Any) -> None:
+    """Refuse what cannot be shown."""
+    if quantity not in known:
+        raise ValueError(f"quantity must be one of {tuple(known)}, got {quantity!r}.")

@@ -1,0 +1,127 @@
+"""Style: one palette, one set of words and sizes for all plots.
+
+Nothing here needs matplotlib until something is drawn: colours are plain strings, and
+``axes_for`` imports it. Names of users become labels here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sorct.show.text import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Paul Tol's high-contrast colours: told apart by the colour-blind and in grey.
+BLUE, YELLOW, RED = "#004488", "#DDAA33", "#BB5566"
+INK, SOFT, FAINT = "#222222", "#6E6E6E", "#D9D9D9"
+#: Dark to light is less to more, for every eye and in grey.
+COLOUR_MAP = "cividis"
+#: Longest name that is drawn whole.
+LONGEST_NAME = 40
+
+# Paul Tol's muted colours, dark and light in turn.
+_MUTED = (
+    "#332288", "#DDCC77", "#CC6677", "#117733", "#88CCEE", "#882255", "#44AA99",
+    "#AA4499", "#999933",
+)  # fmt: skip
+_HATCHES = (None, "////", "....", "xxxx", "\\\\\\\\")
+#: Names of users are text and never formulas, whatever signs are in them.
+PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}
+
+
+@dataclass(frozen=True)
+class Fill:
+    """How the samples of a class are filled."""
+
+    colour: str
+    hatch: str | None = None
+
+
+def class_fills(n_classes: int) -> list[Fill]:
+    """One fill per class; hatches tell those apart that have to share a colour."""
+    colours = (BLUE, YELLOW, RED) if n_classes <= 3 else _MUTED
+    return [
+        Fill(colours[k % len(colours)], _HATCHES[k // len(colours) % len(_HATCHES)])
+        for k in range(n_classes)
+    ]
+
+
+def drawn_names(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
+    """Names on one line, long ones shortened in the middle, distinct ones distinct."""
+    whole = [printable(name) for name in names]
+    whole = [name if name.strip() else f'"{name}"' for name in whole]
+    short = {name: _shortened(name, longest) for name in whole}
+    shared = Counter(short.values())
+    for number, (name, text) in enumerate(short.items(), start=1):
+        if shared[text] > 1:
+            mark = f" #{number}"
+            short[name] = _shortened(name, longest - len(mark)) + mark
+    return [short[name] for name in whole]
+
+
+def _shortened(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    head = longest // 2
+    tail = longest - 1 - head
+    return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
+def alpha_texts(alphas: Sequence[float]) -> list[str]:
+    """Penalties as labels: powers of two as such if all are, else plain numbers."""
+    exponents = [_exponent(alpha) for alpha in alphas if alpha > 0.0]
+    if len(exponents) < 2 or None in exponents:
+        return [f"{alpha:.3g}" for alpha in alphas]
+    return ["0" if alpha == 0.0 else _power(_exponent(alpha)) for alpha in alphas]
+
+
+def _exponent(alpha: float) -> int | None:
+    """Exponent of a power of two, or None."""
+    mantissa, exponent = math.frexp(alpha)
+    return exponent - 1 if mantissa == 0.5 else None
+
+
+def _power(exponent: int | None) -> str:
+    raised = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"2{raised}"
+
+
+def need_matplotlib(caller: str) -> None:
+    """Raise an error that names the extra where matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"{caller} needs the package matplotlib; install it with "
+            'pip install "sorct[plot]".'
+        ) from error
+
+
+def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """Axes given, or those of a new figure of a size in inches."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def bare(ax: Axes) -> None:
+    """Take away the frame and leave faint lines to read values from."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(SOFT)
+    ax.tick_params(color=SOFT, labelsize="small")
+    ax.set_axisbelow(True)
+    ax.grid(color=FAINT, linewidth=0.6)
+
+
+def split(ax: Axes, *places: tuple[float, float, float, float]) -> tuple[Axes, ...]:
+    """Axes within axes, which become invisible; places are parts of their box."""
+    ax.set_axis_off()
+    return tuple(ax.inset_axes(place) for place in places)

@@ -1,0 +1,122 @@
+"""TreeDisplay: a tree drawn as its samples flow through it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from sorct.show.plotting._inputs import leaf_mass, tree_of
+from sorct.show.plotting._style import drawn_names, need_matplotlib
+from sorct.show.plotting._tree_layout import Layout, lay_out
+from sorct.show.plotting._tree_parts import Cut, Leaf, tree_parts
+from sorct.show.plotting._tree_pen import TreePen
+from sorct.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.patches import PathPatch, Rectangle
+
+
+@dataclass(eq=False)
+class TreeDisplay:
+    """A fitted tree: bars for the coefficients of every cut, samples flowing to leaves.
+
+    Samples come in on the left, coloured by class. At a cut those for whom the sum is
+    above the limit go up, to "yes"; the wider a band, the more samples. Bars are
+    coefficients of columns scaled to [0, 1], on one scale in the whole tree; numbers
+    beside names are in original units, as in the printed rules. Cuts that decide
+    nothing are left out.
+
+    Make one with ``from_estimator`` or ``from_tree``, then call ``plot``.
+
+    Parameters
+    ----------
+    parts : dict from node to Cut or Leaf
+        Nodes that are drawn, the root first.
+    classes : list of str
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    bars_ : dict from cut to list of Rectangle
+        Bars of the terms shown, largest first.
+    bands_ : dict from (node, class) to PathPatch
+        What flows into a node.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sorct import SORCTClassifier
+    >>> from sorct.show.plotting import TreeDisplay
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = SORCTClassifier(alpha_local=1.0, random_state=0).fit(X, y)
+    >>> display = TreeDisplay.from_estimator(clf).plot()
+    """
+
+    parts: dict[int, Cut | Leaf]
+    classes: list[str]
+    ax_: Axes = field(init=False, repr=False)
+    figure_: Figure | SubFigure = field(init=False, repr=False)
+    bars_: dict[int, list[Rectangle]] = field(init=False, repr=False)
+    bands_: dict[tuple[int, int], PathPatch] = field(init=False, repr=False)
+
+    @classmethod
+    def from_tree(cls, tree: Tree, X: Any = None, y: Any = None) -> Self:
+        """Display of a tree.
+
+        Parameters
+        ----------
+        tree : Tree
+        X, y : table and labels, or None
+            Samples that flow; None means the training sample.
+        """
+        parts = tree_parts(tree, leaf_mass(tree, X, y))
+        return cls(parts, drawn_names(tree.classes))
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None) -> Self:
+        """Display of the tree of a fitted classifier; see ``from_tree``."""
+        return cls.from_tree(tree_of(estimator), X, y)
+
+    def plot(self, ax: Axes | None = None, *, max_terms: int = 6) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None
+            Where to draw; letters shrink and grow with it. None makes a figure in which
+            letters have their natural size.
+        max_terms : int, default=6
+            Most terms of a cut that get a bar, but for a single one more; of others
+            the number is told.
+        """
+        need_matplotlib("TreeDisplay.plot")
+        from sorct.show.plotting._scaled_text import text_width
+
+        if max_terms < 1:
+            raise ValueError(f"max_terms must be at least 1, got {max_terms}.")
+        layout = lay_out(self.parts, self.classes, max_terms, text_width)
+        self.ax_ = _axes(ax, layout)
+        self.figure_ = self.ax_.figure
+        pen = TreePen(self.ax_, layout, self.parts, self.classes, max_terms)
+        self.bands_ = pen.draw_bands()
+        pen.draw_sources()
+        self.bars_ = pen.draw_cuts()
+        pen.draw_leaves()
+        return self
+
+
+def _axes(ax: Axes | None, layout: Layout) -> Axes:
+    """Axes in which a unit of the layout is as long to the right as down."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=(layout.width / 72.0, layout.height / 72.0))
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    ax.set(xlim=(0.0, layout.width), ylim=(layout.height, 0.0), xticks=[], yticks=[])
+    ax.set_aspect("equal")
+    ax.set_facecolor("white")
+    ax.spines[:].set_visible(False)
+    return ax

@@ -1,0 +1,115 @@
+"""Report: one self-contained page about a tree or a path.
+
+``summarize.py`` turns trees and data into a plain dict of all that is shown;
+``render.py`` puts it into the page. The page computes predictions itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sorct.show.report.render import page
+from sorct.show.report.summarize import Shown, summarize
+from sorct.tree.storage import write_text
+
+if TYPE_CHECKING:
+    from sorct.tree.path import Path
+    from sorct.tree.tree import Tree
+
+__all__ = ["Report"]
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A report, ready to be written.
+
+    Attributes
+    ----------
+    summary : dict
+        Everything shown, as plain data.
+    """
+
+    summary: dict[str, Any]
+
+    @classmethod
+    def of_tree(
+        cls,
+        tree: Tree,
+        X: Any,
+        y: Any,
+        *,
+        title: str | None,
+        rows: int,
+        call: str | None,
+    ) -> Report:
+        """See ``Tree.report``."""
+        _check_rows(rows)
+        shown = Shown.of(tree, X, y)
+        title = title or "A sparse tree"
+        return cls(
+            summarize([tree], 0, shown, title=title, n_rows=int(rows), call=call)
+        )
+
+    @classmethod
+    def of_path(
+        cls,
+        path: Path,
+        X: Any,
+        y: Any,
+        *,
+        chosen: Tree | None,
+        title: str | None,
+        rows: int,
+        call: str | None,
+    ) -> Report:
+        """See ``Path.report``."""
+        _check_rows(rows)
+        shown = Shown.of(path.trees[0], X, y)
+        place = None if chosen is None else _place(path, chosen)
+        summary = summarize(
+            path.trees,
+            place,
+            shown,
+            title=title or "A path of sparse trees",
+            n_rows=int(rows),
+            path=path,
+            call=call,
+        )
+        return cls(summary)
+
+    def html(self) -> str:
+        """The page."""
+        return page(self.summary)
+
+    def json(self) -> str:
+        """Everything shown, for machines."""
+        return json.dumps(self.summary, allow_nan=False)
+
+    def write_html(self, file: str | os.PathLike[str]) -> None:
+        """Write the page to a file, whole or not at all."""
+        write_text(self.html(), file)
+
+    def __repr__(self) -> str:
+        n_trees = len(self.summary["points"])
+        trees = "one tree" if n_trees == 1 else f"{n_trees} trees"
+        return f"<Report: {self.summary['title']}, {trees}; use write_html>"
+
+
+def _check_rows(rows: Any) -> None:
+    whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, bool)
+    if not whole or rows < 0:
+        raise ValueError(f"rows must be a whole number >= 0, got {rows!r}.")
+
+
+def _place(path: Path, chosen: Tree) -> int:
+    """Place of a tree on the path: the object itself, or one equal to it."""
+    for same in (lambda tree: tree is chosen, lambda tree: tree == chosen):
+        for place, tree in enumerate(path.trees):
+            if same(tree):
+                return place
+    raise ValueError("chosen must be a tree of the path, such as path.select(...).")

@@ -1,0 +1,83 @@
+"""Prune: which parts of a tree decide nothing.
+
+A cut decides nothing if all leaves below it have one label, if it uses no feature and
+sends every sample the same way, or if such a cut above it sends every sample elsewhere.
+Taking such cuts away changes no prediction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct.tree.link import cdf
+from sorct.tree.params import Params
+
+#: A node below which several classes remain.
+SEVERAL = -1
+#: What people see leaves out a branch that at most this share of samples comes to.
+NOBODY = 1e-12
+
+
+def only_child(
+    coef: FloatArray,
+    threshold: FloatArray,
+    gamma: float,
+    t: int,
+    nobody: float = 0.0,
+) -> int | None:
+    """Child of cut t that every sample goes to, whatever its features, if any.
+
+    A share of ``nobody`` of every sample may go elsewhere.
+    """
+    if coef[:, t].any():
+        return None
+    proba = float(cdf(np.array([-gamma * threshold[t]]))[0])
+    if proba >= 1.0 - nobody:
+        return 2 * t + 1
+    return 2 * t + 2 if proba <= nobody else None
+
+
+def node_classes(
+    coef: FloatArray,
+    threshold: FloatArray,
+    leaf_class: IntArray,
+    gamma: float,
+    nobody: float = 0.0,
+) -> IntArray:
+    """Class of every node if all its samples end in that class, else ``SEVERAL``."""
+    n_branches = threshold.size
+    found = np.append(np.full(n_branches, SEVERAL), leaf_class)
+    for t in reversed(range(n_branches)):
+        child = only_child(coef, threshold, gamma, t, nobody)
+        if child is not None:
+            found[t] = found[child]
+        elif found[2 * t + 1] == found[2 * t + 2]:
+            found[t] = found[2 * t + 1]
+    return found
+
+
+def _missed(coef: FloatArray, threshold: FloatArray, gamma: float) -> BoolArray:
+    """Cuts that no sample can come to."""
+    missed = np.zeros(2 * threshold.size + 1, dtype=np.bool_)
+    for t in range(threshold.size):
+        child = only_child(coef, threshold, gamma, t)
+        for below in (2 * t + 1, 2 * t + 2):
+            missed[below] = missed[t] or (child is not None and below != child)
+    return missed[: threshold.size]
+
+
+def pruned(params: Params, gamma: float) -> Params:
+    """Tree with the same predictions, in which cuts that decide nothing are empty."""
+    coef, threshold, n_branches = params.coef, params.threshold, params.threshold.size
+    classes = node_classes(coef, threshold, params.leaf_class, gamma)[:n_branches]
+    missed = _missed(coef, threshold, gamma)
+    # Cuts without features are empty already, and their threshold may matter.
+    idle = ((classes != SEVERAL) | missed) & coef.any(axis=0)
+    return replace(
+        params,
+        coef=np.where(idle, 0.0, coef),
+        threshold=np.where(idle, -1.0, threshold),
+    )

@@ -1,0 +1,81 @@
+"""Rounding: cuts with few digits in original units, for people and for paper.
+
+Weights are rounded as the rules print them, the first being 1. What that moves in the
+middle of the variables' ranges goes into the limit, which is rounded last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.show.text import cut_terms, reads_left
+
+if TYPE_CHECKING:
+    from sorct.tree.tree import Tree
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """A rounded tree, and its accuracy on given data before and after (None without).
+
+    Attributes
+    ----------
+    tree : Tree
+    accuracy_before, accuracy_after : float or None
+    """
+
+    tree: Tree
+    accuracy_before: float | None = None
+    accuracy_after: float | None = None
+
+
+def check_digits(digits: Any) -> None:
+    """Refuse what is not a whole number from 1 to 15."""
+    whole = isinstance(digits, (int, np.integer)) and not isinstance(digits, bool)
+    if not whole or not 1 <= digits <= 15:
+        raise ValueError(f"digits must be a whole number from 1 to 15, got {digits!r}.")
+
+
+def rounded_cuts(tree: Tree, digits: int) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and thresholds of the tree with its cuts rounded."""
+    coef, threshold = tree.coef.copy(), tree.threshold.copy()
+    for t in range(tree.n_branches):
+        if tree.coef[:, t].any():
+            coef[:, t], threshold[t] = _rounded_cut(tree, t, digits)
+    return coef, threshold
+
+
+def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
+    terms, limit = cut_terms(tree, t)
+    first = next(iter(terms))
+    # The printed cut is the cut times a number; steepness stays with the first weight.
+    scale = abs(float(tree.coef[first, t])) / tree.span_of(first)
+    side = 1.0 if reads_left(tree, t) else -1.0
+    coef, offset = np.zeros(tree.n_columns), 0.0
+    for j, exact in terms.items():
+        lower, span = tree.lower_of(j), tree.span_of(j)
+        weight = _to_digits(exact, digits, tree.span_of(first) / span)
+        limit += (weight - exact) * (lower + 0.5 * span)
+        coef[j] = side * scale * weight * span
+        offset += weight * lower
+    coef = np.clip(coef, -abs(coef[first]), abs(coef[first]))
+    unit = 10.0 ** (np.floor(np.log10(tree.span_of(first))) - digits)
+    limit = float(f"{np.round(limit / unit) * unit:.15g}")
+    return coef, side * scale * (limit - offset) / tree.n_columns
+
+
+def _to_digits(number: float, digits: int, most: float) -> float:
+    """Number rounded, down where it would else grow to the most that it may be.
+
+    A term that came to count more than the first would take its weight of 1.
+    """
+    nearest = float(f"{number:.{digits}g}")
+    if abs(nearest) < most:
+        return nearest
+    down = Context(prec=digits, rounding=ROUND_DOWN)
+    return float(down.create_decimal(f"{number:.15g}"))

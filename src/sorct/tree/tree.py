@@ -1,0 +1,495 @@
+"""Tree: a fitted tree, immutable, in the names and units of the user's table.
+
+Everything that people see, and every prediction, reads this object and nothing else;
+it needs no compiler and no solver. It is saved as JSON, and reading a file executes no
+code.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import cpu_count
+from sklearn.metrics import accuracy_score
+from threadpoolctl import threadpool_limits
+
+from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.encoder import Numeric, Table, TableEncoder
+from sorct.show.text import export_text
+from sorct.tree.link import cdf
+from sorct.tree.prune import NOBODY, node_classes
+from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
+from sorct.tree.storage import (
+    read_json,
+    tree_from_dict,
+    tree_to_dict,
+    without_call,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from sorct.show.report import Report
+
+_ROWS, _MANY_ROWS = 16_384, 131_072
+# What training tells that is still true of a rounded tree.
+_KEPT = ("alpha_local", "alpha_global", "n_samples", "call", "versions")
+_BLAS = Lock()
+
+# Scaling is folded into the cuts where rounding then costs less than 1e-10 in a score.
+_NARROW, _FAR = 1e-250, 1e5
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Cuts in original units: scores are x . weight - limit."""
+
+    numeric: FloatArray
+    dummies: dict[int, FloatArray]
+    limit: FloatArray
+
+
+def has_prices(cost_matrix: FloatArray) -> bool:
+    """Whether some errors cost more than others."""
+    costs = cost_matrix[~np.eye(len(cost_matrix), dtype=np.bool_)]
+    return bool(costs.min() < costs.max())
+
+
+def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
+    """Do the work for all rows, block by block; large tables use all cores.
+
+    Blocks of a large table are larger, too: threads that call NumPy for short pieces
+    wait for each other more than they compute.
+    """
+    size = _ROWS if n_samples < _MANY_ROWS else _MANY_ROWS
+    blocks = [
+        slice(first, min(first + size, n_samples))
+        for first in range(0, n_samples, size)
+    ]
+    if n_samples < _MANY_ROWS:
+        for rows in blocks:
+            work(rows)
+        return
+    # BLAS has one limit for the process: who sets it must be the one to lift it.
+    with (
+        _BLAS,
+        threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(cpu_count()) as pool,
+    ):
+        list(pool.map(work, blocks))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """A fitted sparse randomized classification tree.
+
+    Nodes are numbered as a heap: children of t are 2t + 1 and 2t + 2, branches first,
+    then leaves from left to right. Cut t sends a sample left with probability
+    F(gamma (coef[:, t] . x / n_columns - threshold[t])), x being scaled to [0, 1].
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+    coef : array of shape (n_columns, n_branches), in scaled units
+    threshold : array of shape (n_branches,)
+    leaf_class : array of shape (n_leaves,), positions in ``classes``
+    classes : array of shape (n_classes,), the labels as given
+    gamma : float
+    cost_matrix : array of shape (n_classes, n_classes)
+    mass : array of shape (n_classes, n_leaves)
+        Share of the training sample of each class that lands in each leaf.
+    training : dict
+        How the tree was made: numbers and words for people, not used in prediction.
+    """
+
+    encoder: TableEncoder
+    coef: FloatArray
+    threshold: FloatArray
+    leaf_class: IntArray
+    classes: AnyArray
+    gamma: float
+    cost_matrix: FloatArray
+    mass: FloatArray
+    training: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._freeze()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        for name in (
+            "coef", "threshold", "leaf_class", "classes", "cost_matrix", "mass",
+        ):  # fmt: skip
+            array = np.array(getattr(self, name))
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    # -- shape -----------------------------------------------------------------------
+
+    @property
+    def n_branches(self) -> int:
+        """Number of cuts."""
+        return int(self.threshold.size)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(self.leaf_class.size)
+
+    @property
+    def depth(self) -> int:
+        """Number of cuts on the way to a leaf."""
+        return self.n_leaves.bit_length() - 1
+
+    @property
+    def n_columns(self) -> int:
+        """Number of scaled columns."""
+        return int(self.coef.shape[0])
+
+    @cached_property
+    def node_class(self) -> IntArray:
+        """Class of every node below which there is only one, else -1; see prune.py."""
+        cuts = self.coef, self.threshold, self.leaf_class, self.gamma
+        return node_classes(*cuts, NOBODY)
+
+    @property
+    def class_share(self) -> FloatArray:
+        """Share of every class in the training sample."""
+        return np.asarray(self.mass.sum(axis=1))
+
+    @property
+    def has_prices(self) -> bool:
+        """Whether some errors cost more than others."""
+        return has_prices(self.cost_matrix)
+
+    @property
+    def columns_used(self) -> tuple[str, ...]:
+        """Names of the columns that some cut uses."""
+        used = np.flatnonzero(self.coef.any(axis=1))
+        return tuple(self.encoder.column_names[j] for j in used)
+
+    @property
+    def variables_used(self) -> tuple[str, ...]:
+        """Names of the variables of the table that some cut uses."""
+        used = np.unique(self.encoder.column_variable[self.coef.any(axis=1)])
+        return tuple(self.encoder.variables[i].name for i in used)
+
+    @property
+    def most_variables_per_cut(self) -> int:
+        """Number of variables of the table in the cut that uses most."""
+        variable = self.encoder.column_variable
+        return max(np.unique(variable[cut != 0.0]).size for cut in self.coef.T)
+
+    @property
+    def local_sparsity(self) -> float:
+        """The paper's delta^L: per cent of columns unused by a cut, mean over cuts."""
+        return 100.0 * float((self.coef == 0.0).mean())
+
+    @property
+    def global_sparsity(self) -> float:
+        """The paper's delta^G: per cent of columns unused by the whole tree."""
+        return 100.0 * float((self.coef == 0.0).all(axis=1).mean())
+
+    def cut_in_units(self, t: int) -> tuple[FloatArray, float]:
+        """Weights and limit of cut t in original units: left when w . x > limit.
+
+        Multiplying by the number of columns keeps the numbers readable and changes no
+        decision.
+        """
+        weight = np.zeros(self.n_columns)
+        limit = self.n_columns * float(self.threshold[t])
+        for j in np.flatnonzero(self.coef[:, t]):
+            variable = self.encoder.variables[self.encoder.column_variable[j]]
+            lower, span = (
+                getattr(variable, "lower", 0.0),
+                getattr(variable, "span", 1.0),
+            )
+            weight[j] = self.coef[j, t] / span
+            limit += self.coef[j, t] * (lower / span)
+        return weight, limit
+
+    # -- prediction ------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of every class, shape (n_samples, n_classes)."""
+        table = self.encoder.read(X, check_finite=False)
+        proba = np.empty((len(self.classes), table.n_samples))
+        _each_block(
+            lambda rows: self._fill_proba(table, rows, proba[:, rows]), table.n_samples
+        )
+        return proba.T
+
+    def predict(self, X: Any) -> AnyArray:
+        """Most probable class of every sample."""
+        return self.predict_table(self.encoder.read(X, check_finite=False))
+
+    def predict_table(self, table: Table) -> AnyArray:
+        """Predict for a table that the encoder has read."""
+        code = np.zeros(table.n_samples, dtype=np.intp)
+
+        def fill(rows: slice) -> None:
+            proba = np.empty((len(self.classes), rows.stop - rows.start))
+            self._fill_proba(table, rows, proba)
+            largest = proba[0]
+            for k in range(1, len(proba)):
+                code[rows][proba[k] > largest] = k
+                np.maximum(largest, proba[k], out=largest)
+
+        _each_block(fill, table.n_samples)
+        return np.take(self.classes, code)
+
+    def leaf_reach(self, X: Any) -> FloatArray:
+        """Probability of ending in every leaf, shape (n_samples, n_leaves)."""
+        return self.leaf_reach_table(self.encoder.read(X, check_finite=False))
+
+    def leaf_reach_table(self, table: Table) -> FloatArray:
+        """Reach of the leaves for a table that the encoder has read."""
+        reach = np.empty((self.n_leaves, table.n_samples))
+
+        def fill(rows: slice) -> None:
+            reach[:, rows] = self._leaf_reach(table, rows)
+
+        _each_block(fill, table.n_samples)
+        return reach.T
+
+    def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
+        """Class of least expected cost under given priors.
+
+        With class probabilities P_k(x), shares s_k of the classes in training and
+        priors pi_k, the class is the c with the least
+
+            sum_k W[k, c] P_k(x) pi_k / s_k,
+
+        W being the cost matrix. Without priors the factor pi_k / s_k is left out. Where
+        all products vanish the priors alone decide.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_variables)
+        priors : array of shape (n_classes,) or (n_samples, n_classes), or None
+            In the order of ``classes``; scaled to sum to 1.
+        """
+        proba = self.predict_proba(X)
+        if priors is not None:
+            given = self._check_priors(priors, len(proba))
+            weighted = proba * (given / self.class_share)
+            vanished = weighted.sum(axis=1, keepdims=True) <= 0.0
+            proba = np.where(vanished, np.broadcast_to(given, proba.shape), weighted)
+        code = np.argmin(proba @ self.cost_matrix, axis=1)
+        return np.asarray(self.classes[code])
+
+    def _fill_proba(self, table: Table, rows: slice, proba_out: FloatArray) -> None:
+        reach = self._leaf_reach(table, rows)
+        proba_out[:] = 0.0
+        for leaf, k in enumerate(self.leaf_class):
+            proba_out[k] += reach[leaf]
+
+    def _leaf_reach(self, table: Table, rows: slice) -> FloatArray:
+        return self.reach_of_scores(self._score(table, rows))
+
+    def reach_of_scores(self, score: FloatArray) -> FloatArray:
+        """Reach of every leaf (n_leaves, n) for scores of the cuts (n_branches, n)."""
+        left = cdf(score)
+        reach = np.empty((self.n_branches + self.n_leaves, left.shape[1]))
+        reach[0] = 1.0
+        for t in range(self.n_branches):
+            np.multiply(reach[t], left[t], out=reach[2 * t + 1])
+            np.subtract(reach[t], reach[2 * t + 1], out=reach[2 * t + 2])
+        return reach[self.n_branches :]
+
+    def _score(self, table: Table, rows: slice) -> FloatArray:
+        """Scores gamma (coef . x / n_columns - threshold), (n_branches, n_rows).
+
+        NaN and infinity in any numeric column show in the product, zero weights
+        included; only then are they looked for.
+        """
+        weights = self._weights
+        if weights is None:
+            self.encoder.check_finite(table, rows)
+            used = np.flatnonzero(self.coef.any(axis=1))
+            scaled = self.encoder.scale(table, rows, used)
+            slope = self.gamma / self.n_columns
+            score = (slope * self.coef[used].T) @ scaled
+            score -= self.gamma * self.threshold[:, np.newaxis]
+            return score
+        with np.errstate(over="ignore", invalid="ignore"):
+            product = table.numeric[rows] @ weights.numeric
+            for i, weight in weights.dummies.items():
+                product += table.dummies[i][rows] @ weight
+            product -= weights.limit
+            if not np.isfinite(product.sum()):
+                self.encoder.check_finite(table, rows)
+                product = np.nan_to_num(product, nan=0.0)
+        return np.ascontiguousarray(product.T)
+
+    @cached_property
+    def _weights(self) -> _Weights | None:
+        """Cuts with the scaling folded in, or None where that would lose digits."""
+        slope = self.gamma / self.n_columns
+        weight = np.zeros((self.n_columns, self.n_branches))
+        limit = self.gamma * self.threshold
+        for j in np.flatnonzero(self.coef.any(axis=1)):
+            lower, span = self._range(j)
+            if span < _NARROW or abs(lower) / span * self.gamma > _FAR:
+                return None
+            weight[j] = slope * self.coef[j] / span
+            limit = limit + weight[j] * lower
+        numeric, dummies = self.encoder.split(weight)
+        return _Weights(numeric, dummies, limit)
+
+    def largest_value(self, column: int) -> float:
+        """Largest size of a column in training, in original units (1 for a dummy)."""
+        lower, span = self._range(np.int64(column))
+        return max(abs(lower), abs(lower + span))
+
+    def lower_of(self, column: int) -> float:
+        """Lower end of a column's range in training, in original units."""
+        return self._range(np.int64(column))[0]
+
+    def span_of(self, column: int) -> float:
+        """Width of a column's range in training, in original units (1 for a dummy)."""
+        return self._range(np.int64(column))[1]
+
+    def _range(self, column: np.integer[Any]) -> tuple[float, float]:
+        """Lower end and span of a column; a 0/1 column is its own scale."""
+        variable = self.encoder.variables[self.encoder.column_variable[column]]
+        if isinstance(variable, Numeric):
+            return variable.lower, variable.span
+        return 0.0, 1.0
+
+    def _check_priors(self, priors: Any, n_samples: int) -> FloatArray:
+        try:
+            given = np.asarray(priors, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"priors must be an array of numbers: {error}.") from error
+        n_classes = len(self.classes)
+        if given.shape not in ((n_classes,), (n_samples, n_classes)):
+            raise ValueError(
+                f"priors must have shape ({n_classes},) or ({n_samples}, {n_classes}), "
+                f"one entry per class of {list(self.classes)}, got {given.shape}."
+            )
+        total = given.sum(axis=-1, keepdims=True)
+        if not np.isfinite(given).all() or (given < 0).any() or (total <= 0).any():
+            raise ValueError(
+                "priors must be finite, >= 0 and not all zero for a sample."
+            )
+        return np.asarray(given / total)
+
+    # -- for people ------------------------------------------------------------------
+
+    def round(self, digits: int, X: Any = None, y: Any = None) -> Rounded:
+        """Tree with weights and limits of few digits in original units.
+
+        Cuts are rounded as the rules print them: the first variable of a cut has weight
+        1, the others so many significant digits, and the limit one more of the first
+        variable's range.
+
+        Parameters
+        ----------
+        digits : int, from 1 to 15
+        X, y : table and labels, or None
+            Data to measure the accuracy on, before and after.
+
+        Returns
+        -------
+        Rounded
+            The new ``tree`` with ``accuracy_before`` and ``accuracy_after``. Its
+            ``training`` no longer speaks of the objective, floors and expected recall,
+            which have changed; ``mass`` is still that of the tree before.
+        """
+        check_digits(digits)
+        if (X is None) != (y is None):
+            raise ValueError("Expected both X and y or neither, got one of them.")
+        coef, threshold = rounded_cuts(self, int(digits))
+        told = {key: self.training[key] for key in _KEPT if key in self.training}
+        told["rounded"] = int(digits)
+        tree = replace(self, coef=coef, threshold=threshold, training=told)
+        if X is None:
+            return Rounded(tree)
+        before, after = (
+            float(accuracy_score(y, one.predict(X))) for one in (self, tree)
+        )
+        return Rounded(tree, before, after)
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        title: str | None = None,
+        rows: int = 100,
+        call: str | None = None,
+    ) -> Report:
+        """Interactive page about the tree: one HTML file that needs no network.
+
+        Parameters
+        ----------
+        X, y : table and labels, or None
+            Data to show the tree on: accuracy, recalls, what goes where.
+        title : str or None
+        rows : int, default=100
+            Rows of X to list in the page, to start a what-if from. They are readable by
+            whoever gets the file; 0 lists none.
+        call : str or None
+            How the tree was asked for, if not as ``training["call"]`` says.
+
+        Returns
+        -------
+        Report
+            ``write_html(file)`` writes it.
+        """
+        from sorct.show.report import Report
+
+        return Report.of_tree(self, X, y, title=title, rows=rows, call=call)
+
+    # -- text and files --------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return export_text(self)
+
+    def __repr__(self) -> str:
+        used = len(self.columns_used)
+        return (
+            f"<Tree: depth {self.depth}, {used} of {self.n_columns} columns, "
+            f"{len(self.classes)} classes>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two trees are the same, however they were asked for."""
+        if not isinstance(other, Tree):
+            return False
+        one, two = self.to_dict(), other.to_dict()
+        return without_call(one) == without_call(two)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that ``from_dict`` turns back into the same tree."""
+        return tree_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Tree:
+        """Check plain data and build the tree."""
+        return cls(**tree_from_dict(data))
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the tree to a file, whole or not at all."""
+        write_json(self.to_dict(), path)
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Tree:
+        """Read a tree from a file; nothing in it is executed."""
+        data = read_json(path, "model")
+        try:
+            return cls.from_dict(data)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error

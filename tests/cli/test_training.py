@@ -1,0 +1,144 @@
+"""Scores and weights of the verbs that train."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score
+
+from sorct import Path, SORCTClassifier, SORCTClassifierCV
+from sorct.cli import main
+from tests.cli.tables import small_table
+
+GRID = ["--alphas-local", "0.1,1,8", "--alphas-global", "0", "--n-solutions", "2"]
+
+
+def test_accuracies_of_a_path_count_the_weights(tmp_path, monkeypatch, capsys):
+    """As its costs do."""
+    monkeypatch.chdir(tmp_path)
+    frame = small_table()
+    weight = np.where(frame["a"] > 0, 9.0, 0.5)
+    frame.assign(w=weight).to_csv("data.csv", index=False)
+    line = ["path", "data.csv", "--target", "y", "--sample-weight", "w", "--all"]
+    assert main([*line, "--out", "path.json", *GRID]) == 0
+    out = capsys.readouterr().out
+    said = [line.split()[-1] for line in out.splitlines() if re.match(r" *\d+  ", line)]
+    X, y = frame[["a", "b", "c"]], frame["y"]
+    trees = Path.from_json("path.json").trees
+    true, plain = (
+        [f"{accuracy_score(y, tree.predict(X), sample_weight=w):.3f}" for tree in trees]
+        for w in (weight, None)
+    )
+    assert said == true
+    assert true != plain
+
+
+def never(*_, **__):
+    """Stand for training that must not begin."""
+    raise AssertionError("training has begun")
+
+
+def test_a_score_that_no_fold_can_have_is_refused_at_once(
+    tmp_path, monkeypatch, capsys
+):
+    """One rare class and more folds than it has rows: roc_auc is undefined."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SORCTClassifierCV, "fit", never)
+    frame = small_table()
+    frame["y"] = np.where(np.arange(len(frame)) < 2, "yes", "no")
+    frame.to_csv("data.csv", index=False)
+    line = ["fit", "data.csv", "--target", "y", "--scoring", "roc_auc"]
+    assert main(line) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1].startswith("sorct: error: The scorer 'roc_auc' ")
+    assert "use fewer folds" in err
+
+
+def test_a_score_of_two_classes_is_refused_for_three(tmp_path, monkeypatch, capsys):
+    """Before training, in one line."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SORCTClassifierCV, "fit", never)
+    frame = small_table()
+    frame["y"] = np.arange(len(frame)) % 3
+    frame.to_csv("data.csv", index=False)
+    line = ["fit", "data.csv", "--target", "y", "--scoring", "roc_auc"]
+    assert main(line) == 1
+    err = capsys.readouterr().err
+    assert "error: The scorer 'roc_auc' does not work with the classes 0, 1, 2" in err
+    assert err.count("\n") == 1
+
+
+def test_a_score_that_is_never_a_number_is_said_after_training(
+    tmp_path, monkeypatch, capsys
+):
+    """If it could not be known before."""
+    monkeypatch.chdir(tmp_path)
+    small_table().to_csv("data.csv", index=False)
+    monkeypatch.setattr(
+        "sorct.estimators.cross_validated.score_fold",
+        lambda task, *_: np.full(3, np.nan),
+    )
+    line = ["fit", "data.csv", "--target", "y", "--out", "out.json", "--cv", "3"]
+    assert main([*line, "--scoring", "f1_macro", *GRID]) == 1
+    err = capsys.readouterr().err
+    assert "error: The scorer 'f1_macro' gives no number for any tree" in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "matthews_corrcoef"])
+def test_a_score_that_can_be_computed_is_taken(tmp_path, monkeypatch, capsys, scoring):
+    """Probabilities or labels, whatever it needs; rows of weight 0 do not matter."""
+    monkeypatch.chdir(tmp_path)
+    frame = small_table().assign(w=1.0)
+    frame.loc[:9, "w"] = 0.0
+    frame.to_csv("data.csv", index=False)
+    line = ["fit", "data.csv", "--target", "y", "--sample-weight", "w", "--json"]
+    assert main([*line, "--scoring", scoring, "--cv", "3", *GRID]) == 0
+    told = json.loads(capsys.readouterr().out)["tree"]["training"]
+    assert told["cv_scoring"] == scoring
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), RuntimeError("odd"), AssertionError(), TypeError("no")]
+)
+def test_whatever_goes_wrong_is_one_line(tmp_path, monkeypatch, capsys, error):
+    """With the way to see more; a traceback only if it is asked for."""
+    monkeypatch.chdir(tmp_path)
+    small_table().to_csv("data.csv", index=False)
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(SORCTClassifier, "fit", fail)
+    line = ["fit", "data.csv", "--target", "y", "--alpha-local", "1"]
+    assert main(line) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"sorct: error: {type(error).__name__}")
+    assert err.endswith("(SORCT_TRACEBACK=1 shows where)\n")
+    assert err.count("\n") == 1
+    monkeypatch.setenv("SORCT_TRACEBACK", "1")
+    with pytest.raises(type(error)):
+        main(line)
+
+
+def test_a_tree_without_variables_is_warned_of(tmp_path, capsys):
+    """It gives every row the same class: nobody asked for that."""
+    file = tmp_path / "noise.csv"
+    rows = "".join(f"{n % 7},{n % 5},{'ab'[n % 3 == 0]}\n" for n in range(40))
+    file.write_text("x,z,y\n" + rows)
+    assert main(["fit", str(file), "--target", "y", "--alpha-local", "8"]) == 0
+    assert "warning: the tree uses no variable" in capsys.readouterr().err
+
+
+def test_missing_marks_are_added_to_the_usual_ones(tmp_path, capsys):
+    """An empty cell stays missing whatever else is."""
+    file = tmp_path / "gaps.csv"
+    rows = "".join(f"{n},{'ab'[n > 20]}\n" for n in range(40))
+    file.write_text("x,y\n?,a\n3,\n" + rows)
+    flags = ["--alpha-local", "0", "--n-starts", "1", "--missing", "?"]
+    assert main(["fit", str(file), "--target", "y", *flags]) == 1
+    assert main(["fit", str(file), "--target", "y", "--drop-missing", *flags]) == 0
+    assert "40 rows" in capsys.readouterr().out

@@ -1,0 +1,385 @@
+"""The comparison: fair folds, honest tests, and a sentence that says no more."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.tree import DecisionTreeClassifier
+
+from sorct.estimators.compare.comparison import compare
+from sorct.estimators.compare.rivals import (
+    Plan,
+    _logistic,
+    fit_cart,
+    fit_logistic,
+    logistic_strengths,
+    pruning_strengths,
+    sparsest_good,
+)
+from sorct.estimators.compare.verdict import (
+    BASELINE,
+    METHODS,
+    Sizes,
+    Verdict,
+    all_tests,
+    corrected_t_test,
+    holm,
+)
+from sorct.estimators.folds import Data
+
+SMALL = {"cv": 2, "alphas_local": [0.1, 1.0], "n_solutions": 3, "random_state": 0}
+
+
+# -- tests -------------------------------------------------------------------------
+
+
+def test_without_overlap_it_is_the_paired_t_test(rng):
+    """SciPy's, to the last digits."""
+    difference = rng.normal(0.1, 1.0, 12)
+    test = corrected_t_test(difference, 0.0, 0.0)
+    truth = stats.ttest_1samp(difference, 0.0)
+    assert test.t == pytest.approx(truth.statistic, rel=1e-12)
+    assert test.p == pytest.approx(truth.pvalue, rel=1e-12)
+
+
+def test_the_correction_widens_the_error_by_the_share_of_test_rows():
+    """By hand: 10 folds, a ninth to score on; 1/10 + 1/9 in place of 1/10."""
+    difference = np.array([0.0, 0.1] * 5)
+    test = corrected_t_test(difference, 1.0 / 9.0, 0.01)
+    # Mean 0.05, variance 0.025 / 9; 0.05 / sqrt(0.21111 * 0.0027778) = 2.0648.
+    assert test.difference == pytest.approx(0.05, rel=1e-12)
+    assert test.standard_error == pytest.approx(np.sqrt(19 / 90 * 0.025 / 9), rel=1e-12)
+    assert test.t == pytest.approx(2.0648, abs=1e-4)
+    assert test.p == pytest.approx(2 * stats.t.sf(2.0648, 9), abs=1e-5)
+
+
+@pytest.mark.parametrize("gap", [0.1, -0.1])
+def test_equal_differences_are_known_to_a_row_only(gap):
+    """By hand: 7 folds of 10 rows, all one row apart; a row rounds by 0.1 / sqrt(12).
+
+    Standard error sqrt((1/7 + 0.2) * 0.01 / 12) = 0.016903, t = 5.9161.
+    """
+    test = corrected_t_test(np.full(7, gap), 0.2, 0.1)
+    assert test.standard_error == pytest.approx(0.016903, abs=1e-6)
+    assert test.t == pytest.approx(np.copysign(5.9161, gap), abs=1e-4)
+    assert test.p == pytest.approx(2 * stats.t.sf(5.9161, 6), abs=1e-6)
+
+
+def test_no_difference_at_all_is_none():
+    """Rounding or not."""
+    for resolution in (0.0, 0.1):
+        assert corrected_t_test(np.zeros(7), 0.2, resolution).p == 1.0
+
+
+@pytest.mark.parametrize(("n_folds", "n_test"), [(2, 10), (3, 6), (5, 4), (10, 15)])
+def test_equal_methods_are_seldom_told_apart(n_folds, n_test):
+    """Two methods right by chance, each in 80 of 100 rows; level 5 %, 1000 tables."""
+    rng = np.random.default_rng(0)
+    right = rng.random((2, 1000, n_folds, n_test)) < 0.8
+    difference = right[0].mean(axis=-1) - right[1].mean(axis=-1)
+    found = [
+        corrected_t_test(row, 1 / (n_folds - 1), 1 / n_test).p for row in difference
+    ]
+    assert np.mean(np.array(found) < 0.05) <= 0.05
+
+
+def test_holm_by_hand():
+    """Smallest times 3, next times 2, never less than the one before, at most 1."""
+    p = np.array([0.04, 0.01, 0.03])
+    np.testing.assert_allclose(holm(p), [0.06, 0.03, 0.06])
+    np.testing.assert_allclose(holm(np.array([0.9, 0.5, 0.6])), [1.0, 1.0, 1.0])
+
+
+def test_the_rule_takes_the_sparsest_that_is_good_enough():
+    """Sparsest first; standard error of the best is 0.1 / sqrt(2) / sqrt(2) = 0.05."""
+    scores = np.array([[0.5, 0.5], [0.80, 0.82], [0.8, 0.9], [0.85, 0.85], [0.8, 0.7]])
+    assert sparsest_good(scores, "best") == 2
+    assert sparsest_good(scores, "one-standard-error") == 1
+
+
+@pytest.mark.parametrize("rule", ["best", "one-standard-error"])
+def test_candidates_without_a_score_are_the_worst(rule):
+    """In one fold or in all; without any score it is the sparsest."""
+    nan = np.nan
+    assert sparsest_good(np.array([[nan, 1.0], [0.1, 0.2], [nan, nan]]), rule) == 1
+    assert sparsest_good(np.full((3, 2), nan), rule) == 0
+
+
+# -- rivals ------------------------------------------------------------------------
+
+
+def wide_table(rng, n=90):
+    """A variable with four levels that decides, and two numbers that do not."""
+    level = rng.choice(list("uvwx"), n)
+    X = pd.DataFrame({"noise": rng.normal(size=n), "level": level, "more": 5.0})
+    return X, np.where(np.isin(level, ["u", "w"]), "yes", "no")
+
+
+@pytest.mark.parametrize("fit", [fit_cart, fit_logistic])
+def test_rivals_count_variables_of_the_table(fit, rng):
+    """Four levels are one variable, and all of them can be told apart."""
+    X, y = wide_table(rng)
+    data = Data(X, y, None)
+    train, test = data.part(np.arange(60)), data.part(np.arange(60, 90))
+    found = fit(train, test, Plan(3, "one-standard-error", None, 0, {}))
+    assert found.score == 1.0
+    assert found.variables == 1
+
+
+def test_pruning_begins_with_the_root_and_ends_with_the_whole_tree(rng):
+    """Strengths fall, trees grow; where edges differ by rounding alone, they stay."""
+    X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, 80)
+    model = DecisionTreeClassifier(random_state=0)
+    strengths = pruning_strengths(model, X, y)
+    sizes = [
+        model.set_params(ccp_alpha=strength).fit(X, y).tree_.n_leaves
+        for strength in strengths
+    ]
+    assert (np.diff(strengths) < 0).all()
+    assert (np.diff(sizes) >= 0).all()
+    assert len(set(sizes)) > len(sizes) / 2
+    assert sizes[0] == 1
+    whole = DecisionTreeClassifier(random_state=0).fit(X, y).tree_.n_leaves
+    assert sizes[-1] == whole
+
+
+def linear_classes(n_classes, n=400):
+    """Classes by linear scores; of two, the first has nine rows of ten."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 5))
+    if n_classes == 2:
+        score = X.sum(axis=1)
+        return X, (score > np.quantile(score, 0.9)).astype(int)
+    return X, (X @ rng.normal(size=(5, n_classes))).argmax(axis=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_strengths_begin_where_variables_come_in(n_classes):
+    """Nothing at the first, something at the second, all long before the last."""
+    X, y = linear_classes(n_classes)
+    strengths = logistic_strengths(X, y)
+    found = [
+        _logistic(n_classes, 0).set_params(C=strength).fit(X, y).coef_
+        for strength in strengths[:2]
+    ]
+    assert not found[0].any()
+    assert found[1].any()
+    assert strengths[-1] >= 1e4 * strengths[0] * (1 - 1e-9)
+
+
+def test_columns_that_say_nothing_have_strengths_too():
+    """Constant ones have no slope; no division by zero."""
+    assert np.isfinite(
+        logistic_strengths(np.zeros((4, 2)), np.array([0, 1, 0, 1]))
+    ).all()
+
+
+@pytest.mark.parametrize(("n_classes", "bar"), [(2, 0.97), (4, 0.95)])
+def test_linear_classes_are_found_by_the_linear_rival(n_classes, bar):
+    """However rare one is; the grid ends after the best strength, not before."""
+    X, y = linear_classes(n_classes, 1200)
+    data = Data(X, y, None)
+    train, test = data.part(np.arange(200)), data.part(np.arange(200, 1200))
+    found = fit_logistic(train, test, Plan(5, "best", None, 0, {}))
+    assert found.score > bar
+
+
+# -- the sentence --------------------------------------------------------------------
+
+KINDS = dict(
+    zip(METHODS, ["axis-parallel cuts", "a line", "oblique cuts"], strict=True)
+)
+
+
+def sentence(cart, linear, ours, variables=(3, 2, 1), spread=0.01):
+    """Sentence on methods with just such mean scores, over a baseline of 0.5."""
+    noise = np.random.default_rng(0).normal(0, spread, (10, 4))
+    noise -= noise.mean(axis=0)
+    means = dict(zip([*METHODS, BASELINE], [cart, linear, ours, 0.5], strict=True))
+    scores = pd.DataFrame(
+        {m: s + noise[:, k] for k, (m, s) in enumerate(means.items())}
+    )
+    return verdict_on(scores, variables, Sizes(900, 100)).sentence()
+
+
+def verdict_on(scores, variables, sizes):
+    """Verdict on a table of scores."""
+    frame = pd.DataFrame(
+        {
+            "score": scores.mean(),
+            "standard_error": scores.std(ddof=1) / np.sqrt(len(scores)),
+            "variables": [*variables, 0],
+        }
+    )
+    return Verdict(frame, all_tests(scores, sizes), KINDS, "accuracy", 0.05)
+
+
+def test_one_winner_is_named_with_its_gaps():
+    """Which kind, against whom, by how much, how sure."""
+    said = sentence(0.7, 0.8, 0.9)
+    assert said.startswith(
+        "These data support oblique cuts: sorct is ahead of CART by "
+    )
+    assert "and sorct is ahead of L1 logistic by" in said
+    assert "p < 0.001" in said
+    assert sentence(0.9, 0.7, 0.7).startswith("These data support axis-parallel cuts:")
+
+
+def test_no_difference_is_an_answer():
+    """Then the fewest variables decide."""
+    said = sentence(0.9, 0.9, 0.9, variables=(4, 2, 3), spread=0.03)
+    assert said == (
+        "There is no difference that these folds can show: take the one with fewest "
+        "variables, L1 logistic (2 on average; CART 4, sorct 3)."
+    )
+
+
+def test_a_gap_that_is_not_shown_is_not_hidden_either():
+    """More than a standard error behind: a choice, not an advice."""
+    said = sentence(0.85, 0.9, 0.9, variables=(1, 4, 3), spread=0.06)
+    assert said.startswith(
+        "There is no difference that these folds can show: take CART"
+    )
+    assert "for fewer variables (1 on average against " in said
+    assert "for what may be a better score (0.9" in said
+
+
+def test_two_that_are_equal_leave_the_third_out():
+    """It is said which one, and of the others the sparser is to be taken."""
+    said = sentence(0.7, 0.9, 0.9)
+    assert said.startswith(
+        "These data speak against axis-parallel cuts (CART is behind"
+    )
+    assert "between L1 logistic and sorct there is no difference" in said
+    assert "fewest variables, sorct (1 on average; L1 logistic 2)" in said
+
+
+def test_what_the_most_frequent_class_can_do_supports_nothing():
+    """However few the variables are."""
+    assert sentence(0.5, 0.5, 0.5).startswith("These data support none of the three")
+    # CART has no variables, but is not shown to be any good.
+    said = sentence(0.58, 0.64, 0.64, variables=(0, 5, 6), spread=0.07)
+    assert (
+        "CART is not shown to be better than the most frequent class; between" in said
+    )
+    assert "fewest variables, L1 logistic (5 on average; sorct 6)" in said
+
+
+def test_what_is_ahead_of_a_useful_method_is_useful():
+    """The noisy winner is not shown to beat the baseline, but beats one that does.
+
+    The families of tests are adjusted apart: ahead of CART at 0.04, which is ahead of
+    the baseline at 0.04, the linear rule may be at 0.06 against the latter.
+    """
+    tests = pd.DataFrame(
+        [
+            ("sorct", "CART", 0.0, 1.0),
+            ("sorct", "L1 logistic", 0.0, 1.0),
+            ("CART", "L1 logistic", -0.05, 0.04),
+            ("CART", BASELINE, 0.1, 0.04),
+            ("L1 logistic", BASELINE, 0.15, 0.06),
+            ("sorct", BASELINE, 0.01, 0.9),
+        ],
+        columns=["one", "other", "difference", "p_holm"],
+    )
+    frame = pd.DataFrame({"score": [0.6, 0.65, 0.51, 0.5]}, index=[*METHODS, BASELINE])
+    said = Verdict(frame, tests, KINDS, "accuracy", 0.05).sentence()
+    assert said.startswith("These data support a line: L1 logistic is ahead of CART")
+
+
+def test_every_outcome_gives_one_sentence():
+    """Whatever the scores are, and whichever of their gaps are shown."""
+    rng, pairs = np.random.default_rng(0), all_pairs()
+    for _ in range(500):
+        score = pd.Series(rng.uniform(0.45, 0.65, 4), [*METHODS, BASELINE])
+        # Many small p values; the two families of three are adjusted apart.
+        p = rng.random((2, 3)) ** 3
+        tests = pairs.assign(
+            difference=[score[one] - score[other] for one, other in pairs.to_numpy()],
+            p_holm=np.concatenate([holm(p[0]), holm(p[1])]),
+        )
+        frame = pd.DataFrame(
+            {"score": score, "standard_error": 0.02, "variables": rng.integers(0, 4, 4)}
+        )
+        said = Verdict(frame, tests, KINDS, "accuracy", 0.05).sentence()
+        assert said.endswith(".")
+        assert said.count(". ") == 0
+
+
+def all_pairs():
+    """Pairs that are tested, methods first."""
+    scores = pd.DataFrame(np.eye(4), columns=[*METHODS, BASELINE])
+    return all_tests(scores, Sizes(9, 1))[["one", "other"]]
+
+
+# -- all of it ---------------------------------------------------------------------
+
+
+def test_a_slanted_line_speaks_against_axis_parallel_cuts():
+    """CART needs a staircase. Frames and arrays, and the same seed, give the same."""
+    X = np.random.default_rng(0).uniform(size=(200, 5))
+    y = X.sum(axis=1) > 2.5
+    found = compare(X, y, folds=5, depths=1, **SMALL)
+    assert found.frame["score"]["sorct"] > found.frame["score"]["CART"] + 0.1
+    assert "axis-parallel cuts (CART is behind" in found.sentence
+    assert found.n_variables == 5
+    again = compare(pd.DataFrame(X), y, folds=5, depths=1, **SMALL)
+    pd.testing.assert_frame_equal(again.folds, found.folds)
+    assert again.sentence == found.sentence
+
+
+def test_a_line_with_a_rare_side_does_not_speak_against_linear_rules():
+    """Nine rows of ten on one side: L1 is up to it if its grid is."""
+    X, y = linear_classes(2, 240)
+    found = compare(X, y, folds=4, depths=1, **SMALL)
+    assert "speak against a linear rule" not in found.sentence
+    assert "ahead of L1 logistic" not in found.sentence
+    assert found.frame["score"]["L1 logistic"] > 0.96
+
+
+def test_two_slanted_lines_that_cross_support_oblique_cuts():
+    """No line fits, and no small staircase: a tree of depth 2 does."""
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(240, 4))
+    y = (X[:, :2].sum(axis=1) > 0) ^ (X[:, 2:].sum(axis=1) > 0)
+    found = compare(X, y, folds=6, depths=2, **{**SMALL, "n_solutions": 8})
+    assert found.sentence.startswith("These data support oblique cuts:"), found.frame
+
+
+def test_noise_supports_nothing(rng):
+    """Classes by a coin."""
+    X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, 80)
+    found = compare(X, y, folds=4, depths=1, **SMALL)
+    assert found.sentence.startswith("These data support none")
+
+
+def test_three_classes_and_levels_that_only_the_test_part_has(rng):
+    """Rare levels count as the first; scores other than accuracy are named."""
+    X, _ = wide_table(rng)
+    X.loc[4, "level"] = "rare"
+    y = X["level"].map(dict(zip([*"uvwx", "rare"], "abcab", strict=True))).to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = compare(X, y, folds=3, scoring="balanced_accuracy", **SMALL)
+    assert found.scoring == "balanced_accuracy"
+    assert found.frame["score"]["CART"] > 0.9
+    assert found.frame["score"][BASELINE] == pytest.approx(1 / 3)
+    assert set(found.to_dict()) >= {"methods", "tests", "folds", "sentence"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"folds": 1}, "folds must be a whole number >= 2, got 1"),
+        ({"cv": 2.5}, "cv must be a whole number >= 2, got 2.5"),
+        ({"repeats": 0}, "repeats must be a whole number >= 1, got 0"),
+        ({"rule": "luck"}, "rule must be one of"),
+        ({"level": 2}, "level must be a number between 0 and 1, got 2"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    """Before any work."""
+    with pytest.raises(ValueError, match=message):
+        compare(np.eye(4), [0, 1, 0, 1], **options)

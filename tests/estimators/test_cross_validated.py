@@ -1,0 +1,531 @@
+"""SORCTClassifierCV equals a plain loop over folds, and chooses as it says."""
+
+import pickle
+import re
+import sys
+import warnings
+from itertools import product
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import (
+    accuracy_score,
+)
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import sorct.estimators.folds
+import sorct.search.warm_up
+from sorct import InfeasibleError, SORCTClassifierCV, sorct_path
+from sorct.estimators.cross_validated import choose
+from tests.data.test_encoder import mixed_table
+
+ALPHAS = [0.0, 0.1, 1.0]
+PROMISED = [
+    "depth", "gamma", "alpha_local", "alpha_global", "mean_score", "std_score",
+    "se_score", "split0_score", "split1_score", "split2_score", "rank", "n_columns",
+    "n_variables", "most_variables_per_cut", "local_sparsity", "global_sparsity",
+    "objective", "cost",
+]  # fmt: skip
+
+
+def model(**options):
+    """Make a search over three strengths with small pools and three folds."""
+    few = {"alphas_local": ALPHAS, "n_solutions": 4, "cv": 3, "random_state": 0}
+    return SORCTClassifierCV(**{**few, **options})
+
+
+@pytest.fixture(scope="module")
+def fitted(iris):
+    """Fit iris once, with two depths, gammas and global strengths."""
+    search = model(
+        depths=[2, 3], gammas=[64.0, 512.0], alphas_global=[0, 0.1], n_solutions=2
+    )
+    return search.fit(*iris)
+
+
+def assert_same_search(one, other):
+    """Two searches agree to the last bit."""
+    pd.testing.assert_frame_equal(one.cv_results_, other.cv_results_, check_exact=True)
+    assert one.best_index_ == other.best_index_
+    for name in ("coef_", "threshold_", "leaf_class_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
+
+
+# -- scikit-learn ----------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [
+        SORCTClassifierCV(alphas_local=ALPHAS, n_solutions=4, cv=2),
+        SORCTClassifierCV(
+            alphas_local=ALPHAS, n_solutions=2, cv=2, rule="one-standard-error"
+        ),
+    ]
+)
+def test_the_contract_of_scikit_learn_holds(estimator, check):
+    """No check is expected to fail."""
+    check(estimator)
+
+
+def test_a_clone_has_the_settings_and_not_the_fit(clouds):
+    """Fitted again it is the same search."""
+    search = model(max_features=2, rule="one-standard-error").fit(*clouds)
+    twin = clone(search)
+    assert twin.get_params() == search.get_params()
+    assert not hasattr(twin, "cv_results_")
+    assert not hasattr(twin, "tree_")
+    assert_same_search(twin.fit(*clouds), search)
+
+
+def test_a_pickled_search_is_the_same(rng):
+    """Categories included; it still selects."""
+    table = mixed_table(rng)
+    search = model().fit(table, np.where(table["city"] == "Rome", "in", "out"))
+    again = pickle.loads(pickle.dumps(search))
+    assert_same_search(again, search)
+    np.testing.assert_array_equal(
+        again.predict_proba(table), search.predict_proba(table)
+    )
+    assert again.select("one-standard-error") == search.select("one-standard-error")
+
+
+# -- what is kept ----------------------------------------------------------------------
+
+
+def test_the_tree_kept_is_that_of_all_rows(iris):
+    """The best point's tree, and every attribute says the same."""
+    X, y = iris
+    search = model().fit(X, y)
+    tree, best = search.tree_, search.cv_results_.loc[search.best_index_]
+    assert tree is search.path_.trees[search.best_index_]
+    assert search.best_params_ == {
+        "depth": 2,
+        "gamma": 512.0,
+        "alpha_local": best["alpha_local"],
+        "alpha_global": 0.0,
+    }
+    for name in ("coef", "threshold", "leaf_class", "classes"):
+        np.testing.assert_array_equal(getattr(search, f"{name}_"), getattr(tree, name))
+    for name in ("objective", "cost", "residual"):
+        assert getattr(search, f"{name}_") == tree.training[name]
+    assert search.n_iter_ == tree.training["n_iterations"]
+    assert search.recall_.tolist() == tree.training["recall"]
+    assert search.local_sparsity_ == tree.local_sparsity
+    assert search.global_sparsity_ == tree.global_sparsity
+    np.testing.assert_array_equal(search.predict(X), tree.predict(X))
+    np.testing.assert_array_equal(search.predict_proba(X), tree.predict_proba(X))
+    assert search.score(X, y) == accuracy_score(y, tree.predict(X))
+
+
+# -- many candidates -------------------------------------------------------------------
+
+
+def test_every_combination_is_a_candidate(fitted):
+    """Depth outermost, then gamma, then the local and the global strength."""
+    results = fitted.cv_results_
+    assert set(results.columns) == set(PROMISED)
+    found = results[["depth", "gamma", "alpha_local", "alpha_global"]].to_numpy()
+    assert [tuple(row) for row in found] == list(
+        product([2, 3], [64.0, 512.0], ALPHAS, [0.0, 0.1])
+    )
+    better = [
+        1 + (results["mean_score"] > score).sum() for score in results["mean_score"]
+    ]
+    assert results["rank"].tolist() == better
+    chosen = results.loc[fitted.best_index_]
+    assert chosen["rank"] == 1
+    assert fitted.tree_.depth == chosen["depth"] == fitted.best_params_["depth"]
+    assert fitted.tree_.gamma == chosen["gamma"] == fitted.best_params_["gamma"]
+    assert len(fitted.path_) == 6
+    assert any(tree is fitted.tree_ for tree in fitted.path_)
+
+
+def test_rows_are_of_the_trees_of_all_rows(iris, fitted):
+    """Columns, variables and sparsities, for every depth and gamma."""
+    results, row = fitted.cv_results_, 0
+    for depth, gamma in product([2, 3], [64.0, 512.0]):
+        path = sorct_path(
+            *iris,
+            depth=depth,
+            gamma=gamma,
+            alphas_local=ALPHAS,
+            alphas_global=[0, 0.1],
+            n_solutions=2,
+            random_state=0,
+        )
+        for tree in path:
+            assert results["n_columns"][row] == len(tree.columns_used)
+            assert results["n_variables"][row] == len(tree.variables_used)
+            per_cut = [np.count_nonzero(cut) for cut in tree.coef.T]
+            assert results["most_variables_per_cut"][row] == max(per_cut)
+            assert results["local_sparsity"][row] == tree.local_sparsity
+            assert results["objective"][row] == tree.training["objective"]
+            row += 1
+
+
+@pytest.mark.parametrize("rule", ["best", "one-standard-error"])
+@pytest.mark.parametrize(
+    "limits", [{}, {"max_features": 2}, {"max_features_per_cut": 1}]
+)
+def test_selecting_is_fitting_with_that_rule(iris, fitted, rule, limits, monkeypatch):
+    """Nothing is fitted, and the tree is the one that a fit would keep."""
+    options = {**fitted.get_params(), "rule": rule, **limits}
+    again = SORCTClassifierCV(**options).fit(*iris)
+
+    def work(*args):
+        pytest.fail("something was fitted")
+
+    monkeypatch.setattr(sorct.search.warm_up, "warm_up", work)
+    monkeypatch.setattr(sorct.estimators.folds, "trace", work)
+    before = dict(vars(fitted))
+    tree = fitted.select(rule, **limits)
+    assert vars(fitted).keys() == before.keys()
+    assert all(value is before[name] for name, value in vars(fitted).items())
+    np.testing.assert_array_equal(tree.coef, again.tree_.coef)
+    assert len(tree.variables_used) <= limits.get("max_features", 4)
+    assert tree.most_variables_per_cut <= limits.get("max_features_per_cut", 4)
+
+
+@pytest.mark.parametrize("options", [{}, {"rule": "nonsense"}, {"max_features": -1}])
+def test_selecting_before_fitting_is_refused(options):
+    """As scikit-learn does, whatever is asked for."""
+    with pytest.raises(NotFittedError):
+        model().select(**options)
+
+
+@pytest.mark.parametrize("depths", [[None, 2], [2, None], [2, 2], None, 2, (2,)])
+def test_the_same_depth_is_one_candidate(iris, depths):
+    """None means 2 for three classes, and the rows are those of 2 alone."""
+    search = model(depths=depths, n_solutions=2).fit(*iris)
+    assert search.cv_results_["depth"].tolist() == [2, 2, 2]
+    assert_same_search(search, model(depths=2, n_solutions=2).fit(*iris))
+
+
+# -- the rules, by hand ----------------------------------------------------------------
+
+
+def table(*rows):
+    """Scores, standard errors, variables and local sparsity of candidates."""
+    names = ["mean_score", "se_score", "n_variables", "local_sparsity"]
+    return pd.DataFrame(rows, columns=names)
+
+
+LADDER = table(
+    (0.90, 0.02, 9, 10.0),
+    (0.95, 0.03, 7, 30.0),
+    (0.93, 0.50, 4, 60.0),
+    (0.92, 0.01, 4, 70.0),
+    (0.91, 0.01, 1, 90.0),
+)
+every = np.ones(5, dtype=bool)
+
+
+@pytest.mark.parametrize(
+    ("rule", "allowed", "expected"),
+    [
+        ("best", [0, 1, 2, 3, 4], 1),
+        # 0.95 - 0.03 = 0.92 lets two trees of four variables in; the sparser cuts win.
+        ("one-standard-error", [0, 1, 2, 3, 4], 3),
+        ("best", [0, 2, 3, 4], 2),
+        # 0.93 - 0.5: everything is near.
+        ("one-standard-error", [0, 2, 3, 4], 4),
+        ("best", [3, 4], 3),
+        # 0.92 - 0.01 = 0.91, just near.
+        ("one-standard-error", [3, 4], 4),
+        ("best", [0], 0),
+        ("one-standard-error", [0], 0),
+    ],
+)
+def test_rules_on_a_hand_made_table(rule, allowed, expected):
+    """The best, or the sparsest within one standard error, among those allowed."""
+    assert choose(LADDER, rule, np.isin(np.arange(5), allowed)) == expected
+
+
+@pytest.mark.parametrize("rule", ["best", "one-standard-error"])
+def test_ties_go_to_the_sparser_candidate(rule):
+    """Fewer variables, then fewer columns per cut, then the last."""
+    same = [(0.9, 0.0, 3, 50.0), (0.9, 0.0, 2, 40.0), (0.9, 0.0, 2, 60.0)]
+    assert choose(table(*same), rule, every[:3]) == 2
+    assert choose(table(*same[::-1]), rule, every[:3]) == 0
+    assert choose(table(*[same[0]] * 3), rule, every[:3]) == 2
+
+
+def test_scores_below_zero_and_missing_ones_are_ranked():
+    """Losses are negative; a candidate without a score is never chosen."""
+    rows = table(
+        (-5.0, 1.0, 1, 90.0), (-2.0, 0.5, 3, 50.0), (-2.4, 9.0, 2, 70.0),
+        (np.nan, np.nan, 0, 100.0),
+    )  # fmt: skip
+    assert choose(rows, "best", every[:4]) == 1
+    assert choose(rows, "one-standard-error", every[:4]) == 2
+
+
+def test_one_fold_has_no_standard_error(clouds):
+    """Both rules then take the best."""
+    X, y = clouds
+    search = model(cv=[(np.arange(60), np.arange(60, 90))]).fit(X, y)
+    assert search.cv_results_["se_score"].tolist() == [0.0] * 3
+    assert search.select("one-standard-error") == search.select("best")
+
+
+def test_a_candidate_without_a_score_is_not_chosen(clouds):
+    """A scorer may have none to give; the others are still compared."""
+
+    def scorer(clf, X, y):
+        return np.nan if clf.tree_.training["alpha_local"] == 0.1 else clf.score(X, y)
+
+    search = model(scoring=scorer).fit(*clouds)
+    assert search.best_params_["alpha_local"] != 0.1
+    assert np.isnan(search.cv_results_["mean_score"][1])
+
+
+# -- limits and floors -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "limits", [{"max_features": 1}, {"max_features": 2, "max_features_per_cut": 1}]
+)
+def test_limits_are_kept(iris, limits):
+    """By the tree of all rows."""
+    search = model(alphas_local=[0, 0.1, 1, 100], **limits).fit(*iris)
+    assert len(search.tree_.variables_used) <= limits["max_features"]
+    most = limits.get("max_features_per_cut", 4)
+    assert search.tree_.most_variables_per_cut <= most
+
+
+def test_no_variable_at_all_may_be_asked_for(clouds):
+    """A penalty above any gain leaves the tree that guesses."""
+    search = model(alphas_local=[0.0, 100.0], max_features=0).fit(*clouds)
+    assert search.tree_.variables_used == ()
+    assert search.best_params_["alpha_local"] == 100.0
+    assert search.tree_ == search.select(max_features_per_cut=0)
+
+
+def test_limits_that_no_tree_meets_name_the_fewest(clouds):
+    """And leave the object unfitted."""
+    search = model(alphas_local=[0.0, 0.001], max_features=1)
+    with pytest.raises(ValueError, match=r"max_features=1.*the fewest are \d.*Raise"):
+        search.fit(*clouds)
+    assert not hasattr(search, "tree_")
+    fit = model(alphas_local=[0.0, 0.001]).fit(*clouds)
+    with pytest.raises(ValueError, match="the fewest are"):
+        fit.select(max_features=0)
+
+
+def test_floors_that_cannot_be_met_are_reported(rng):
+    """As in the classifier, with the rates attained."""
+    X, y = np.tile(rng.random((30, 2)), (2, 1)), np.repeat(["good", "bad"], 30)
+    search = model(min_recall=0.9)
+    with pytest.raises(InfeasibleError, match=r"'bad': 0\..*asked 0\.9") as told:
+        search.fit(X, y)
+    assert set(told.value.recall) == {"bad", "good"}
+    assert not hasattr(search, "cv_results_")
+
+
+def test_floors_are_met_by_the_tree_kept(clouds):
+    """On the training rows."""
+    search = model(min_recall={1: 0.8}, depths=[1, 2]).fit(*clouds)
+    assert search.recall_[1] >= 0.8 - 2e-5
+    for path_tree in search.path_:
+        assert path_tree.training["recall"][1] >= 0.8 - 2e-5
+
+
+# -- jobs and progress -----------------------------------------------------------------
+
+
+def test_jobs_and_backends_change_nothing(iris):
+    """Processes or threads, to the last bit."""
+    one = model(n_jobs=1, n_solutions=2).fit(*iris)
+    assert_same_search(model(n_jobs=2, n_solutions=2).fit(*iris), one)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        assert_same_search(model(n_solutions=2).fit(*iris), one)
+        assert_same_search(model(n_solutions=2, progress=True).fit(*iris), one)
+
+
+@pytest.mark.parametrize("seed", [3, np.int64(3), np.random.RandomState(3), None])
+def test_any_random_state_will_do(clouds, seed):
+    """Numbers, states and none."""
+    search = model(random_state=seed).fit(*clouds)
+    assert len(search.cv_results_) == 3
+    if isinstance(seed, np.integer):
+        assert_same_search(search, model(random_state=3).fit(*clouds))
+
+
+def test_progress_is_drawn_when_asked_for(clouds, capsys):
+    """And only then."""
+    pytest.importorskip("rich")
+    quiet = model().fit(*clouds)
+    assert capsys.readouterr() == ("", "")
+    shown = model(progress=True).fit(*clouds)
+    assert "SORCTClassifierCV: 4 paths" in capsys.readouterr().err
+    assert_same_search(shown, quiet)
+
+
+def test_progress_without_rich_names_the_extra(clouds, monkeypatch):
+    """Before anything is fitted."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "rich"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    monkeypatch.setattr(sorct.estimators.folds, "trace", None)
+    search = model(progress=True)
+    with pytest.raises(ImportError, match=r'pip install "sorct\[progress\]"'):
+        search.fit(*clouds)
+    assert not hasattr(search, "cv_results_")
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_an_interrupted_fit_changes_nothing(iris, clouds, refit):
+    """Ctrl-C leaves the fit before it, or no fit at all."""
+
+    def scorer(clf, X, y):
+        raise KeyboardInterrupt
+
+    search = model(n_solutions=2)
+    if refit:
+        search.fit(*iris)
+    search.set_params(scoring=scorer)
+    before = dict(vars(search))
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(*clouds)
+    assert vars(search).keys() == before.keys()
+    assert all(value is before[name] for name, value in vars(search).items())
+    if not refit:
+        with pytest.raises(NotFittedError):
+            search.predict(clouds[0])
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, "threads"])
+@pytest.mark.parametrize("progress", [False, True])
+def test_a_search_that_did_not_converge_warns_once(iris, n_jobs, progress):
+    """At the user's line, and as often with many jobs as with one."""
+    if progress:
+        pytest.importorskip("rich")
+    search = model(max_iter=1, n_solutions=2, progress=progress)
+    backend = {"backend": "threading", "n_jobs": 2} if n_jobs == "threads" else {}
+    search.set_params(n_jobs=None if n_jobs == "threads" else n_jobs)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with joblib.parallel_config(**backend):
+            search.fit(*iris)
+    assert [warning.category for warning in told] == [ConvergenceWarning]
+    assert re.search(r"Raise max_iter \(it is 1\)", str(told[0].message))
+    assert told[0].filename == __file__
+
+
+# -- tables ----------------------------------------------------------------------------
+
+
+def test_categories_are_chosen_by_name(rng):
+    """One variable of three levels decides; the others are left out."""
+    rows = mixed_table(rng, 90)
+    y = np.where(rows["city"] == "Rome", "in", "out")
+    search = model(max_features=1).fit(rows, y)
+    assert search.tree_.variables_used == ("city",)
+    assert search.best_score_ == 1.0
+    assert search.feature_names_in_.tolist() == list(rows.columns)
+    np.testing.assert_array_equal(search.predict(rows), y)
+
+
+# -- bad input -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fail if anything is compiled or traced."""
+
+    def work(*args):
+        pytest.fail("work began before the input was checked")
+
+    monkeypatch.setattr(sorct.search.warm_up, "warm_up", work)
+    monkeypatch.setattr(sorct.estimators.folds, "trace", work)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rule": "first"}, "rule must be one of.*'first'"),
+        ({"alphas_local": []}, "alphas_local must be"),
+        ({"alphas_local": [-1.0]}, "alphas_local must be .* >= 0"),
+        ({"alphas_global": [np.nan]}, "alphas_global must be .* finite"),
+        ({"alphas_global": "many"}, "alphas_global must be"),
+        ({"depths": []}, "depths must hold at least one"),
+        ({"depths": [1, 0]}, "depth must be a whole number"),
+        ({"depths": 2.5}, "depth must be a whole number"),
+        ({"depths": [1, 99]}, "depth must be at most"),
+        ({"gammas": []}, "gammas must hold at least one"),
+        ({"gammas": [512.0, -1.0]}, "gammas must be finite numbers > 0, got -1"),
+        ({"gammas": None}, "gammas must be finite numbers > 0"),
+        ({"max_features": -1}, "max_features must be a whole number >= 0 or None"),
+        ({"max_features": 1.5}, "max_features must be a whole number"),
+        ({"max_features_per_cut": True}, "max_features_per_cut must be a whole number"),
+        ({"n_solutions": 0}, "n_solutions must be a whole number >= 1"),
+        ({"tol": -1}, "tol must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"handle_unknown": "guess"}, "handle_unknown must be one of"),
+        ({"min_recall": 2.0}, "min_recall must be"),
+        ({"min_recall": {"nobody": 0.5}}, "min_recall names class 'nobody'"),
+        ({"cost_matrix": np.ones((3, 3))}, "cost_matrix must have shape"),
+        ({"scoring": "beauty"}, "scoring"),
+        ({"scoring": ["accuracy"]}, r"scoring must be one scorer.*\['accuracy'\]"),
+        ({"scoring": ("accuracy", "f1")}, "scoring must be one scorer"),
+        ({"scoring": {"accuracy"}}, "scoring must be one scorer"),
+        ({"scoring": {"a": "accuracy"}}, "scoring must be one scorer.*'a'"),
+        ({"cv": 1}, "n_splits"),
+        ({"cv": []}, "cv must give at least one fold"),
+        ({"cv": "five"}, "cv"),
+        ({"cv": 1000}, "n_splits=1000"),
+        ({"random_state": "lucky"}, "cannot be used to seed"),
+    ],
+    ids=str,
+)
+def test_odd_options_are_refused(clouds, no_work, options, words):
+    """One clear error before any work, and nothing is left behind."""
+    search = model(**options)
+    before = dict(vars(search))
+    with pytest.raises(ValueError, match=re.compile(words, re.DOTALL)):
+        search.fit(*clouds)
+    assert vars(search) == before
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "words"),
+    [
+        (np.full((20, 2), np.nan), np.arange(20) % 2, "NaN"),
+        (np.ones((20, 2)), None, "y.*None"),
+        (np.ones((20, 2)), np.zeros(20), "at least 2 classes, got 1"),
+        (np.ones((20, 2)), np.arange(19) % 2, "inconsistent numbers of samples"),
+        (np.ones((20, 2)), np.linspace(0, 1, 20), "continuous"),
+        (pd.DataFrame({"c": ["u"] * 20}), np.arange(20) % 2, "at least two levels"),
+    ],
+)
+def test_odd_data_are_refused(no_work, X, y, words):
+    """Before any work, with the words of the classifier."""
+    with pytest.raises(ValueError, match=re.compile(words, re.DOTALL)):
+        model().fit(X, y)
+
+
+def test_prices_decide_where_there_are_any(clouds):
+    """Without a scorer the mean cost is what counts, and equal costs are accuracy."""
+    X, y = clouds
+    labels = np.unique(y)
+    costs = 1.0 - np.eye(len(labels))
+    equal = model(cost_matrix=costs).fit(X, y).cv_results_["mean_score"]
+    plain = model(cost_matrix=costs, scoring="accuracy").fit(X, y).cv_results_
+    np.testing.assert_array_equal(equal, plain["mean_score"])
+    costs[0, 1] = 20.0
+
+    def minus_cost(estimator, X, y):
+        place = {label: k for k, label in enumerate(labels)}
+        pairs = zip(y, estimator.predict(X), strict=True)
+        return -np.mean([costs[place[a], place[b]] for a, b in pairs])
+
+    found = model(cost_matrix=costs).fit(X, y).cv_results_["mean_score"]
+    own = model(cost_matrix=costs, scoring=minus_cost).fit(X, y).cv_results_
+    np.testing.assert_allclose(found, own["mean_score"])
+    assert (found != equal).any()

@@ -1,0 +1,292 @@
+"""Bad input gets one clear error, before any work, with the words a user needs."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+
+import sorct.search.warm_up
+from sorct import SORCTClassifier
+
+N = 30
+Y = np.arange(N) % 2
+X = np.random.default_rng(0).random((N, 3))
+
+
+def frame(**columns):
+    """Three numeric columns and those given."""
+    return pd.DataFrame(X, columns=["age", "size", "dose"]).assign(**columns)
+
+
+def alternating(first, second, dtype=None):
+    """Make a column of two values."""
+    return pd.Series([first, second] * (N // 2), dtype=dtype)
+
+
+def with_value(value):
+    """Plain data with one odd value in the second column."""
+    odd = X.copy()
+    odd[5, 1] = value
+    return odd
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fail if anything is compiled, solved or reported; this is the callback."""
+
+    def work(*args):
+        pytest.fail("work began before the input was checked")
+
+    monkeypatch.setattr(sorct.search.warm_up, "warm_up", work)
+    return work
+
+
+def assert_refused(
+    no_work, words, X=X, y=Y, sample_weight=None, error=ValueError, **options
+):
+    """Check that a fit is refused with these words and leaves nothing behind."""
+    clf = SORCTClassifier(**options)
+    before = dict(vars(clf))
+    with pytest.raises(error, match=re.compile(words, re.DOTALL)):
+        clf.fit(X, y, sample_weight, callback=no_work)
+    assert vars(clf) == before
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        (with_value(np.nan), "NaN.*column 'x1'"),
+        (with_value(np.inf), "infinity.*column 'x1'"),
+        (with_value(-np.inf), "infinity.*column 'x1'"),
+        (frame(size=np.nan, dose=np.nan), "NaN.*column 'size', 'dose'"),
+        (frame(dose=-np.inf), "infinity.*column 'dose'"),
+        (frame(dose=alternating(1, None, "Int64")), "NaN.*column 'dose'"),
+        (frame(city=alternating("Rome", None)), "missing.*column 'city'"),
+        (frame(city=alternating("Rome", None, "category")), "missing.*column 'city'"),
+        (frame(member=alternating(True, None, "boolean")), "missing.*'member'"),
+        (frame(when=pd.Timestamp("2026-01-01")), "'when'.*datetime64.*numbers first"),
+        (frame(when=pd.Timestamp("2026", tz="UTC")), "'when'.*datetime64.*numbers"),
+        (frame(wait=pd.Timedelta(1, "s")), "'wait'.*timedelta64.*numbers first"),
+        (frame(month=pd.period_range("2026", periods=N, freq="M")), "'month'"),
+        (frame(bin=pd.interval_range(0, N)), "'bin'"),
+        (frame(z=1j), "Complex.*'z'"),
+        (frame(size=1.7e308 * (2 * Y - 1)), "'size'.*rescale"),
+        (X.astype(str).astype(object) + "kg", "numeric.*DataFrame"),
+        (np.array([["a", "b"]] * N), "could not convert.*numeric.*DataFrame"),
+        (X[:, 0], "Expected 2D array, got 1D.*[Rr]eshape"),
+        (X[:, :, np.newaxis], "dim 3"),
+        (frame()[[]], "0 feature"),
+        (X[:, :0], "0 feature"),
+        (frame()[:0], "0 sample"),
+        (X[:0], "0 sample"),
+        (pd.DataFrame(X, columns=["age", "size", "age"]), "distinct.*'age'"),
+        (pd.DataFrame({"city": ["Rome"] * N}), "at least two levels"),
+        (X[:-1], "inconsistent numbers of samples.*29.*30"),
+        (frame()[:-1], "inconsistent numbers of samples.*29.*30"),
+    ],
+)
+def test_odd_tables_are_refused(no_work, odd, words):
+    """The message names the column, or says what a table must look like."""
+    assert_refused(no_work, words, X=odd)
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        (sp.csr_matrix(X), "[Ss]parse.*dense.*toarray"),
+        (sp.csr_array(X), "[Ss]parse.*dense.*toarray"),
+        (frame(city=alternating("Rome", 1, object)), "'city' mixes.*'int', 'str'"),
+        (frame(city=alternating([1], [2], object)), "'city'"),
+        (pd.DataFrame(X, columns=["age", 1, 2]), "names.*str"),
+    ],
+)
+def test_tables_of_another_type_are_refused(no_work, odd, words):
+    """A TypeError says what to convert."""
+    assert_refused(no_work, words, X=odd, error=TypeError)
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        (None, "y.*None"),
+        (np.zeros(N), "at least 2 classes, got 1 class: 0"),
+        (["healthy"] * N, "at least 2 classes, got 1 class: 'healthy'"),
+        (X[:, 0], "continuous"),
+        (np.where(Y, np.nan, 1.0), "y contains NaN"),
+        (np.c_[Y, Y], "1d array"),
+        (Y[:-1], "inconsistent numbers of samples.*30.*29"),
+    ],
+)
+def test_odd_targets_are_refused(no_work, odd, words):
+    """The message says what the classes must be like."""
+    assert_refused(no_work, words, y=odd)
+
+
+def test_a_target_of_one_column_is_taken_with_a_warning():
+    """As scikit-learn does."""
+    with pytest.warns(DataConversionWarning, match="1d array"):
+        SORCTClassifier(n_starts=1).fit(X, Y[:, np.newaxis])
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "depth", "smallest"), [(3, 1, 2), (5, 2, 3), (9, 1, 4)]
+)
+def test_too_many_classes_name_the_depth_that_works(
+    no_work, n_classes, depth, smallest
+):
+    """So that the next try succeeds."""
+    words = (
+        f"depth {depth} .*{n_classes} classes.*smallest depth that works is {smallest}"
+    )
+    assert_refused(no_work, words, y=np.arange(N) % n_classes, depth=depth)
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        (np.full(N, -1.0), ">= 0"),
+        (np.where(Y, -1e-9, 1.0), ">= 0"),
+        (np.zeros(N), "not all zero"),
+        (np.where(Y, np.nan, 1.0), "finite"),
+        (np.where(Y, np.inf, 1.0), "finite"),
+        (np.ones(N - 1), r"shape \(30,\).*got \(29,\)"),
+        (np.ones((N, 1)), r"shape \(30,\).*got \(30, 1\)"),
+        (2.0, r"shape \(30,\).*got \(\)"),
+        (["heavy"] * N, "number"),
+        (np.where(Y, 1e-300, 1e300), "class"),
+    ],
+)
+def test_odd_weights_are_refused(no_work, odd, words):
+    """The message names sample_weight and what it must be."""
+    assert_refused(no_work, f"sample_weight.*{words}", sample_weight=odd)
+
+
+def test_weights_that_leave_one_class_are_refused(no_work):
+    """Rows of weight 0 do not count."""
+    assert_refused(no_work, "at least 2 classes, got 1 class: 1", sample_weight=Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "values"),
+    [
+        ("depth", "whole number >= 1", [0, -1, 1.5, "2", True]),
+        ("depth", "at most", [50]),
+        ("alpha_local", "finite number >= 0", [-1e-9, np.nan, np.inf, "1", None, True]),
+        ("alpha_global", "finite number >= 0", [-1e-9, np.nan, np.inf, "1", None]),
+        ("gamma", "finite number > 0", [0, -512.0, np.nan, np.inf, "1", None]),
+        ("tol", "finite number > 0", [0.0, -1e-6, np.nan, None]),
+        ("n_starts", 'whole number >= 1 or "auto"', [0, -1, 2.5, None, "Auto", "20"]),
+        ("max_iter", "whole number >= 1", [0, -1, 2.5, None]),
+        ("time_limit", "seconds > 0 or None", [0, -1.0, np.nan, "1"]),
+        ("handle_unknown", "'error', 'first_level'", ["ignore", None]),
+        ("min_recall", r"in \[0, 1\]", [-0.1, 1.1, np.nan, "x", {0: 1.5}, {1: -1}]),
+        (
+            "min_recall",
+            "names class.*not among.*0, 1",
+            [{"yes": 0.5}, {0: 0.5, 2: 0.5}],
+        ),
+        ("cost_matrix", r"shape \(2, 2\)", [np.zeros((3, 3)), [[0, 1]], [0, 1], 1.0]),
+        ("cost_matrix", ">= 0", [[[0, -1], [1, 0]]]),
+        ("cost_matrix", "finite", [[[0, np.nan], [1, 0]], [[0, np.inf], [1, 0]]]),
+        ("cost_matrix", "zero diagonal", [[[1, 1], [1, 0]], np.ones((2, 2))]),
+        ("cost_matrix", "", [[[0, 1], [1]], [["a", "b"], ["c", "d"]], "half"]),
+        ("n_jobs", "", [0, "all"]),
+    ],
+)
+def test_odd_settings_are_refused(no_work, name, words, values):
+    """The message names the setting and what it must be."""
+    for value in values:
+        assert_refused(no_work, f"{name}.*{words}", **{name: value})
+
+
+def test_a_callback_that_cannot_be_called_is_refused(no_work):
+    """Before the first start, not after it."""
+    with pytest.raises(TypeError, match="callback"):
+        SORCTClassifier().fit(X, Y, callback="print")
+
+
+# -- prediction ------------------------------------------------------------------------
+
+METHODS = ["predict", "predict_proba", "predict_bayes"]
+methods = pytest.mark.parametrize("method", METHODS)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Fit a table with a category."""
+    table = frame(city=alternating("Rome", "Oslo"))
+    return SORCTClassifier(n_starts=1, random_state=0).fit(table, X[:, 0] > 0.5)
+
+
+@methods
+def test_prediction_needs_a_fit(method):
+    """As everywhere in scikit-learn."""
+    with pytest.raises(NotFittedError, match="not fitted"):
+        getattr(SORCTClassifier(), method)(X)
+
+
+@methods
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda table: table.drop(columns="size"), "missing.*size"),
+        (lambda table: table.assign(extra=1.0), "unseen.*extra"),
+        (
+            lambda table: table.rename(columns={"age": "AGE"}),
+            "unseen.*AGE.*missing.*age",
+        ),
+        (lambda table: table.assign(city="Mars"), "'city'.*'Mars'.*first_level"),
+        (lambda table: table.assign(city=None), "missing values.*'city'"),
+        (lambda table: table.assign(dose=np.nan), "NaN.*'dose'"),
+        (lambda table: table.assign(size=np.inf), "infinity.*'size'"),
+        (lambda table: table.assign(age="old"), "'age' was numeric"),
+        (lambda table: table.assign(age=pd.Timestamp("2026")), "'age'.*datetime64"),
+        (lambda table: table[:0], "0 sample"),
+    ],
+)
+def test_other_columns_than_in_training_are_refused(fitted, method, change, words):
+    """The message says which."""
+    table = change(frame(city=alternating("Rome", "Oslo")))
+    with pytest.raises(ValueError, match=re.compile(words, re.DOTALL)):
+        getattr(fitted, method)(table)
+
+
+@methods
+def test_another_number_of_columns_is_refused(method):
+    """Plain arrays have no names; the message counts."""
+    clf = SORCTClassifier(n_starts=1).fit(X, Y)
+    for n_columns in (2, 4):
+        words = f"{n_columns} features.*expecting 3"
+        with pytest.raises(ValueError, match=words):
+            getattr(clf, method)(np.zeros((5, n_columns)))
+
+
+@methods
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_odd_values_are_refused_at_prediction(method, odd):
+    """Plain arrays, one bad value among many rows, by the name of its column."""
+    clf = SORCTClassifier(n_starts=1).fit(X, Y)
+    rows = np.tile(X, (2000, 1))
+    rows[40_000, 2] = odd
+    with pytest.raises(ValueError, match="column 'x2'"):
+        getattr(clf, method)(rows)
+
+
+@pytest.mark.parametrize(
+    ("priors", "words"),
+    [
+        ([1.0, 2.0, 3.0], r"shape \(2,\) or \(30, 2\).*got \(3,\)"),
+        (np.ones((N - 1, 2)), r"shape \(2,\) or \(30, 2\).*got \(29, 2\)"),
+        ([-1.0, 2.0], ">= 0"),
+        ([0.0, 0.0], "not all zero"),
+        ([np.nan, 1.0], "finite"),
+        (["often", "rarely"], ""),
+    ],
+)
+def test_odd_priors_are_refused(fitted, priors, words):
+    """The message names priors and what they must be."""
+    with pytest.raises(ValueError, match=f"priors.*{words}"):
+        fitted.predict_bayes(frame(city=alternating("Rome", "Oslo")), priors)

@@ -1,0 +1,222 @@
+"""Trees that an export must get right: many kinds of columns, names, labels, cuts.
+
+Every maker takes a random generator and returns a tree and a table of raw rows.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from sorct.data.encoder import TableEncoder
+from tests.data.test_encoder import mixed_table
+from tests.tree.test_tree import random_tree
+
+#: Names and labels chosen to break out of quotes, comments, lines and templates.
+NASTY = [
+    'it\'s "quoted" \\',
+    "new\nline\r\n-- */ \"\"\" '''",
+    "</script><!-- ${alert(1)} `x` %s {0}",
+    "'; DROP TABLE data; --",
+    "Größe, 重さ 🌳 \u2028\u202e",
+    "__proto__",
+    "# coding: latin-1",
+    " ",
+]
+#: Names that the exports use themselves.
+TAKEN = [
+    "score_1", "LEFT_1", "proba_0", "predicted_class", "label", "probabilities", "X",
+    "row", "cut_1", "left_2", "constant", "t", "data", "sorct_left_2",
+]  # fmt: skip
+
+
+def numbers(rng, names, n=40):
+    """Random numbers, one column per name."""
+    return pd.DataFrame(rng.normal(1.0, 2.0, (n, len(names))), columns=names)
+
+
+def iris(depth):
+    """Maker of a tree on iris."""
+
+    def make(rng):
+        X = load_iris(as_frame=True).data.sample(40, random_state=1)
+        labels = np.array(
+            ["setosa", "versicolor", "virginica"][: 2 if depth == 1 else 3]
+        )
+        return random_tree(rng, X, depth, labels), X
+
+    return make
+
+
+def array(rng):
+    """A plain array has names of its own making."""
+    X = rng.normal(0.0, 5.0, (40, 4))
+    return random_tree(rng, X, 3, np.array([-7, 0, 2**40])), X
+
+
+def mixed(rng):
+    """Numbers, text, categories and booleans."""
+    X = mixed_table(rng, 45)
+    return random_tree(rng, X, 3), X
+
+
+def number_levels(rng):
+    """Levels that are whole numbers, fractions and booleans."""
+    X = pd.DataFrame(
+        {
+            "whole": pd.Categorical(rng.permutation(np.resize([-3, 10, 2**40], 42))),
+            "fraction": pd.Categorical(rng.permutation(np.resize([0.1, 2.5, 1e9], 42))),
+            "flag": rng.permutation(np.resize([True, False], 42)),
+            "count": rng.integers(0, 9, 42),
+        }
+    )
+    return random_tree(rng, X, 2, np.array([0.1, 1 / 3, 1e300])), X
+
+
+def only_levels(rng):
+    """No number in any cut."""
+    X = mixed_table(rng, 42)[["city", "grade", "member"]]
+    tree = random_tree(rng, X, 2, np.array([False, True]))
+    coef = np.where(tree.coef == 0.0, 0.1, tree.coef)
+    return replace(tree, coef=coef), X
+
+
+def new_levels(rng):
+    """Levels never seen in training count as the first."""
+    X = mixed_table(rng, 42)
+    tree = random_tree(rng, X, 2)
+    encoder = TableEncoder(tree.encoder.variables, True, "first_level")
+    X = X.assign(city=np.resize(["Oslo", "Rome", "Bonn", "Ur", "o'Ur"], 42))
+    return replace(tree, encoder=encoder), X
+
+
+def nasty(rng):
+    """Hostile names, levels and labels."""
+    X = numbers(rng, NASTY[:4], 48)
+    for name in NASTY[4:]:
+        X[name] = rng.permutation(np.resize(NASTY, 48))
+    return random_tree(rng, X, 3, np.array(NASTY)), X
+
+
+def taken(rng):
+    """Names that collide with those of an export."""
+    X = numbers(rng, TAKEN)
+    return random_tree(rng, X, 2), X
+
+
+def far(rng):
+    """Columns far from zero whose span is a few dozen roundings wide."""
+    far = np.array([1.6e9, -7e12, 0.1, 3e-7, 1e200]) * rng.uniform(1.0, 2.0, 5)
+    X = far + np.spacing(far) * rng.integers(0, 60, (40, 5))
+    X[0], X[1] = far, far + 60 * np.spacing(far)
+    X = pd.DataFrame(X, columns=list("abcde"))
+    return random_tree(rng, X, 2), X
+
+
+def narrow(rng):
+    """Spans as small and as large as numbers go."""
+    X = rng.random((40, 3)) * np.array([1e-290, 1e290, 1.0])
+    return random_tree(rng, X, 2), X
+
+
+def constant(rng):
+    """Columns that did not vary in training have no say, whatever their weight."""
+    X = numbers(rng, ["a", "same", "b"]).assign(same=4.0)
+    tree = random_tree(rng, X, 2)
+    assert tree.coef[1].any()
+    return tree, X.assign(same=rng.normal(0.0, 9.0, len(X)))
+
+
+def idle(rng):
+    """Of seven cuts two send all left or decide nothing, one tosses a coin."""
+    X = numbers(rng, ["a", "b"])
+    tree = random_tree(rng, X, 3, np.array([1, 2, 3, 4]), gamma=2000.0)
+    coef, threshold = tree.coef.copy(), tree.threshold.copy()
+    coef[:, [1, 2]] = 0.0
+    threshold[[1, 2]] = [1e-4, -1.0]
+    leaf_class = np.array([0, 0, 1, 2, 2, 3, 3, 2])
+    tree = replace(tree, coef=coef, threshold=threshold, leaf_class=leaf_class)
+    return tree, X
+
+
+def certain(rng):
+    """Scores so large that only 0 and 1 are left."""
+    X = numbers(rng, ["a", "b", "c"])
+    return random_tree(rng, X, 4, gamma=1e6), 50.0 * X
+
+
+def steep(rng):
+    """Scores for which exp() is still a number, but no product of several is."""
+    X = numbers(rng, ["a", "b", "c"])
+    return random_tree(rng, X, 4, gamma=4000.0), X
+
+
+def nothing(rng):
+    """All leaves have one class; the other has none."""
+    X = mixed_table(rng, 30)[["city", "age"]]
+    tree = random_tree(rng, X, 1, np.array(["no", "yes"]))
+    return replace(tree, leaf_class=np.array([1, 1])), X
+
+
+def coin(rng):
+    """No variable but a constant, and equal chances: the first class is chosen."""
+    X = pd.DataFrame({"a": np.full(12, 4.0)})
+    tree = random_tree(rng, X, 1, np.array(["b", "a"]))
+    return replace(tree, coef=np.zeros((1, 1)), threshold=np.zeros(1)), X
+
+
+MAKERS = {
+    **{f"iris-{depth}": iris(depth) for depth in (1, 2, 3, 4)},
+    **{
+        make.__name__: make
+        for make in (
+            array, mixed, number_levels, only_levels, new_levels, nasty, taken, far,
+            narrow, constant, idle, certain, steep, nothing, coin,
+        )
+    },
+}  # fmt: skip
+
+each_tree = pytest.mark.parametrize(
+    "make", [pytest.param(make, id=name) for name, make in MAKERS.items()]
+)
+
+
+def as_frame(X):
+    """Rows with the names that a tree knows them by."""
+    if isinstance(X, pd.DataFrame):
+        return X.reset_index(drop=True)
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+
+
+def renamed(tree, name):
+    """The tree with another name for the first of its variables."""
+    first, *others = tree.encoder.variables
+    variables = (replace(first, name=name), *others)
+    return replace(tree, encoder=TableEncoder(variables, tree.encoder.named))
+
+
+def rows_of(X):
+    """Rows as dicts of plain Python values."""
+    frame = as_frame(X).astype(object)
+    columns = {name: frame[name].to_list() for name in frame}
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+
+
+def assert_same(tree, X, labels, proba, *, atol=1e-9):
+    """Labels and probabilities are those of the tree; ties may be rounded."""
+    truth = tree.predict_proba(X)
+    np.testing.assert_allclose(np.asarray(proba, dtype=float), truth, rtol=0, atol=atol)
+    ranked = np.sort(truth, axis=1)
+    margin = ranked[:, -1] - ranked[:, -2]
+    clear = (margin > 4 * atol) | (margin == 0.0)
+    assert clear.mean() > 0.5, "hardly any row is worth comparing"
+    expected = tree.predict(X).tolist()
+    got = list(labels)
+    assert [type(label) for label in got] == [type(label) for label in expected]
+    for row in np.flatnonzero(clear):
+        assert got[row] == expected[row], row

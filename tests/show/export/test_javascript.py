@@ -1,0 +1,153 @@
+"""JavaScript export: run by Node, it predicts what the tree predicts."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sorct.export import to_javascript
+
+from tests.show.export.exported_trees import (
+    MAKERS,
+    NASTY,
+    assert_same,
+    each_tree,
+    rows_of,
+)
+
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+
+# Every row's result as pairs, which JSON keeps in order, or the error's message.
+HARNESS = """
+const results = JSON.parse(fs.readFileSync("rows.json", "utf-8")).map((row) => {
+  try {
+    const { label, proba } = predict(row);
+    return { label, proba: classes.map((name) => proba[name]) };
+  } catch (error) {
+    return `${error.name}: ${error.message}`;
+  }
+});
+console.log(JSON.stringify(results));
+"""
+FILES = {
+    "es": 'import fs from "node:fs";\nimport { predict } from "./tree.mjs";\n',
+    "commonjs": 'const fs = require("node:fs");\n'
+    'const { predict } = require("./tree.cjs");\n',
+    "script": 'const fs = require("node:fs");\n'
+    'require("node:vm").runInThisContext(fs.readFileSync("tree.js", "utf-8"));\n',
+}
+ENDINGS = {"es": "mjs", "commonjs": "cjs", "script": "js"}
+
+
+def run(folder, tree, rows, module="es"):
+    """Results of the exported function for some rows."""
+    source = to_javascript(tree, module=module)
+    (folder / f"tree.{ENDINGS[module]}").write_text(source, "utf-8")
+    (folder / "rows.json").write_text(json.dumps(rows), "utf-8")
+    classes = f"const classes = {json.dumps(tree.classes.tolist())};\n"
+    main = folder / ("main.mjs" if module == "es" else "main.cjs")
+    main.write_text(FILES[module] + classes + HARNESS, "utf-8")
+    done = subprocess.run([NODE, main.name], cwd=folder, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout.decode())
+
+
+def split(tree, results):
+    """Labels and probabilities; JSON writes 1.0 as 1, so fractions are restored."""
+    labels = [result["label"] for result in results]
+    if tree.classes.dtype.kind == "f":
+        labels = [float(label) for label in labels]
+    return labels, [result["proba"] for result in results]
+
+
+@needs_node
+@each_tree
+def test_the_function_predicts_as_the_tree(rng, make, tmp_path):
+    """Class and probabilities of every row, from raw values."""
+    tree, X = make(rng)
+    assert_same(tree, X, *split(tree, run(tmp_path, tree, rows_of(X))))
+
+
+@needs_node
+@pytest.mark.parametrize("module", ["commonjs", "script"])
+def test_other_ways_to_load_it(rng, tmp_path, module):
+    """The same function as a CommonJS module and as a plain script."""
+    tree, X = MAKERS["nasty"](rng)
+    assert_same(tree, X, *split(tree, run(tmp_path, tree, rows_of(X), module)))
+
+
+@needs_node
+def test_values_that_cannot_be_used_are_refused_by_name(rng, tmp_path):
+    """Missing, of another type, or a level never seen in training."""
+    tree, X = MAKERS["mixed"](rng)
+    good = rows_of(X)[0]
+    bad = [{**good, "age": value} for value in (None, "41", True)]
+    bad += [{**good, "city": value} for value in (None, "Ur", 3)]
+    del good["age"]
+    results = run(tmp_path, tree, [*bad, good])
+    assert all(r.startswith("TypeError: ") for r in results), results
+    named = [re.match(r"TypeError: (\w+)", result)[1] for result in results]
+    assert named == ["age"] * 3 + ["city"] * 3 + ["age"]
+
+
+@needs_node
+def test_a_missing_level_is_refused_even_where_new_ones_are_not(rng, tmp_path):
+    """The first level stands for new ones, not for none."""
+    tree, X = MAKERS["new_levels"](rng)
+    row = rows_of(X)[0]
+    known, missing = run(tmp_path, tree, [row, {**row, "city": None}])
+    assert "label" in known
+    assert missing == "TypeError: city is missing."
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_the_text_may_stand_in_a_script_element(rng, module):
+    """No name, label or level ends the element or opens a comment of HTML."""
+    tree, _ = MAKERS["nasty"](rng)
+    assert not re.search(r"</|<!--|<script", to_javascript(tree, module=module), re.I)
+    assert len(to_javascript(tree, module=module).splitlines()) < 400
+
+
+def test_comments_stay_on_their_lines(rng):
+    """Everything before the function is a comment, whatever is in the names."""
+    tree, _ = MAKERS["nasty"](rng)
+    assert any("\n" in name for name in NASTY)
+    head = to_javascript(tree).split("function predict")[0]
+    lines = re.split("[\n\r\u2028\u2029]", head.rstrip("\n"))
+    assert all(line.startswith("// ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a b", "class", "Math", "x\n", "9a", "naïve", "a-b"]
+)
+def test_a_name_that_is_none_is_refused(rng, name):
+    """Reserved words and the globals that we use would break the function."""
+    tree, _ = MAKERS["iris-1"](rng)
+    with pytest.raises(ValueError, match="name must be a JavaScript name"):
+        to_javascript(tree, name=name)
+
+
+def test_an_unknown_module_kind_is_refused(rng):
+    """The message lists the kinds."""
+    tree, _ = MAKERS["iris-1"](rng)
+    with pytest.raises(ValueError, match=r"module must be one of .*'es'.*got 'amd'"):
+        to_javascript(tree, module="amd")
+
+
+def test_whole_numbers_that_would_be_rounded_are_refused(rng):
+    """2^53 + 1 is not a number of JavaScript."""
+    tree, _ = MAKERS["iris-1"](rng)
+    large = replace(tree, classes=np.array([0, 2**53 + 1]))
+    with pytest.raises(ValueError, match="JavaScript would round it"):
+        to_javascript(large)
+
+
+def test_the_text_can_be_written_to_a_file(rng):
+    """Halves of surrogate pairs, which UTF-8 has no bytes for, are escaped."""
+    tree, _ = MAKERS["iris-1"](rng)
+    labels = np.array(["a", "half \ud800"], dtype=object)
+    assert to_javascript(replace(tree, classes=labels)).encode().count(b"ud800") == 2

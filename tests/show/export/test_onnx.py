@@ -1,0 +1,200 @@
+"""ONNX export: onnxruntime gives what the tree gives, for any number of rows."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sorct.export import to_onnx
+
+from tests.show.export.exported_trees import (
+    MAKERS,
+    NASTY,
+    as_frame,
+    assert_same,
+    each_tree,
+    renamed,
+)
+from tests.tree.test_tree import random_tree
+
+onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+#: Columns of these need more digits than float32 has.
+TOO_FINE = ("far", "narrow", "certain")
+TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(bool)": np.bool_,
+    "tensor(string)": object,
+}
+dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
+
+
+def session_of(model):
+    """Load a model from its bytes, as from a file."""
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return runtime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def feeds(session, X):
+    """Inputs that a model asks for, from a frame or an array."""
+    frame = as_frame(X)
+    wanted = {i.name: TYPES[i.type] for i in session.get_inputs()}
+    if not isinstance(X, pd.DataFrame):
+        return {name: np.asarray(X, dtype) for name, dtype in wanted.items()}
+    return {
+        name: np.array([[value] for value in frame[name].to_list()], dtype=dtype)
+        for name, dtype in wanted.items()
+    }
+
+
+def run(model, X):
+    """Labels and probabilities from onnxruntime."""
+    session = session_of(model)
+    labels, proba = session.run(None, feeds(session, X))
+    return labels.tolist(), proba
+
+
+@each_tree
+def test_double_precision_predicts_as_the_tree(rng, make):
+    """Class and probabilities of every row, from raw values."""
+    tree, X = make(rng)
+    labels, proba = run(to_onnx(tree, dtype="float64"), X)
+    assert proba.dtype == np.float64
+    assert_same(tree, X, labels, proba)
+
+
+@each_tree
+def test_single_precision_is_near_or_refused(rng, make, request):
+    """The class is the same wherever it is clear."""
+    tree, X = make(rng)
+    if request.node.callspec.id in TOO_FINE:
+        with pytest.raises(ValueError, match="pass dtype='float64'"):
+            to_onnx(tree)
+        return
+    labels, proba = run(to_onnx(tree), X)
+    assert proba.dtype == np.float32
+    assert_same(tree, X, labels, proba, atol=1e-3)
+
+
+def test_single_precision_away_from_zero(rng):
+    """Where float32 resolves a column, taking lower off first keeps its digits."""
+    X = rng.normal(0.0, 1.0, (60, 3)) + np.array([500.0, -900.0, 0.0])
+    tree = random_tree(rng, X, 2)
+    labels, proba = run(to_onnx(tree), X.astype(np.float32).astype(np.float64))
+    assert_same(tree, X.astype(np.float32), labels, proba, atol=1e-3)
+
+
+@dtypes
+@pytest.mark.parametrize("name", ["array", "mixed", "nothing"])
+def test_a_batch_of_any_size(rng, name, dtype):
+    """None, one, many: rows do not know of each other."""
+    tree, X = MAKERS[name](rng)
+    session = session_of(to_onnx(tree, dtype=dtype))
+    _, whole = session.run(None, feeds(session, X))
+    for n in (0, 1, 7):
+        inputs = {key: value[:n] for key, value in feeds(session, X).items()}
+        labels, proba = session.run(None, inputs)
+        assert labels.shape == (n,)
+        np.testing.assert_allclose(proba, whole[:n], rtol=0, atol=1e-6)
+
+
+def test_inputs_and_outputs_are_as_documented(rng):
+    """One matrix for an array, a column per variable used for a frame."""
+    tree, X = MAKERS["array"](rng)
+    session = session_of(to_onnx(tree))
+    assert [(i.name, i.shape) for i in session.get_inputs()] == [("X", ["N", 4])]
+    assert [o.name for o in session.get_outputs()] == ["label", "probabilities"]
+    tree, X = MAKERS["constant"](rng)
+    inputs = session_of(to_onnx(tree, dtype="float64")).get_inputs()
+    assert [(i.name, i.shape) for i in inputs] == [("a", ["N", 1]), ("b", ["N", 1])]
+    tree, X = MAKERS["number_levels"](rng)
+    kinds = {i.name: i.type for i in session_of(to_onnx(tree)).get_inputs()}
+    assert kinds == {
+        "whole": "tensor(int64)",
+        "fraction": "tensor(float)",
+        "flag": "tensor(bool)",
+        "count": "tensor(float)",
+    }
+
+
+def test_only_operators_of_the_standard(rng):
+    """No extension, so that any runtime will do."""
+    model = to_onnx(MAKERS["mixed"](rng)[0])
+    assert [(item.domain, item.version) for item in model.opset_import] == [("", 19)]
+    assert {node.domain for node in model.graph.node} == {""}
+    assert all(name in model.doc_string for name in ("age", "city", "ünsure"))
+
+
+@dtypes
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("age", np.nan), ("age", np.inf), ("age", -np.inf), ("city", "Ur")],
+)
+def test_what_the_tree_refuses_gives_nan(rng, dtype, column, value):
+    """For every class, and in no other row."""
+    tree, X = MAKERS["mixed"](rng)
+    odd = X.astype({"age": np.float64})
+    odd[column] = [value, *odd[column][1:]]
+    _, proba = run(to_onnx(tree, dtype=dtype), odd)
+    assert np.isnan(proba[0]).all()
+    np.testing.assert_allclose(proba[1:], tree.predict_proba(X)[1:], rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["", "nul\0", "half \ud800"])
+def test_names_that_onnx_cannot_hold_are_refused(rng, name):
+    """An empty name means that an input is left out."""
+    tree, _ = MAKERS["iris-2"](rng)
+    with pytest.raises(ValueError, match="for the inputs of an ONNX model"):
+        to_onnx(renamed(tree, name))
+
+
+@pytest.mark.parametrize(
+    "labels", [["a", "b\0c"], ["a", "\ud800"], [2**64 - 1, 2**63], [1.0, 1.0]]
+)
+def test_labels_that_onnx_cannot_hold_are_refused(rng, labels):
+    """Text that is no UTF-8, whole numbers of more than 64 bits, doubles."""
+    tree, _ = MAKERS["iris-1"](rng)
+    labels = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
+    with pytest.raises(ValueError, match="Class labels cannot be held in ONNX"):
+        to_onnx(replace(tree, classes=labels))
+
+
+def test_levels_that_float32_takes_for_one_are_refused(rng):
+    """But not in double precision."""
+    levels = np.resize([1.0, 1.0 + 1e-12], 20)
+    X = pd.DataFrame({"fine": pd.Categorical(levels)})
+    tree = random_tree(rng, X, 1, np.array([0, 1]))
+    with pytest.raises(ValueError, match="Levels of column 'fine'"):
+        to_onnx(tree)
+    assert_same(tree, X, *run(to_onnx(tree, dtype="float64"), X))
+
+
+def test_another_dtype_is_refused(rng):
+    """The message lists those that there are."""
+    tree, _ = MAKERS["iris-1"](rng)
+    with pytest.raises(ValueError, match=r"dtype must be one of .*float32.*'float16'"):
+        to_onnx(tree, dtype="float16")
+
+
+def test_a_file_survives_hostile_names(rng, tmp_path):
+    """What is saved is what is loaded."""
+    tree, X = MAKERS["nasty"](rng)
+    onnx.save(to_onnx(tree), tmp_path / "tree.onnx")
+    model = onnx.load(tmp_path / "tree.onnx")
+    assert {i.name for i in model.graph.input} <= set(NASTY)
+    assert_same(tree, X, *run(model, X), atol=1e-3)
+
+
+def test_a_missing_package_is_named_with_its_extra(rng, monkeypatch):
+    """It is only looked for when it is needed."""
+    tree, _ = MAKERS["iris-1"](rng)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r'pip install "sorct\[onnx\]"'):
+        to_onnx(tree)

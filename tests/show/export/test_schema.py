@@ -1,0 +1,140 @@
+"""JSON Schema: it takes every file that we write, and refuses damaged shapes."""
+
+import copy
+import json
+import re
+
+import pytest
+from sorct.export import json_schema
+
+from sorct import Path, SORCTClassifier, Tree
+from tests.show.export.exported_trees import MAKERS, each_tree
+from tests.tree.test_path import mixed_path
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+
+kinds = pytest.mark.parametrize("kind", ["tree", "path"])
+READERS = {"tree": Tree.from_dict, "path": Path.from_dict}
+# What only a comparison of one entry with another can tell, or of numbers with rules.
+BEYOND = re.compile(
+    r"has shape|positions of classes|labels do not fit|label type|mass must be positive"
+    r"|Expected \d+ trees|expected the tree of alphas|labels of mixed types"
+    r"|'cost_matrix' must hold numbers"  # rows of several lengths
+)
+ODD = [None, True, -1.5, "x", [], {}, [[]], [None], {"a": 1}]
+
+
+def is_valid(kind, data):
+    """Whether the schema takes plain data."""
+    checker = jsonschema.Draft202012Validator(json_schema(kind))
+    return checker.is_valid(data)
+
+
+def is_beyond(kind, data):
+    """Whether the reader takes plain data, or refuses it for what no schema can say."""
+    try:
+        READERS[kind](data)
+    except ValueError as error:
+        return BEYOND.search(str(error)) is not None
+    return True
+
+
+def places(data, at=()):
+    """Where something can be damaged: all entries of an object, the last of a list."""
+    last = [len(data) - 1] if isinstance(data, list) and data else []
+    for key in data if isinstance(data, dict) else last:
+        yield (*at, key)
+        yield from places(data[key], (*at, key))
+
+
+def damaged(data, at):
+    """Copies of plain data, each with one place hurt."""
+    for odd in [*ODD, "removed"]:
+        hurt = copy.deepcopy(data)
+        inner = hurt
+        for key in at[:-1]:
+            inner = inner[key]
+        if odd == "removed":
+            del inner[at[-1]]
+        else:
+            inner[at[-1]] = odd
+        yield hurt
+
+
+@pytest.fixture
+def documents(rng):
+    """A tree, and a path of a single one, as plain data."""
+    path = mixed_path(rng)
+    short = Path([0.0], [0.0], path.trees[:1], [1.0])
+    return {"tree": MAKERS["mixed"](rng)[0].to_dict(), "path": short.to_dict()}
+
+
+@kinds
+def test_it_is_a_schema_of_the_draft(kind):
+    """Any validator can load it, without a network."""
+    schema = json_schema(kind)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert not re.search(r'"\$ref": "(?!#/)', json.dumps(schema))
+
+
+def test_both_describe_the_parts_of_a_tree_alike():
+    """The definitions are written twice, so that each file stands alone."""
+    assert json_schema("tree")["$defs"] == json_schema("path")["$defs"]
+
+
+@each_tree
+def test_every_tree_is_valid(rng, make):
+    """Whatever its columns, labels and depth."""
+    tree, _ = make(rng)
+    assert is_valid("tree", json.loads(json.dumps(tree.to_dict())))
+
+
+def test_files_are_valid(rng, clouds, tmp_path):
+    """A fitted tree and a path, from disk."""
+    fitted = SORCTClassifier(n_starts=1, random_state=0).fit(*clouds)
+    fitted.tree_.to_json(tmp_path / "tree")
+    mixed_path(rng).to_json(tmp_path / "path")
+    for kind in READERS:
+        data = json.loads((tmp_path / kind).read_text("utf-8"))
+        jsonschema.validate(data, json_schema(kind))
+        other = "path" if kind == "tree" else "tree"
+        assert not is_valid(other, data)
+
+
+@kinds
+def test_what_the_reader_refuses_by_shape_the_schema_refuses(documents, kind):
+    """Every place of a file, removed or replaced by something odd."""
+    data = documents[kind]
+    assert is_valid(kind, data)
+    checker = jsonschema.Draft202012Validator(json_schema(kind))
+    n_refused = 0
+    for at in places(data):
+        for hurt in damaged(data, at):
+            valid = checker.is_valid(hurt)
+            n_refused += not valid
+            assert not valid or is_beyond(kind, hurt), at
+    assert n_refused > 200
+
+
+@pytest.mark.parametrize("key", ["coef", "threshold", "leaf_class", "mass"])
+def test_sizes_fit_one_depth(documents, key):
+    """2^depth - 1 cuts and 2^depth leaves, everywhere."""
+    data = documents["tree"]
+    parts = data[key] if isinstance(data[key][0], list) else [data[key]]
+    for part in parts:
+        part.append(0)
+    assert not is_valid("tree", data)
+
+
+def test_labels_have_the_type_that_is_told(documents):
+    """Text is not a number."""
+    data = documents["tree"]
+    data["classes"]["dtype"] = "<i8"
+    assert not is_valid("tree", data)
+
+
+def test_an_unknown_kind_is_refused():
+    """The message lists the kinds."""
+    with pytest.raises(ValueError, match=r"kind must be one of .*'tree'.*got 'forest'"):
+        json_schema("forest")

@@ -1,0 +1,221 @@
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from sorct.plotting import FrontierDisplay, HeatmapDisplay, PathDisplay
+
+from sorct import SORCTClassifierCV, sorct_path
+from sorct.show.plotting._grid import search_grid
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    pyplot.switch_backend("Agg")
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def path(iris):
+    """Trace a path over both penalties."""
+    return sorct_path(
+        *iris, alphas_local=[0, 0.01, 1, 8], alphas_global=[0, 0.5, 2], n_solutions=3,
+        random_state=0,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def search(iris):
+    """Choose among two depths, so that not all candidates are on one grid."""
+    return SORCTClassifierCV(
+        depths=[2, 3], alphas_local=[0.01, 1.0, 8.0], alphas_global=[0.0, 1.0], cv=3,
+        n_solutions=2, random_state=0,
+    ).fit(*iris)  # fmt: skip
+
+
+def frame_along(path, iris, column):
+    """Column of the frame at the smallest global penalty."""
+    frame = path.evaluate(*iris)
+    return frame.loc[frame["alpha_global"] == 0.0, column].to_numpy()
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    ["n_variables", "n_columns", "local_sparsity", "global_sparsity", "cost"],
+)
+def test_lines_are_the_numbers_of_the_path(path, iris, quantity):
+    """Penalties above 0 at themselves, 0 apart on their left."""
+    display = PathDisplay.from_path(path, *iris).plot(quantity=quantity)
+    for column, line, zero in zip(
+        ("accuracy", quantity), display.lines_, display.zeros_, strict=True
+    ):
+        value = frame_along(path, iris, column)
+        assert line.get_xdata().tolist() == [0.01, 1.0, 8.0]
+        assert line.get_ydata().tolist() == value[1:].tolist()
+        assert zero.get_ydata().tolist() == value[:1].tolist()
+        assert 0.0 < zero.get_xdata()[0] < 0.01
+    assert [label.get_text() for label in display.axes_[1].get_xticklabels()] == [
+        "0", "0.01", "1", "8",
+    ]  # fmt: skip
+
+
+def test_along_the_other_penalty(path, iris):
+    """At the value asked for."""
+    display = PathDisplay.from_path(path, *iris, along="global", other=0.01)
+    frame = path.evaluate(*iris)
+    expected = frame[frame["alpha_local"] == 0.01]
+    assert display.frame["alpha"].tolist() == [0.0, 0.5, 2.0]
+    assert display.frame["score"].tolist() == expected["accuracy"].tolist()
+    with pytest.raises(
+        ValueError, match="other must be one of the values of alpha_loc"
+    ):
+        PathDisplay.from_path(path, along="global", other=0.3)
+    with pytest.raises(ValueError, match='along must be "local"'):
+        PathDisplay.from_path(path, along="up")
+    with pytest.raises(ValueError, match="quantity must be one of"):
+        display.plot(quantity="beauty")
+
+
+def test_without_data_accuracy_is_that_expected_in_training(path):
+    """Share of the sample in leaves of its class, added up one by one."""
+    display = PathDisplay.from_path(path)
+    for score, i in zip(display.frame["score"], range(4), strict=True):
+        tree = path.tree(i, 0)
+        right = sum(tree.mass[k, leaf] for leaf, k in enumerate(tree.leaf_class))
+        assert score == pytest.approx(right)
+    assert "training" in display.score_name
+    with pytest.raises(ValueError, match="both X and y"):
+        PathDisplay.from_path(path, X=[[0.0] * 4])
+
+
+def test_a_path_of_one_penalty_is_a_point(iris):
+    """Zero alone, or a single one above it."""
+    for alpha in (0.0, 0.5):
+        path = sorct_path(
+            *iris, alphas_local=alpha, alphas_global=0.0, n_solutions=1, random_state=0
+        )
+        display = PathDisplay.from_path(path).plot()
+        told = display.lines_[0].get_xydata().size + display.zeros_[0].get_xydata().size
+        assert told == 2
+        FrontierDisplay.from_path(path).plot()
+        HeatmapDisplay.from_path(path).plot()
+
+
+def test_every_score_is_in_view_or_told(path, iris):
+    """Where the axis leaves the worst out, its value is written at the foot."""
+    display = PathDisplay.from_path(path, *iris).plot()
+    upper = display.axes_[0]
+    written = {text.get_text() for text in upper.texts}
+    low, high = upper.get_ylim()
+    for score in display.frame["score"]:
+        assert low <= score <= high or f"{score:.3f}" in written
+
+
+def test_a_search_shows_its_folds_and_its_choice(search):
+    """Mean scores and standard errors at the depth chosen."""
+    display = PathDisplay.from_estimator(search).plot()
+    results = search.cv_results_
+    best = results.loc[search.best_index_]
+    same = (results["depth"] == best["depth"]) & (
+        results["alpha_global"] == best["alpha_global"]
+    )
+    assert display.frame["score"].tolist() == results[same]["mean_score"].tolist()
+    assert display.frame["error"].tolist() == results[same]["se_score"].tolist()
+    assert display.chosen == best["alpha_local"]
+    assert "mean over folds" in display.score_name
+
+
+def test_a_search_along_another_line_marks_no_choice(search):
+    """The choice is not on it."""
+    chosen = search.best_params_["alpha_global"]
+    other = 1.0 - chosen
+    assert PathDisplay.from_estimator(search, other=other).chosen is None
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    ["accuracy", "n_variables", "local_sparsity", "global_sparsity", "objective"],
+)
+def test_cells_are_the_numbers_of_the_path(path, iris, quantity):
+    """Local penalties upwards, global ones to the right."""
+    display = HeatmapDisplay.from_path(path, *iris, quantity=quantity).plot()
+    frame = path.evaluate(*iris)
+    for i, local in enumerate(path.alphas_local):
+        for j, spread in enumerate(path.alphas_global):
+            here = (frame["alpha_local"] == local) & (frame["alpha_global"] == spread)
+            assert display.values[i, j] == frame.loc[here, quantity].item()
+    assert np.array_equal(display.mesh_.get_array(), display.values)
+    assert len(display.texts_) == display.values.size
+    for text, value in zip(display.texts_, display.values.ravel(), strict=True):
+        assert float(text.get_text()) == pytest.approx(value, rel=6e-3)
+
+
+def test_large_grids_have_a_scale_instead_of_figures():
+    """Inside the axes' own place; nothing is written in the cells."""
+    values = np.arange(100.0).reshape(10, 10)
+    display = HeatmapDisplay(values, np.arange(10.0), np.arange(10.0), "rank").plot()
+    assert display.texts_ == []
+    assert len(display.ax_.child_axes) == 1
+
+
+def test_a_search_frames_its_cell(search):
+    """The cell chosen has the score of the choice."""
+    display = HeatmapDisplay.from_estimator(search).plot()
+    assert display.values[display.chosen] == search.best_score_
+    i, j = display.chosen
+    assert display.alphas_local[i] == search.best_params_["alpha_local"]
+    assert display.alphas_global[j] == search.best_params_["alpha_global"]
+    with pytest.raises(ValueError, match="quantity must be one of"):
+        HeatmapDisplay.from_estimator(search, quantity="accuracy")
+
+
+def test_the_frontier_is_what_no_tree_beats(rng):
+    """Every tree off it is beaten or equalled by one on it, none on it is beaten."""
+    used, score = rng.integers(0, 9, 60), np.round(rng.random(60), 1)
+    display = FrontierDisplay(used, score, "accuracy")
+    best = display.frontier
+    for i in range(60):
+        assert any(used[j] <= used[i] and score[j] >= score[i] for j in best)
+    for j in best:
+        assert not any((used <= used[j]) & (score > score[j]))
+        assert not any((used < used[j]) & (score >= score[j]))
+    assert (np.diff(used[best]) > 0).all()
+    assert (np.diff(score[best]) > 0).all()
+
+
+def test_points_are_the_trees_of_the_path(path, iris):
+    """All of them, the frontier among them, and the tree chosen."""
+    tree = path.select(max_features=2)
+    display = FrontierDisplay.from_path(path, *iris, chosen=tree).plot()
+    frame = path.evaluate(*iris)
+    assert display.points_.get_xdata().tolist() == frame["n_variables"].tolist()
+    assert display.points_.get_ydata().tolist() == frame["accuracy"].tolist()
+    assert display.chosen.n_variables == len(tree.variables_used) <= 2
+    assert display.chosen.score == np.mean(tree.predict(iris[0]) == iris[1])
+    on_line = set(zip(*display.line_.get_data(), strict=True))
+    assert on_line <= set(zip(*display.points_.get_data(), strict=True))
+
+
+def test_a_search_marks_its_tree(search):
+    """Number of variables of the tree, mean score on the folds."""
+    chosen = FrontierDisplay.from_estimator(search).chosen
+    assert chosen.n_variables == len(search.tree_.variables_used)
+    assert chosen.score == search.best_score_
+
+
+def test_a_search_by_another_score_says_so(iris):
+    """The label is the scorer's name."""
+    search = SORCTClassifierCV(
+        alphas_local=[1.0], cv=2, n_solutions=1, scoring="neg_log_loss", random_state=0
+    ).fit(*iris)
+    assert FrontierDisplay.from_estimator(search).score_name.startswith("neg_log_loss")
+
+
+def test_where_errors_have_prices_the_score_is_named_for_them(rng):
+    """Cross-validation then goes by the mean cost; no axis may call that accuracy."""
+    X = rng.random((60, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+    grid = {"alphas_local": [0.1, 1], "n_solutions": 2, "cv": 2, "random_state": 0}
+    dear = SORCTClassifierCV(cost_matrix=[[0, 1], [5, 0]], **grid).fit(X, y)
+    plain = SORCTClassifierCV(**grid).fit(X, y)
+    assert search_grid(dear).score_name == "minus the mean cost, mean over folds"
+    assert search_grid(plain).score_name == "accuracy, mean over folds"

@@ -1,0 +1,60 @@
+"""Node numbers of a complete binary tree."""
+
+import pytest
+
+from sorct.tree.topology import Topology, smallest_depth
+from tests.reference import ancestors
+
+depths = pytest.mark.parametrize("depth", range(1, 7))
+
+
+@depths
+def test_every_level_doubles(depth):
+    """Leaves are one more than branches, and twice those of the tree above."""
+    topology = Topology(depth)
+    assert topology.n_leaves == topology.n_branches + 1
+    assert topology.n_leaves == 2 * Topology(depth - 1).n_leaves
+
+
+@depths
+def test_route_walks_from_the_root_to_its_leaf(depth):
+    """Each turn leads to the next node of the route, the last one to the leaf."""
+    topology = Topology(depth)
+    for leaf in range(topology.n_leaves):
+        node = 0
+        for branch, turns_left in topology.route(leaf):
+            assert branch == node
+            node = 2 * branch + (1 if turns_left else 2)
+        assert node == topology.n_branches + leaf
+
+
+@depths
+def test_route_is_the_papers_ancestor_sets(depth):
+    """Left turns are N_L, right turns N_R."""
+    for leaf in range(2**depth):
+        route = Topology(depth).route(leaf)
+        sets = tuple({t for t, left in route if left is side} for side in (True, False))
+        assert sets == ancestors(depth, leaf)
+
+
+@depths
+def test_leaves_are_numbered_from_left_to_right(depth):
+    """Turns, left before right, order the leaves as their numbers do."""
+    topology = Topology(depth)
+    turns = [
+        tuple(not left for _, left in topology.route(leaf))
+        for leaf in range(topology.n_leaves)
+    ]
+    assert turns == sorted(set(turns))
+
+
+@pytest.mark.parametrize("n_classes", range(2, 70))
+def test_smallest_depth_has_a_leaf_for_every_class_and_no_level_to_spare(n_classes):
+    """2^(D - 1) < K <= 2^D."""
+    depth = smallest_depth(n_classes)
+    assert 2 ** (depth - 1) < n_classes <= 2**depth
+
+
+def test_a_single_class_still_gets_a_cut():
+    """A tree has one cut at least."""
+    assert smallest_depth(1) == 1
