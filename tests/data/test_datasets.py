@@ -374,12 +374,12 @@ def leaves_of(data):
 
     The median of an odd number of samples is one of them: rounding decides its side.
     """
-    n_branches = data.level.size
+    n_branches = data.threshold.size
     leaf, least = np.zeros(len(data.X), dtype=np.int64), np.full(len(data.X), np.inf)
     for i, x in enumerate(data.X):
         node = 0
         while node < n_branches:
-            gap = x @ data.coef[:, node] - data.level[node]
+            gap = x @ data.coef[:, node] - data.threshold[node]
             node, least[i] = 2 * node + (1 if gap > 0 else 2), min(least[i], abs(gap))
         leaf[i] = node - n_branches
     return leaf, least

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from sorct._typing import AnyArray, FloatArray
-from sorct.cli.messages import WorkError, listed
+from sorct._typing import FloatArray
+from sorct.cli.messages import WorkError
 from sorct.cli.tables import Reading, read_cells
+from sorct.data.target import Classes
+from sorct.data.wording import listed
 
 
-def read_costs(name: str, classes: AnyArray, reading: Reading) -> FloatArray:
+def read_costs(name: str, classes: Classes, reading: Reading) -> FloatArray:
     """Matrix in the order of the classes; an empty cell of the diagonal is 0."""
     header, *rows = read_cells(name, reading)
-    labels = [str(label) for label in classes.tolist()]
+    labels = [str(label) for label in classes.labels.tolist()]
     columns = [cell.strip() for cell in header[1:]]
     lines = {}
     for row in rows:

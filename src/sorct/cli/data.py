@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.cli.messages import WorkError, listed, no_such, say
+from sorct.cli.messages import WorkError, no_such, say
 from sorct.cli.tables import Source
-from sorct.data.encoder import Categorical, Numeric, Variable
+from sorct.data.target import Classes
+from sorct.data.variables import CellError, Variable
+from sorct.data.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -343,7 +345,7 @@ def rows_for(
     missing = [name for name in needed if name not in source.columns]
     if missing:
         raise no_such("column", missing[0], source.columns, source.name, _NEEDED)
-    text = [v.name for v in variables if isinstance(v, Categorical)]
+    text = [v.name for v in variables if v.choices is not None]
     frame = _suited(source, needed, text=text)
     n_rows = len(frame) if needed else len(source.as_written())
     columns = {}
@@ -352,15 +354,15 @@ def rows_for(
             column = frame[variable.name]
             columns[variable.name] = _values(source, column, variable, tree)
         else:
-            columns[variable.name] = _filler(variable, n_rows)
+            columns[variable.name] = _repeated(variable.typical, n_rows)
     return pd.DataFrame(columns)
 
 
-def _filler(variable: Variable, n_rows: int) -> Any:
-    if isinstance(variable, Numeric):
-        return np.full(n_rows, variable.lower)
+def _repeated(value: Any, n_rows: int) -> Any:
+    if isinstance(value, float):
+        return np.full(n_rows, value)
     values = np.empty(n_rows, dtype=object)
-    values[:] = [variable.levels[0]] * n_rows
+    values[:] = [value] * n_rows
     return values
 
 
@@ -369,68 +371,43 @@ def _values(
 ) -> Any:
     if column.isna().any():
         raise _missing_cells(source, column, "Fill them in.")
-    if isinstance(variable, Numeric):
-        numbers = _numbers(source, column)
-        infinite = np.flatnonzero(np.isinf(numbers.to_numpy(dtype=np.float64)))
-        if len(infinite):
-            raise WorkError(
-                f"{source.name}: column {variable.name!r} must hold finite numbers, "
-                f"got {numbers.iloc[infinite[0]]} in row {infinite[0] + 1}."
+    try:
+        return variable.take(column.tolist(), tree.encoder.unknown)
+    except CellError as error:
+        cure = ""
+        if variable.choices is not None:
+            cure = (
+                " Add --handle-unknown first_level to take new levels for the first "
+                "of these."
             )
-        return numbers.to_numpy(dtype=np.float64)
-    return _levels(source, column, variable, tree.encoder.unknown)
-
-
-def _levels(
-    source: Source, column: pd.Series[Any], variable: Categorical, unknown: str
-) -> Any:
-    """Levels as they were in training, whatever type the table gives them."""
-    by_text = {_text(level): level for level in reversed(variable.levels)}
-    known = set(variable.levels)
-    values = np.empty(len(column), dtype=object)
-    values[:] = [
-        value if value in known else by_text.get(_text(value), value)
-        for value in column.tolist()
-    ]
-    new = [row for row, value in enumerate(values) if value not in known]
-    if new and unknown == "error":
         raise WorkError(
-            f"{source.name}: column {variable.name!r} has the level "
-            f"{values[new[0]]!r} in row {new[0] + 1}, never seen in training; expected "
-            f"one of {listed(variable.levels)}. Add --handle-unknown first_level to "
-            "take new levels for the first of these."
-        )
-    return values
+            f"{source.name}: column {variable.name!r} {error}.{cure}"
+        ) from error
 
 
-def _text(level: Any) -> str:
-    """How a level is written; True and true are the same."""
-    text = str(level)
-    return text.lower() if text.lower() in ("true", "false") else text
-
-
-def labels_for(source: Source, target: str, classes: AnyArray) -> AnyArray:
+def labels_for(source: Source, target: str, classes: Classes) -> AnyArray:
     """Classes of a table's rows, as a tree knows them."""
     if target not in source.columns:
         raise no_such("column", target, source.columns, source.name)
     column = _suited(source, [target], text=[target])[target]
     if column.isna().any():
         raise _missing_cells(source, column, "Fill them in.")
-    labels = classes.tolist()
-    by_text = {str(label): code for code, label in reversed(list(enumerate(labels)))}
-    texts = column.astype(str).tolist()
-    for row, text in enumerate(texts):
-        if text not in by_text:
+    found, known = [], classes.labels.tolist()
+    for row, text in enumerate(column.astype(str).tolist()):
+        try:
+            found.append(classes.find(text))
+        except KeyError:
             raise WorkError(
                 f"{source.name}: target {target!r} is {text!r} in row {row + 1}, no "
-                f"class of the model; expected one of {listed(labels)}."
-            )
-    return classes[[by_text[text] for text in texts]]
+                f"class of the model; expected one of {listed(known)}."
+            ) from None
+    return np.array(found, dtype=classes.labels.dtype)
 
 
-def label_named(text: str, classes: AnyArray, option: str) -> Any:
-    """Class that a text on the command line or in a table means."""
-    for label in classes.tolist():
-        if str(label) == text:
-            return label
-    raise no_such("class", text, classes.tolist(), f"the target, as {option} says")
+def label_named(text: str, classes: Classes, option: str) -> Any:
+    """Class that a text on the command line means."""
+    try:
+        return classes.find(text)
+    except KeyError:
+        known = classes.labels.tolist()
+        raise no_such("class", text, known, f"the target, as {option} says") from None

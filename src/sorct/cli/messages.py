@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from sorct.data.wording import listed
+
 # Options of the library under the names that they have on the command line.
 _FLAGS = {
     "alpha_global", "alpha_local", "alphas_global", "alphas_local", "cost_matrix",
@@ -81,13 +83,6 @@ def warnings_as_lines(quiet: bool) -> Iterator[None]:
         warnings.simplefilter("always")
         warnings.showwarning = show
         yield
-
-
-def listed(names: Iterable[Any], most: int = 10) -> str:
-    """Names in quotes, not more than some."""
-    names = list(names)
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def no_such(

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeAlias
 from sorct.cli import options
 from sorct.cli.messages import UsageError
 from sorct.cli.tables import MISSING
-from sorct.data.encoder import UNKNOWN_POLICIES
+from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.estimators.call import versions
 from sorct.estimators.cross_validated import RULES
 

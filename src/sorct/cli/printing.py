@@ -13,6 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sorct.tree.training import TrainingRecord
     from sorct.tree.tree import Tree
 
 
@@ -81,13 +82,13 @@ def path_table(frame: pd.DataFrame, trees: Sequence[Tree]) -> str:
     return text_table([*header, "accuracy"][: len(rows[0])], rows)
 
 
-def score_line(training: dict[str, Any]) -> str | None:
+def score_line(training: TrainingRecord) -> str | None:
     """What cross-validation said of a tree, if it was chosen by it."""
-    if not isinstance(training.get("cv_score"), float):
+    if training.cv_score is None:
         return None
-    scorer = str(training.get("cv_scoring"))
+    scorer, error = training.cv_scoring or "score", training.cv_standard_error
     return (
-        f"{scorer[:1].upper()}{scorer[1:]} in {training.get('cv_folds')}-fold "
-        f"cross-validation: {training['cv_score']:.3f} (standard error "
-        f"{training.get('cv_standard_error', math.nan):.3f})"
+        f"{scorer[:1].upper()}{scorer[1:]} in {training.cv_folds}-fold "
+        f"cross-validation: {training.cv_score:.3f} (standard error "
+        f"{math.nan if error is None else error:.3f})"
     )

@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sorct.cli.messages import WorkError, listed, note
+from sorct.cli.messages import WorkError, note
+from sorct.data.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd

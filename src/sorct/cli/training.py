@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import parallel_config
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import StratifiedKFold
 
 from sorct._typing import AnyArray
 from sorct.cli import bars
@@ -23,6 +22,7 @@ from sorct.cli.files import Output
 from sorct.cli.messages import UsageError, WorkError, note, say
 from sorct.cli.printing import path_table, print_result, score_line, text_table
 from sorct.cli.tables import MISSING, Reading, read_source
+from sorct.data.target import Classes
 
 if TYPE_CHECKING:
     from sorct.estimators.compare.comparison import Comparison
@@ -66,7 +66,7 @@ def _inputs(args: Namespace) -> list[str | None]:
 
 def _demands(args: Namespace, y: AnyArray) -> dict[str, Any]:
     """Floors and costs, which need to know the classes."""
-    classes = np.unique(y)
+    classes = Classes(np.unique(y))
     costs, reading = args.cost_matrix, replace(reading_of(args), delimiter=None)
     return {
         "min_recall": _floors(args.min_recall, classes),
@@ -74,7 +74,7 @@ def _demands(args: Namespace, y: AnyArray) -> dict[str, Any]:
     }
 
 
-def _floors(given: list[tuple[str | None, float]], classes: AnyArray) -> Any:
+def _floors(given: list[tuple[str | None, float]], classes: Classes) -> Any:
     """Floors as the library takes them; one for a class goes before one for all."""
     everywhere = [rate for name, rate in given if name is None][-1:]
     named = {
@@ -84,7 +84,9 @@ def _floors(given: list[tuple[str | None, float]], classes: AnyArray) -> Any:
     }
     if not named:
         return everywhere[0] if everywhere else None
-    return {label: rate for rate in everywhere for label in classes.tolist()} | named
+    return {
+        label: rate for rate in everywhere for label in classes.labels.tolist()
+    } | named
 
 
 # -- fit -------------------------------------------------------------------------------
@@ -98,7 +100,7 @@ def fit(args: Namespace) -> None:
     out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
     data = _training(args)
     tree, lines = (_fit_fixed if fixed else _fit_chosen)(args, data)
-    told = {**tree.training, "call": args.call, "target": args.target}
+    told = replace(tree.training, call=args.call, target=args.target)
     tree = replace(tree, training=told)
     if args.out is not None:
         out.write_json(tree.to_dict())
@@ -214,19 +216,20 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
             "with --scoring, such as balanced_accuracy."
         )
     row = search.cv_results_.iloc[search.best_index_]
-    told = {
-        **search.tree_.training,
-        "cv_score": search.best_score_,
-        "cv_standard_error": float(row["se_score"]),
-        "cv_scoring": args.scoring or _default_score(search.tree_),
-        "cv_folds": n_folds,
-        "cv_rule": rule,
-    }
-    tree = replace(search.tree_, training=told)
+    tree = search.tree_
+    told = replace(
+        tree.training,
+        cv_score=search.best_score_,
+        cv_standard_error=float(row["se_score"]),
+        cv_scoring=args.scoring or tree.target.default_score(tree.cost_matrix),
+        cv_folds=n_folds,
+        cv_rule=rule,
+    )
+    tree = replace(tree, training=told)
     return tree, [f"{score_line(told)}.", _choice_line(search, rule)]
 
 
-def _check_scoring(scoring: Any, splitter: StratifiedKFold, data: Training) -> None:
+def _check_scoring(scoring: Any, splitter: Any, data: Training) -> None:
     """Refuse a scorer that does not suit the classes, or those of a fold."""
     from sorct.estimators.folds import Data
     from sorct.estimators.scorers import check_scorer
@@ -239,10 +242,6 @@ def _check_scoring(scoring: Any, splitter: StratifiedKFold, data: Training) -> N
 def _threads() -> Any:
     """Folds in threads: compiled code holds no lock, and an interrupt ends them all."""
     return parallel_config(backend="threading")
-
-
-def _default_score(tree: Tree) -> str:
-    return "minus the mean cost" if tree.has_prices else "accuracy"
 
 
 def _choice_line(search: SORCTClassifierCV, rule: str) -> str:
@@ -264,7 +263,7 @@ def _choice_line(search: SORCTClassifierCV, rule: str) -> str:
     return line
 
 
-def folds(n_folds: int, y: AnyArray, seed: int) -> StratifiedKFold:
+def folds(n_folds: int, y: AnyArray, seed: int) -> Any:
     """Stratified folds, drawn by the seed: tables are often sorted."""
     most = int(np.unique(y, return_counts=True)[1].max())
     if most < n_folds:
@@ -272,7 +271,7 @@ def folds(n_folds: int, y: AnyArray, seed: int) -> StratifiedKFold:
             f"{n_folds} folds need a class with at least as many rows, the largest has "
             f"{most}; give a smaller --cv, or fixed penalties (--alpha-local)."
         )
-    return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    return Classes.splitter(n_folds, seed)
 
 
 def refuse_two_documents(args: Namespace) -> None:
@@ -317,7 +316,7 @@ def path(args: Namespace) -> None:
             **_shared(args, data.y),
         )
     extra = {"call": args.call, "target": args.target}
-    trees = [replace(t, training={**t.training, **extra}) for t in found.trees]
+    trees = [replace(t, training=replace(t.training, **extra)) for t in found.trees]
     found = replace(found, trees=tuple(trees))
     if args.out is not None:
         out.write_json(found.to_dict())

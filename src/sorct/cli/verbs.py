@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sorct.cli.data import labels_for, rows_for
 from sorct.cli.files import Output, read_model_file, read_tree, tree_at
-from sorct.cli.messages import UsageError, WorkError, listed, note
+from sorct.cli.messages import UsageError, WorkError, note
 from sorct.cli.printing import print_result, score_line, text_table
 from sorct.cli.tables import Source, has_header, read_source, table_bytes
 from sorct.cli.training import (
@@ -25,6 +25,7 @@ from sorct.cli.training import (
     reading_of,
     refuse_two_documents,
 )
+from sorct.data.wording import listed
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -76,10 +77,9 @@ def _tree_of(args: Namespace) -> Tree:
 
 def _tell_ignored(args: Namespace, source: Source, tree: Tree) -> None:
     """Name columns that play no part: the target, and those training never saw."""
-    variables = {variable.name for variable in tree.encoder.variables}
-    extra = [name for name in source.columns if name not in variables]
+    extra = [name for name in source.columns if name not in tree.encoder.names]
     if extra:
-        target = tree.training.get("target")
+        target = tree.training.target
         others = [name for name in extra if name != target]
         said = [f"the target {target!r}"] if target in extra else []
         said += [listed(others, 5)] if others else []
@@ -203,13 +203,13 @@ def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
     """Rows and classes to show a tree on, if there are any."""
     if args.data is None:
         return None, None
-    target = args.target or tree.training.get("target")
+    target = args.target or tree.training.target
     if target is None:
         raise UsageError(
             f"{args.model} does not say what its target was; name it with --target"
         )
     source = read_source(args.data, reading_of(args))
-    y = labels_for(source, str(target), tree.classes)
+    y = labels_for(source, str(target), tree.target)
     rows = rows_for(source, tree, all_variables=True)
     # Rows are counted from 1, in the page as in --row.
     return rows.set_axis(range(1, len(rows) + 1)), y

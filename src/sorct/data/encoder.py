@@ -1,83 +1,32 @@
-"""TableEncoder: from a user's table to columns in [0, 1], and back to names and units.
+"""TableEncoder: the variables of a table, and how all of them become columns in [0, 1].
 
-Numeric variables are min-max scaled. Categorical ones (pandas ``category``, ``object``,
-``string``, ``bool``) become one 0/1 column per level, the first level dropped. The
-encoder is plain data: it is learned with scikit-learn's parts, saved as JSON, and read
-without them. Plain arrays must be numeric.
+It is plain data: learned with scikit-learn's parts, saved as JSON, and read without
+them. Plain arrays must be numeric.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
-from sklearn.utils import check_array
+from sklearn.preprocessing import MinMaxScaler
 
-from sorct._typing import AnyArray, FloatArray, IntArray
-
-UNKNOWN_POLICIES = ("error", "first_level")
-
-# A column whose span is lost in the rounding of its values is constant.
-_CONSTANT = 10.0 * float(np.finfo(np.float64).eps)
-# One over a narrower span would overflow.
-_NARROWEST = 1e-305
-
-
-@dataclass(frozen=True)
-class Numeric:
-    """A numeric variable, scaled as (x - lower) / span; span 0 means constant."""
-
-    name: str
-    lower: float
-    span: float
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns it becomes."""
-        return 1
-
-
-@dataclass(frozen=True)
-class Categorical:
-    """A categorical variable; the first of its levels is the reference."""
-
-    name: str
-    levels: tuple[Any, ...]
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns it becomes."""
-        return len(self.levels) - 1
-
-    @cached_property
-    def one_hot(self) -> OneHotEncoder:
-        """Return scikit-learn's encoder of these levels."""
-        levels = np.empty(len(self.levels), dtype=object)
-        levels[:] = self.levels
-        encoder = OneHotEncoder(
-            categories=[levels], drop="first", sparse_output=False, dtype=np.float64
-        )
-        return encoder.fit(levels[:1].reshape(-1, 1))
-
-
-Variable = Numeric | Categorical
-
-
-@dataclass(frozen=True)
-class Table:
-    """A checked table: numeric columns side by side, categorical ones as 0/1."""
-
-    numeric: FloatArray
-    dummies: dict[int, FloatArray]
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.numeric)
+from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct.data.table import (
+    Table,
+    as_table,
+    check_finite,
+    is_categorical,
+    is_frame,
+    is_text,
+    numeric_part,
+)
+from sorct.data.terms import Term
+from sorct.data.variables import Categorical, Numeric, Variable
+from sorct.data.wording import listed
 
 
 @dataclass(frozen=True)
@@ -86,7 +35,7 @@ class TableEncoder:
 
     Attributes
     ----------
-    variables : tuple of Numeric or Categorical, in the order of the table
+    variables : tuple of Variable, in the order of the table
     named : bool
         Whether the names are the user's (a data frame) or made up (an array).
     unknown : {"error", "first_level"}
@@ -103,45 +52,67 @@ class TableEncoder:
         X = as_table(X)
         if not is_frame(X):
             names = [f"x{j}" for j in range(X.shape[1])]
-            _check_finite(X, names)
-            return cls(_learn_numeric(names, X), False, unknown)
-        names = [str(name) for name in X.columns]
-        plain = [name for name in X.columns if not _is_categorical(X[name])]
-        found: dict[str, Variable] = {}
+            return cls(_learn_numbers(names, X), False, unknown)
+        plain = [name for name in X.columns if not is_categorical(X[name])]
+        found: dict[Any, Variable] = {}
         if plain:
-            numeric = _numeric_part(X, plain)
-            _check_finite(numeric, [str(name) for name in plain])
-            for variable in _learn_numeric([str(name) for name in plain], numeric):
-                found[variable.name] = variable
+            numbers = _learn_numbers([str(n) for n in plain], numeric_part(X, plain))
+            found |= dict(zip(plain, numbers, strict=True))
         for name in X.columns:
-            if _is_categorical(X[name]):
-                found[str(name)] = Categorical(str(name), _levels(X[name], str(name)))
-        return cls(tuple(found[name] for name in names), True, unknown)
+            if name not in found:
+                found[name] = Categorical.learn(str(name), X[name])
+        return cls(tuple(found[name] for name in X.columns), True, unknown)
+
+    # -- columns ---------------------------------------------------------------------
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(variable.name for variable in self.variables)
 
     @cached_property
     def column_names(self) -> tuple[str, ...]:
-        """Name of every column; a dummy is called 'variable = level'."""
-        names: list[str] = []
-        for variable in self.variables:
-            if isinstance(variable, Numeric):
-                names.append(variable.name)
-            else:
-                names += [f"{variable.name} = {level}" for level in variable.levels[1:]]
-        return tuple(names)
+        """Name of every column; that of a level is 'variable = level'."""
+        return tuple(name for v in self.variables for name in v.column_names)
+
+    @cached_property
+    def first_column(self) -> IntArray:
+        """First column of every variable, and at last the number of columns."""
+        counts = [len(variable.column_names) for variable in self.variables]
+        return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
     @cached_property
     def column_variable(self) -> IntArray:
         """Position of the variable that every column belongs to."""
-        counts = [variable.n_columns for variable in self.variables]
-        return np.repeat(np.arange(len(counts)), counts)
+        return np.repeat(np.arange(len(self.variables)), np.diff(self.first_column))
 
     @property
     def n_columns(self) -> int:
         """Number of columns after encoding."""
-        return len(self.column_names)
+        return int(self.first_column[-1])
+
+    @cached_property
+    def constant_columns(self) -> BoolArray:
+        """Columns that can add nothing, because their variable never varied."""
+        spans = [1.0 if v.affine is None else v.affine[1] for v in self.variables]
+        return np.asarray(np.array(spans)[self.column_variable] == 0.0)
+
+    def columns_of(self, i: int) -> slice:
+        """Columns of variable i."""
+        return slice(int(self.first_column[i]), int(self.first_column[i + 1]))
+
+    def terms(self, weights: FloatArray) -> dict[int, Term]:
+        """What variables add to a cut, by their positions; weights per column."""
+        found = {
+            int(i): self.variables[i].term(weights[self.columns_of(i)], self.unknown)
+            for i in np.unique(self.column_variable[weights != 0.0])
+        }
+        return {i: term for i, term in found.items() if term is not None}
+
+    # -- tables ----------------------------------------------------------------------
 
     def read(self, X: Any, *, check_finite: bool = True) -> Table:
-        """Check a table against the variables; nothing is scaled yet.
+        """Check a table against the variables; numbers are not scaled yet.
 
         Whoever puts off the search for NaN and infinity calls ``check_finite`` later.
         """
@@ -152,8 +123,7 @@ class TableEncoder:
 
     def check_finite(self, table: Table, rows: slice = slice(None)) -> None:  # noqa: B008
         """Raise an error that names the columns with NaN or infinity in some rows."""
-        names = [v.name for v in self.variables if isinstance(v, Numeric)]
-        _check_finite(table.numeric[rows], names)
+        check_finite(table.numbers[rows], [self.names[i] for i in self._numbers])
 
     def _read(self, X: Any) -> Table:
         X = as_table(X)
@@ -161,72 +131,23 @@ class TableEncoder:
             return self._read_array(X)
         given = {str(name): name for name in X.columns}
         self._check_names(list(given))
-        dummies, plain = {}, []
+        encoded, plain = {}, []
         for i, variable in enumerate(self.variables):
             column = X[given[variable.name]]
-            if isinstance(variable, Categorical):
-                dummies[i] = self._dummies(variable, column)
-            elif _is_text(column):
+            if variable.affine is None:
+                encoded[i] = variable.encode(column, self.unknown)
+            elif is_text(column):
                 raise ValueError(
                     f"Column {variable.name!r} was numeric in training, got values of "
                     f"dtype {column.dtype}."
                 )
             else:
                 plain.append(given[variable.name])
-        numeric = _numeric_part(X, plain) if plain else np.empty((len(X), 0))
-        return Table(numeric, dummies)
-
-    def scale(self, table: Table, rows: slice, columns: IntArray) -> FloatArray:
-        """Scaled values of some rows and columns, in column order (n_columns, n)."""
-        scaled = np.empty((len(columns), len(range(*rows.indices(table.n_samples)))))
-        place = self._places
-        for out, column in zip(scaled, columns, strict=True):
-            i, offset = place[column]
-            variable = self.variables[i]
-            if isinstance(variable, Categorical):
-                out[:] = table.dummies[i][rows, offset]
-            elif variable.span == 0.0:
-                out[:] = 0.0
-            else:
-                np.subtract(table.numeric[rows, offset], variable.lower, out=out)
-                out /= variable.span
-        return scaled
-
-    def split(self, by_column: FloatArray) -> tuple[FloatArray, dict[int, FloatArray]]:
-        """Rows of a (n_columns, ...) array as a Table has its columns."""
-        numeric, dummies = [], {}
-        for i, variable in enumerate(self.variables):
-            part = by_column[self.column_variable == i]
-            if isinstance(variable, Numeric):
-                numeric.append(part)
-            else:
-                dummies[i] = part
-        empty = by_column[:0]
-        return np.concatenate([empty, *numeric]), dummies
-
-    def columns(self, X: Any) -> ScaledColumns:
-        """Scaled columns of a table, each made when it is asked for."""
-        return ScaledColumns(self, self.read(X))
-
-    def encode(self, X: Any) -> FloatArray:
-        """Whole table in [0, 1], shape (n_samples, n_columns), column-major."""
-        table = self.read(X)
-        return self.scale(table, slice(None), np.arange(self.n_columns)).T
-
-    @cached_property
-    def _places(self) -> list[tuple[int, int]]:
-        """For every column its variable and its place in that part of a Table."""
-        places, n_numeric = [], 0
-        for i, variable in enumerate(self.variables):
-            if isinstance(variable, Numeric):
-                places.append((i, n_numeric))
-                n_numeric += 1
-            else:
-                places += [(i, k) for k in range(variable.n_columns)]
-        return places
+        numbers = numeric_part(X, plain) if plain else np.empty((len(X), 0))
+        return Table(numbers, encoded)
 
     def _read_array(self, X: Any) -> Table:
-        if any(isinstance(variable, Categorical) for variable in self.variables):
+        if len(self._numbers) < len(self.variables):
             raise ValueError(
                 "The tree was trained on a table with categorical columns; expected a "
                 f"pandas DataFrame, got {type(X).__name__}."
@@ -239,33 +160,80 @@ class TableEncoder:
         return Table(np.asarray(X, dtype=np.float64), {})
 
     def _check_names(self, names: list[str]) -> None:
-        expected = [variable.name for variable in self.variables]
-        missing = [name for name in expected if name not in names]
-        extra = [name for name in names if name not in expected]
+        missing = [name for name in self.names if name not in names]
+        extra = [name for name in names if name not in self.names]
         if missing or extra:
             raise ValueError(
                 "Expected the columns of training"
-                + (f"; missing: {_listed(missing)}" if missing else "")
-                + (f"; not seen in training: {_listed(extra)}" if extra else "")
+                + (f"; missing: {listed(missing)}" if missing else "")
+                + (f"; not seen in training: {listed(extra)}" if extra else "")
                 + "."
             )
 
-    def _dummies(self, variable: Categorical, column: Any) -> FloatArray:
-        values = _level_values(column, variable.name)
-        known = set(variable.levels)
-        unknown = {value for value in set(values) if value not in known}
-        if unknown and self.unknown == "error":
-            raise ValueError(
-                f"Column {variable.name!r} has levels never seen in training: "
-                f"{_listed(sorted(unknown, key=str))}. Expected one of "
-                f"{_listed(variable.levels)}; pass handle_unknown='first_level' to the "
-                "classifier to treat new levels as the first."
-            )
-        if unknown:
-            values = values.copy()
-            values[[value in unknown for value in values]] = variable.levels[0]
-        dummies: FloatArray = variable.one_hot.transform(values.reshape(-1, 1))
-        return dummies
+    @cached_property
+    def _numbers(self) -> list[int]:
+        """Variables that a table keeps as raw numbers."""
+        return [i for i, v in enumerate(self.variables) if v.affine is not None]
+
+    # -- values ----------------------------------------------------------------------
+
+    def scale(self, table: Table, rows: slice, columns: IntArray) -> FloatArray:
+        """Scaled values of some rows and columns, in column order (n_columns, n)."""
+        scaled = np.empty((len(columns), len(range(*rows.indices(table.n_samples)))))
+        for out, column in zip(scaled, columns.tolist(), strict=True):
+            i = int(self.column_variable[column])
+            affine = self.variables[i].affine
+            if affine is None:
+                out[:] = table.encoded[i][rows, column - int(self.first_column[i])]
+            elif affine[1] == 0.0:
+                out[:] = 0.0
+            else:
+                np.subtract(self._raw(table, i)[rows], affine[0], out=out)
+                out /= affine[1]
+        return scaled
+
+    def _raw(self, table: Table, i: int) -> FloatArray:
+        """Numbers of variable i."""
+        raw: FloatArray = table.numbers[:, self._numbers.index(i)]
+        return raw
+
+    def cells(self, table: Table, i: int, rows: IntArray) -> list[float] | list[int]:
+        """Raw numbers of variable i in some rows, or the places of its choices."""
+        if self.variables[i].affine is not None:
+            return list(self._raw(table, i)[rows].tolist())
+        columns = table.encoded[i][rows]
+        place = columns @ np.arange(1, columns.shape[1] + 1)
+        return list(place.astype(int).tolist())
+
+    def columns(self, X: Any) -> ScaledColumns:
+        """Scaled columns of a table, each made when it is asked for."""
+        return ScaledColumns(self, self.read(X))
+
+    def encode(self, X: Any) -> FloatArray:
+        """Whole table in [0, 1], shape (n_samples, n_columns), column-major."""
+        table = self.read(X)
+        return self.scale(table, slice(None), np.arange(self.n_columns)).T
+
+    def every_level(self, X: Any) -> tuple[FloatArray, IntArray]:
+        """Raw numbers, and a 0/1 column for every level; one for two levels.
+
+        This is how methods see a table that need no reference level. Beside the
+        columns comes the position of the variable that each belongs to.
+        """
+        table, columns = self.read(X), []
+        for i in range(len(self.variables)):
+            if i not in table.encoded:
+                columns.append(self._raw(table, i)[:, np.newaxis])
+                continue
+            others = table.encoded[i]
+            if others.shape[1] > 1:
+                first = 1.0 - others.sum(axis=1, keepdims=True)
+                others = np.concatenate([first, others], axis=1)
+            columns.append(others)
+        widths = [part.shape[1] for part in columns]
+        return np.concatenate(columns, axis=1), np.repeat(
+            np.arange(len(widths)), widths
+        )
 
 
 class ScaledColumns(Sequence[FloatArray]):
@@ -282,132 +250,14 @@ class ScaledColumns(Sequence[FloatArray]):
         return self._encoder.scale(self._table, slice(None), np.array([j]))[0]
 
 
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas DataFrame, told without importing pandas."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "iloc")
-
-
-def as_table(X: Any) -> Any:
-    """A checked data frame as it is, anything else as a float64 matrix."""
-    if is_frame(X):
-        _check_frame(X)
-        return X
-    try:
-        return check_array(X, dtype=np.float64, ensure_all_finite=False)
-    except ValueError as error:
-        if "convert" not in str(error):
-            raise
-        raise ValueError(
-            f"{error}. Plain arrays must be numeric; pass a pandas DataFrame for "
-            "categorical columns."
-        ) from error
-
-
-def _check_frame(X: Any) -> None:
-    if X.shape[0] == 0 or X.shape[1] == 0:
-        raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
-            f"(shape={X.shape}) while a minimum of 1 is required."
-        )
-    names = [str(name) for name in X.columns]
-    double = sorted({name for name in names if names.count(name) > 1})
-    if double:
-        raise ValueError(
-            f"Expected distinct column names, got twice: {_listed(double)}."
-        )
-    for name in X.columns:
-        dtype = X[name].dtype
-        if getattr(dtype, "kind", "O") == "c":
-            raise ValueError(f"Complex data not supported: column {str(name)!r}.")
-        if not _is_categorical(X[name]) and getattr(dtype, "kind", "O") not in "biuf":
-            raise ValueError(
-                f"Column {str(name)!r} has dtype {dtype}; expected numbers or "
-                "categories. Turn dates and the like into numbers first."
-            )
-
-
-def _is_text(column: Any) -> bool:
-    return column.dtype.name in ("category", "object", "string", "str")
-
-
-def _is_categorical(column: Any) -> bool:
-    return _is_text(column) or column.dtype.name in ("bool", "boolean")
-
-
-def _numeric_part(X: Any, names: list[Any]) -> FloatArray:
-    part = X if len(names) == X.shape[1] and list(X.columns) == names else X[names]
-    numeric = part.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(numeric, dtype=np.float64)
-
-
-def _check_finite(numeric: FloatArray, names: list[str]) -> None:
+def _learn_numbers(names: list[str], numbers: FloatArray) -> tuple[Numeric, ...]:
+    """Numeric variables of a whole matrix at once."""
+    check_finite(numbers, names)
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(numeric.sum()):
-            return
-    for kind, test in (("NaN", np.isnan), ("infinity", np.isinf)):
-        bad = [name for name, column in zip(names, numeric.T) if test(column).any()]  # noqa: B905
-        if bad:
-            raise ValueError(
-                f"Input X contains {kind} (NaN and inf are not supported) in column "
-                f"{_listed(bad)}. Impute or drop these rows first."
-            )
-
-
-def _learn_numeric(names: list[str], numeric: FloatArray) -> tuple[Numeric, ...]:
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaler = MinMaxScaler().fit(numeric)
-        lower, upper = scaler.data_min_, scaler.data_max_
-        span = upper - lower
-    wide = [name for name, width in zip(names, span, strict=True) if np.isinf(width)]
-    if wide:
-        raise ValueError(
-            f"Column {_listed(wide)} spans more than the largest float; rescale it."
-        )
-    constant = span <= _CONSTANT * np.maximum(np.abs(lower), np.abs(upper))
-    constant |= span < _NARROWEST
-    span = np.where(constant, 0.0, span)
+        scaler = MinMaxScaler().fit(numbers)
     return tuple(
-        Numeric(name, float(low), float(width))
-        for name, low, width in zip(names, lower, span, strict=True)
-    )
-
-
-def _level_values(column: Any, name: str) -> AnyArray:
-    """Values of a categorical column as Python objects; missing ones are an error."""
-    if column.isna().any():
-        raise ValueError(
-            f"Input X contains NaN (missing values) in column {name!r}. Impute, or "
-            "make 'missing' a level of its own."
+        Numeric.of_range(name, lower, upper)
+        for name, lower, upper in zip(
+            names, scaler.data_min_.tolist(), scaler.data_max_.tolist(), strict=True
         )
-    values = np.empty(len(column), dtype=object)
-    values[:] = column.astype(object).to_list()
-    for value in values:
-        if not isinstance(value, Hashable):
-            raise TypeError(
-                f"Column {name!r} holds a {type(value).__name__}; each argument must "
-                "be a string or a number."
-            )
-    return values
-
-
-def _levels(column: Any, name: str) -> tuple[Any, ...]:
-    """Levels that occur, in the order of a category or else sorted."""
-    values = set(_level_values(column, name))
-    if column.dtype.name == "category":
-        levels = [level for level in column.cat.categories.to_list() if level in values]
-    else:
-        try:
-            levels = sorted(values)
-        except TypeError as error:
-            kinds = sorted({type(value).__name__ for value in values})
-            raise TypeError(
-                f"Column {name!r} mixes values of types {_listed(kinds)}; each "
-                "argument must be a string or a number. Convert the column to one type."
-            ) from error
-    return tuple(level.item() if hasattr(level, "item") else level for level in levels)
-
-
-def _listed(values: Any, most: int = 10) -> str:
-    values = list(values)
-    shown = ", ".join(repr(value) for value in values[:most])
-    return shown + (f" and {len(values) - most} more" if len(values) > most else "")
+    )

@@ -17,9 +17,9 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.target import Classes
 from sorct.estimators.checks import (
     check_real,
-    checked_classes,
     checked_cost_matrix,
     checked_samples,
     checked_topology,
@@ -117,26 +117,26 @@ def penalty_bounds(
         )
     X, y, weight = checked_samples(X, y, sample_weight)
     encoder = TableEncoder.learn(X)
-    classes, codes = checked_classes(y, weight)
+    classes = Classes.learn(y, weight)
     topology = checked_topology(depth, len(classes))
     costs = checked_cost_matrix(cost_matrix, classes)
     if encoder.n_columns == 0:
         raise ValueError("Expected a column with at least two levels, got none.")
-    sums = _class_sums(encoder.columns(X), codes, weight / weight.sum())
+    sums = _class_sums(encoder.columns(X), classes.codes(y), weight / weight.sum())
     # Samples that differ can pull one way each once a column is used, but not before:
     # hence one range of the summed costs, and a sum of the ranges.
     at_zero = _range(sums @ costs)
     anywhere = sums @ _range(costs)
     # (1 - sigma) lambda^L p B and sigma lambda^G p, for a slope of 1.
     local = (1.0 - sigma) * topology.n_branches / 4.0 * gamma
-    spread = sigma * _most_variation(topology.depth) * gamma
+    linf = sigma * _most_variation(topology.depth) * gamma
     steep, steepest = float(at_zero.max()), float(anywhere.max())
     only_cut = topology.depth == 1 and len(classes) == 2
     return PenaltyBounds(
         alpha_local=local * steep,
-        alpha_global=spread * steep,
+        alpha_global=linf * steep,
         best_local=local * steepest,
-        best_global=spread * steepest,
+        best_global=linf * steepest,
         alpha_saturated=_density_at_one(gamma) * steep if only_cut else None,
         sigma=float(sigma),
         depth=topology.depth,
@@ -166,8 +166,8 @@ def _class_sums(
 
 def _range(costs: FloatArray) -> FloatArray:
     """Dearest minus cheapest label of every row, the labels being the columns."""
-    spread: FloatArray = costs.max(axis=1) - costs.min(axis=1)
-    return spread
+    widest: FloatArray = costs.max(axis=1) - costs.min(axis=1)
+    return widest
 
 
 def _most_variation(depth: int) -> float:

@@ -10,13 +10,12 @@ import numpy as np
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.encoder import as_table, is_frame
+from sorct._typing import AnyArray, FloatArray
+from sorct.data.table import as_table, take_rows
+from sorct.data.target import Classes
 from sorct.tree.topology import Topology, smallest_depth
 
 _DEEPEST = 12
-# Share of a class below which its recall would be lost in rounding.
-_LIGHTEST = 1e-14
 
 
 def check_real(name: str, value: Any, expected: str, *, positive: bool = False) -> None:
@@ -64,7 +63,7 @@ def checked_samples(
     weight = np.ldexp(weight, -np.frexp(weight.max())[1])
     if len(kept) == len(weight):
         return X, y, weight
-    return X.iloc[kept] if is_frame(X) else X[kept], y[kept], weight[kept]
+    return take_rows(X, kept), y[kept], weight[kept]
 
 
 def _floats(name: str, values: Any) -> FloatArray:
@@ -72,29 +71,6 @@ def _floats(name: str, values: Any) -> FloatArray:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}.") from error
-
-
-def checked_classes(y: AnyArray, weight: FloatArray) -> tuple[AnyArray, IntArray]:
-    """Distinct labels in order, and the code of every sample."""
-    try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError as error:
-        raise TypeError(
-            f"y mixes labels that cannot be ordered ({error}); convert it to one type."
-        ) from error
-    if len(classes) < 2:
-        raise ValueError(
-            "Expected samples of at least 2 classes, got 1 class: "
-            f"{classes.tolist()[0]!r}."
-        )
-    share = np.bincount(codes, weight)
-    if share.min() < _LIGHTEST * share.sum():
-        label = classes.tolist()[int(np.argmin(share))]
-        raise ValueError(
-            f"sample_weight leaves class {label!r} next to nothing beside the others "
-            f"({share.min():.1e} of {share.sum():.1e})."
-        )
-    return classes, codes.astype(np.int64)
 
 
 def checked_topology(depth: Any, n_classes: int) -> Topology:
@@ -116,7 +92,7 @@ def checked_topology(depth: Any, n_classes: int) -> Topology:
     return Topology(int(depth))
 
 
-def checked_cost_matrix(cost_matrix: Any, classes: AnyArray) -> FloatArray:
+def checked_cost_matrix(cost_matrix: Any, classes: Classes) -> FloatArray:
     """Costs as a matrix; 0.5 off the diagonal where none are given."""
     n_classes = len(classes)
     if cost_matrix is None:
@@ -125,7 +101,7 @@ def checked_cost_matrix(cost_matrix: Any, classes: AnyArray) -> FloatArray:
     if matrix.shape != (n_classes, n_classes):
         raise ValueError(
             f"cost_matrix must have shape ({n_classes}, {n_classes}), one row and "
-            f"column per class of {classes.tolist()}, got {matrix.shape}."
+            f"column per class of {classes.labels.tolist()}, got {matrix.shape}."
         )
     if not np.isfinite(matrix).all() or (matrix < 0).any():
         raise ValueError("cost_matrix must be finite and >= 0 everywhere.")
@@ -137,9 +113,9 @@ def checked_cost_matrix(cost_matrix: Any, classes: AnyArray) -> FloatArray:
     return matrix
 
 
-def checked_floor(min_recall: Any, classes: AnyArray) -> FloatArray:
+def checked_floor(min_recall: Any, classes: Classes) -> FloatArray:
     """Floor under the recall of every class, 0 where none is asked for."""
-    labels = classes.tolist()
+    labels = classes.labels.tolist()
     floor = np.zeros(len(labels))
     if isinstance(min_recall, Mapping):
         for label, rate in min_recall.items():

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.encoder import as_table
+from sorct.data.table import as_table
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import check_real, check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
@@ -54,11 +54,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.tree_, self.classes_ = tree, tree.classes
         self.coef_, self.threshold_ = tree.coef, tree.threshold
         self.leaf_class_ = tree.leaf_class
-        self.objective_, self.cost_ = told["objective"], told["cost"]
+        self.objective_, self.cost_ = told.objective, told.cost
         self.local_sparsity_ = tree.local_sparsity
         self.global_sparsity_ = tree.global_sparsity
-        self.recall_, self.residual_ = np.array(told["recall"]), told["residual"]
-        self.n_iter_ = told["n_iterations"]
+        self.recall_, self.residual_ = np.array(told.recall), told.residual
+        self.n_iter_ = told.n_iterations
 
     def _checked_tree(self, X: Any) -> Tree:
         check_is_fitted(self)

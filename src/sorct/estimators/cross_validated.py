@@ -20,12 +20,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.encoder import as_table
+from sorct.data.table import as_table
+from sorct.data.target import Classes, unequal
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import (
     check_real,
     check_whole,
-    checked_classes,
     checked_cost_matrix,
     checked_floor,
     checked_samples,
@@ -35,16 +35,16 @@ from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.fitting import Effort, Model
 from sorct.estimators.folds import (
     Data,
-    Found,
+    FoldScores,
     MinusMeanCost,
-    Task,
+    PathTask,
     score_fold,
     trace_all,
 )
 from sorct.estimators.path import PAPER_ALPHAS, checked_alphas, warn_if_slow
 from sorct.estimators.progress import progress_bar
 from sorct.tree.path import check_limit, sparsest, within_limits
-from sorct.tree.tree import Tree, has_prices
+from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,17 +219,17 @@ class SORCTClassifierCV(TreeClassifier):
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         _, seen, weight = checked_samples(X, y, sample_weight)
-        self.classes_, _ = checked_classes(seen, weight)
-        tasks = self._tasks()
-        costs = checked_cost_matrix(self.cost_matrix, self.classes_)
-        if self.scoring is None and has_prices(costs):
-            scorer = MinusMeanCost(costs, self.classes_)
+        target = Classes.learn(seen, weight)
+        tasks = self._tasks(target)
+        costs = checked_cost_matrix(self.cost_matrix, target)
+        if self.scoring is None and unequal(costs):
+            scorer = MinusMeanCost(costs, target)
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, column_or_1d(y), given)
         self._keep(self._run(tasks, data.folds(self.cv), data, scorer))
         warn_if_slow(self.path_, tasks[0].effort, stacklevel=4)
 
-    def _tasks(self) -> list[Task]:
+    def _tasks(self, target: Classes) -> list[PathTask]:
         """One per depth and gamma; everything that was given is checked here."""
         if self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {self.rule!r}.")
@@ -241,17 +241,17 @@ class SORCTClassifierCV(TreeClassifier):
         # Depth depends on the classes, of which a fold may miss one.
         depths = list(
             dict.fromkeys(
-                checked_topology(depth, len(self.classes_)).depth
+                checked_topology(depth, len(target)).depth
                 for depth in _listed("depths", self.depths)
             )
         )
         gammas = _listed("gammas", self.gammas)
         for gamma in gammas:
             check_real("gammas", gamma, "finite numbers > 0", positive=True)
-        checked_cost_matrix(self.cost_matrix, self.classes_)
-        checked_floor(self.min_recall, self.classes_)
+        checked_cost_matrix(self.cost_matrix, target)
+        checked_floor(self.min_recall, target)
         local = checked_alphas("alphas_local", self.alphas_local, PAPER_ALPHAS)
-        spread = checked_alphas("alphas_global", self.alphas_global, (0.0,))
+        linf = checked_alphas("alphas_global", self.alphas_global, (0.0,))
         model = Model(None, self.cost_matrix, self.min_recall, 1.0, self.handle_unknown)
         effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
         model.check()
@@ -259,8 +259,8 @@ class SORCTClassifierCV(TreeClassifier):
         effort = replace(effort, n_jobs=1)
         models = [replace(model, depth=d, gamma=g) for d, g in product(depths, gammas)]
         call = call_text(type(self), self.get_params(deep=False))
-        rest = self.classes_, local, spread, self.n_solutions, effort, call
-        return [Task(m, *rest) for m in models]
+        rest = target, local, linf, self.n_solutions, effort, call
+        return [PathTask(m, *rest) for m in models]
 
     def _seed(self) -> Any:
         """A number that gives every fold the same starts."""
@@ -270,11 +270,11 @@ class SORCTClassifierCV(TreeClassifier):
 
     def _run(
         self,
-        tasks: list[Task],
+        tasks: list[PathTask],
         folds: list[tuple[Data, Data]],
         data: Data,
         scorer: Any,
-    ) -> list[Found]:
+    ) -> list[FoldScores]:
         """Trace all paths: for every task its folds, then all rows."""
         calls = []
         for task in tasks:
@@ -289,13 +289,13 @@ class SORCTClassifierCV(TreeClassifier):
                 tick()
         n_each = len(folds) + 1
         return [
-            Found(results[n : n + n_each - 1], results[n + n_each - 1])
+            FoldScores(results[n : n + n_each - 1], results[n + n_each - 1])
             for n in range(0, len(results), n_each)
         ]
 
     # -- choosing --------------------------------------------------------------------
 
-    def _keep(self, found: list[Found]) -> None:
+    def _keep(self, found: list[FoldScores]) -> None:
         feasible = [one for one in found if one.error is None]
         if not feasible:
             assert found[0].error is not None
@@ -313,8 +313,8 @@ class SORCTClassifierCV(TreeClassifier):
         self.best_params_ = {
             "depth": self.tree_.depth,
             "gamma": self.tree_.gamma,
-            "alpha_local": self.tree_.training["alpha_local"],
-            "alpha_global": self.tree_.training["alpha_global"],
+            "alpha_local": self.tree_.training.alpha_local,
+            "alpha_global": self.tree_.training.alpha_global,
         }
 
     @property

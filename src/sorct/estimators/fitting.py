@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from sklearn.utils import check_random_state
 
-from sorct._typing import AnyArray, FloatArray
-from sorct.data.encoder import UNKNOWN_POLICIES, TableEncoder
+from sorct._typing import FloatArray
+from sorct.data.encoder import TableEncoder
+from sorct.data.target import Classes
+from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.estimators.call import versions
 from sorct.estimators.checks import (
     check_n_jobs,
     check_real,
     check_whole,
-    checked_classes,
     checked_cost_matrix,
     checked_floor,
     checked_samples,
     checked_topology,
 )
+from sorct.tree.training import TrainingRecord
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ class Prepared:
     Attributes
     ----------
     encoder : TableEncoder
-    classes : array of shape (n_classes,)
+    target : Classes
     problem : Problem
     n_samples : int
         Rows of positive weight.
@@ -112,7 +114,7 @@ class Prepared:
     """
 
     encoder: TableEncoder
-    classes: AnyArray
+    target: Classes
     problem: Problem
     n_samples: int
     call: str
@@ -126,10 +128,11 @@ class Prepared:
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight)
         encoder = TableEncoder.learn(X, model.handle_unknown)
-        classes, codes = checked_classes(y, weight)
-        topology = checked_topology(model.depth, len(classes))
-        cost_matrix = checked_cost_matrix(model.cost_matrix, classes)
-        floor = checked_floor(model.min_recall, classes)
+        target = Classes.learn(y, weight)
+        codes = target.codes(y)
+        topology = checked_topology(model.depth, len(target))
+        cost_matrix = checked_cost_matrix(model.cost_matrix, target)
+        floor = checked_floor(model.min_recall, target)
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
         begun += _load_compiled_code()
@@ -143,13 +146,14 @@ class Prepared:
             cost, Sparsity(), MinRecall(floor), topology, float(model.gamma)
         )
         seconds = time.perf_counter() - begun
-        return cls(encoder, classes, problem, len(codes), call, seconds)
+        return cls(encoder, target, problem, len(codes), call, seconds)
 
     def tree(
         self,
         solution: Solution,
         alphas: tuple[float, float],
-        **training: str | float,
+        status: str | None = None,
+        search: str | None = None,
     ) -> Tree:
         """Bring a solution back to names and units."""
         params, problem = solution.params, self.problem
@@ -158,25 +162,25 @@ class Prepared:
             coef=params.coef,
             threshold=params.threshold,
             leaf_class=params.leaf_class,
-            classes=self.classes,
+            target=self.target,
             gamma=problem.gamma,
             cost_matrix=problem.cost.cost_matrix,
             mass=solution.mass,
-            training={
-                "alpha_local": alphas[0],
-                "alpha_global": alphas[1],
-                "min_recall": problem.constraint.floor.tolist(),
-                "recall": solution.recall.tolist(),
-                "objective": solution.objective,
-                "cost": solution.cost,
-                "residual": solution.residual,
-                "n_iterations": solution.n_iterations,
-                "status": str(solution.status),
-                "n_samples": self.n_samples,
-                "call": self.call,
-                "versions": versions(),
-                **training,
-            },
+            training=TrainingRecord(
+                alpha_local=alphas[0],
+                alpha_global=alphas[1],
+                min_recall=tuple(problem.constraint.floor.tolist()),
+                recall=tuple(solution.recall.tolist()),
+                objective=solution.objective,
+                cost=solution.cost,
+                residual=solution.residual,
+                n_iterations=solution.n_iterations,
+                status=status or str(solution.status),
+                n_samples=self.n_samples,
+                call=self.call,
+                versions=versions(),
+                search=search,
+            ),
         )
 
     def refuse(self, best: Solution, tried: str, effort: str) -> NoReturn:
@@ -184,7 +188,9 @@ class Prepared:
         floor: FloatArray = self.problem.constraint.floor
         rates = {
             label: float(rate)
-            for label, rate in zip(self.classes.tolist(), best.recall, strict=True)
+            for label, rate in zip(
+                self.target.labels.tolist(), best.recall, strict=True
+            )
         }
         shown = ", ".join(
             f"{label!r}: {rate:.4f} (asked {asked:g})"

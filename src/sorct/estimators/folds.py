@@ -16,7 +16,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.encoder import is_frame
+from sorct.data.table import take_rows
+from sorct.data.target import Classes, mean_cost
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
 from sorct.estimators.path import trace
@@ -37,9 +38,8 @@ class Data:
 
     def part(self, rows: IntArray) -> Data:
         """Some of the rows."""
-        X = self.X.iloc[rows] if is_frame(self.X) else self.X[rows]
         weight = None if self.weight is None else self.weight[rows]
-        return Data(X, self.y[rows], weight)
+        return Data(take_rows(self.X, rows), self.y[rows], weight)
 
     def folds(self, cv: Any) -> list[tuple[Data, Data]]:
         """Training and test parts, as scikit-learn reads ``cv``.
@@ -57,7 +57,8 @@ class Data:
             given = [(every[a], every[b]) for a, b in check_cv(cv).split()]
             rows = [(a[counts[a]], b[counts[b]]) for a, b in given]
         else:
-            splitter = check_cv(cv, seen.y, classifier=True)
+            target = Classes(np.unique(seen.y))
+            splitter = target.folds(cv, seen.y)
             rows = [(kept[a], kept[b]) for a, b in splitter.split(seen.X, seen.y)]
         folds = [(self.part(train), self.part(test)) for train, test in rows]
         _check_folds(folds)
@@ -65,11 +66,11 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Task:
+class PathTask:
     """One path to trace: a model on the rows of a fold, or on all."""
 
     model: Model
-    classes: AnyArray
+    target: Classes
     alphas_local: FloatArray
     alphas_global: FloatArray
     n_solutions: int
@@ -85,18 +86,18 @@ class Task:
 
     def _model_for(self, present: AnyArray) -> Model:
         """Costs and floors of the classes that a fold has."""
-        there = np.isin(self.classes, present)
+        there = self.target.present(present)
         costs, floors = self.model.cost_matrix, self.model.min_recall
         if costs is not None:
             costs = np.asarray(costs)[np.ix_(there, there)]
         if isinstance(floors, Mapping):
-            known = self.classes[there].tolist()
+            known = self.target.labels[there].tolist()
             floors = {label: rate for label, rate in floors.items() if label in known}
         return replace(self.model, cost_matrix=costs, min_recall=floors)
 
 
 @dataclass(frozen=True)
-class Found:
+class FoldScores:
     """Scores of the folds and the path of all rows for one depth and gamma."""
 
     scores: list[FloatArray | InfeasibleError]
@@ -147,7 +148,7 @@ class Found:
 
 
 def score_fold(
-    task: Task, train: Data, test: Data, scorer: Any
+    task: PathTask, train: Data, test: Data, scorer: Any
 ) -> FloatArray | InfeasibleError:
     """Scores on one part of the rows of the path traced on the other.
 
@@ -167,7 +168,7 @@ def score_fold(
     )
 
 
-def trace_all(task: Task, data: Data) -> Path | InfeasibleError:
+def trace_all(task: PathTask, data: Data) -> Path | InfeasibleError:
     """Path of all rows."""
     try:
         return task.run(data)
@@ -180,17 +181,15 @@ class MinusMeanCost:
     """Scorer where some errors cost more than others: minus the mean cost."""
 
     cost_matrix: FloatArray
-    classes: AnyArray
+    target: Classes
 
     def __call__(
         self, classifier: Any, X: Any, y: AnyArray, sample_weight: Any = None
     ) -> float:
         """Score a fitted classifier on some rows."""
-        place = {label: k for k, label in enumerate(self.classes.tolist())}
-        true = [place[label] for label in y.tolist()]
-        predicted = [place[label] for label in classifier.predict(X).tolist()]
-        costs = self.cost_matrix[true, predicted]
-        return -float(np.average(costs, weights=sample_weight))
+        predicted = self.target.known_codes(classifier.predict(X))
+        true = self.target.known_codes(y)
+        return -mean_cost(self.cost_matrix, true, predicted, sample_weight)
 
 
 def takes_weights(scorer: Any) -> bool:

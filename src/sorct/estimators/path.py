@@ -104,7 +104,7 @@ def sorct_path(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}.")
     local = checked_alphas("alphas_local", alphas_local, PAPER_ALPHAS)
-    spread = checked_alphas("alphas_global", alphas_global, PAPER_ALPHAS)
+    linf = checked_alphas("alphas_global", alphas_global, PAPER_ALPHAS)
     if y is None:
         raise ValueError(
             "sorct_path requires y to be passed, but the target y is None."
@@ -112,8 +112,8 @@ def sorct_path(
     seed = effort.seed()
     prepared = Prepared.of(X, y, sample_weight, model, call)
     if alphas_global is None and prepared.problem.topology.depth == 1:
-        spread = np.zeros(1)
-    path = trace(prepared, local, spread, n_solutions, effort, seed, callback)
+        linf = np.zeros(1)
+    path = trace(prepared, local, linf, n_solutions, effort, seed, callback)
     warn_if_slow(path, effort)
     return path
 
@@ -151,12 +151,12 @@ def trace(
 
 def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:
     """Warn, for the caller's caller, of trees that have not converged."""
-    slow = [tree for tree in path if tree.training["status"] == "max_iter"]
+    told = [tree.training for tree in path]
+    slow = [one.residual or 0.0 for one in told if one.status == "max_iter"]
     if slow:
-        worst = max(tree.training["residual"] for tree in slow)
         warnings.warn(
             f"{len(slow)} of {len(path)} trees on the path have a residual above "
-            f"tol={effort.tol}, the worst being {worst:.1e}. Raise max_iter (it is "
+            f"tol={effort.tol}, the worst being {max(slow):.1e}. Raise max_iter (it is "
             f"{effort.max_iter}) or tol; floors on recall that leave hardly any room "
             "can also be the cause.",
             ConvergenceWarning,

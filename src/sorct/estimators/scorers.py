@@ -13,6 +13,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.metrics import check_scoring, get_scorer_names
 
 from sorct._typing import AnyArray
+from sorct.data.wording import listed
 
 # Scorers for what another of the same kind cannot score.
 _INSTEAD = {"roc_auc": "roc_auc_ovr"}
@@ -62,9 +63,9 @@ def check_score(scoring: Any, score: float, y_test: AnyArray) -> None:
 
 def _misfit(scoring: str, y_train: AnyArray, y_test: AnyArray, error: Exception) -> str:
     known, seen = np.unique(y_train).tolist(), np.unique(y_test).tolist()
-    where = f"with the classes {_listed(known)}"
+    where = f"with the classes {listed(known, 5)}"
     if seen != known:
-        where += f" in training and {_listed(seen)} to score"
+        where += f" in training and {listed(seen, 5)} to score"
     instead = _INSTEAD.get(scoring, f"{scoring}_macro")
     if instead not in get_scorer_names() or seen != known:
         instead = "balanced_accuracy or f1_macro"
@@ -73,8 +74,3 @@ def _misfit(scoring: str, y_train: AnyArray, y_test: AnyArray, error: Exception)
         f"The scorer {scoring!r} does not work {where} ({cause}); use one that does, "
         f"such as {instead}."
     )
-
-
-def _listed(labels: list[Any], most: int = 5) -> str:
-    shown = ", ".join(repr(label) for label in labels[:most])
-    return shown + (f" and {len(labels) - most} more" if len(labels) > most else "")

@@ -1,8 +1,8 @@
-"""Flips: the smallest change of one variable that gives a sample another class.
+"""Counterfactuals: the smallest change of one variable that changes a class.
 
 The scores of all cuts are linear in a number, and the class can change only where one
 of them is near 0. So values at and around those borders are tried, and the nearest
-change is then narrowed down. A categorical variable is tried level by level.
+change is then narrowed down. Where values can be listed, each is tried.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.encoder import Categorical, Numeric
+from sorct.data.variables import Variable
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -66,21 +66,15 @@ def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> 
     ``before`` is the position of the class that the tree gives the sample.
     """
     variable = tree.encoder.variables[i]
-    columns = np.flatnonzero(tree.encoder.column_variable == i)
-    if isinstance(variable, Numeric):
-        line = _line(tree, scaled, before, int(columns[0]))
+    columns = tree.encoder.columns_of(i)
+    if variable.choices is None:
+        line = _line(tree, scaled, before, columns.start)
         found = _number_flip(line, variable, float(now))
     else:
-        found = _level_flip(tree, scaled, before, columns, variable)
+        found = _choice_flip(tree, scaled, before, columns, variable)
     if found is None:
         return Flip(variable.name, now, None, None)
     return Flip(variable.name, now, found[0], tree.classes.tolist()[found[1]])
-
-
-def scores(tree: Tree, scaled: FloatArray) -> FloatArray:
-    """Scores of all cuts for scaled samples (n, n_columns), shape (n_branches, n)."""
-    sums = tree.coef.T @ scaled.T / tree.n_columns
-    return np.asarray(tree.gamma * (sums - tree.threshold[:, np.newaxis]))
 
 
 def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
@@ -91,23 +85,20 @@ def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
     return np.asarray(np.argmax(proba, axis=0))
 
 
-# -- levels ----------------------------------------------------------------------------
+# -- choices ---------------------------------------------------------------------------
 
 
-def _level_flip(
-    tree: Tree,
-    scaled: FloatArray,
-    before: int,
-    columns: IntArray,
-    variable: Categorical,
+def _choice_flip(
+    tree: Tree, scaled: FloatArray, before: int, columns: slice, variable: Variable
 ) -> tuple[Any, int] | None:
-    """First level, in their order, that gives another class."""
-    trial = np.repeat(scaled[np.newaxis], len(variable.levels), axis=0)
-    trial[:, columns] = np.eye(len(variable.levels))[:, 1:]
-    classes = _classes(tree, scores(tree, trial), before).tolist()
-    for level, k in zip(variable.levels, classes, strict=True):
+    """First of the variable's values, in their order, that gives another class."""
+    choices = variable.choices or ()
+    trial = np.repeat(scaled[np.newaxis], len(choices), axis=0)
+    trial[:, columns] = variable.encode_choices()
+    classes = _classes(tree, tree.scores(trial), before).tolist()
+    for choice, k in zip(choices, classes, strict=True):
         if k != before:
-            return level, k
+            return choice, k
     return None
 
 
@@ -117,13 +108,13 @@ def _level_flip(
 def _line(tree: Tree, scaled: FloatArray, before: int, column: int) -> _Line:
     origin = scaled.copy()
     origin[column] = 0.0
-    score = scores(tree, origin[np.newaxis])[:, 0]
+    score = tree.scores(origin[np.newaxis])[:, 0]
     slope = tree.gamma * tree.coef[column] / tree.n_columns
     return _Line(tree, before, float(scaled[column]), score, slope)
 
 
 def _number_flip(
-    line: _Line, variable: Numeric, now: float
+    line: _Line, variable: Variable, now: float
 ) -> tuple[float, int] | None:
     """Nearest value within the range of training that gives another class."""
     found = [_first_flip(line, side) for side in (-1.0, 1.0)]
@@ -160,18 +151,17 @@ def _places_to_try(line: _Line) -> FloatArray:
 
 
 def _readable(
-    line: _Line, place: float, variable: Numeric, now: float
+    line: _Line, place: float, variable: Variable, now: float
 ) -> tuple[float, int]:
     """The value or one just beyond, with as few digits as still change the class."""
-    lower, upper = variable.lower, variable.lower + variable.span
-    exact = lower + variable.span * place
+    lower, upper, exact = (variable.decode(at) for at in (0.0, 1.0, place))
     side = 1.0 if exact > now else -1.0
-    size = np.floor(np.log10(min(abs(exact - now), variable.span) or 1.0))
+    size = np.floor(np.log10(min(abs(exact - now), upper - lower) or 1.0))
     for digits in range(3, 17):
         unit = 10.0 ** (size + 1 - digits)
         beyond = side * np.ceil(side * exact / unit) * unit
         value = float(np.clip(float(f"{beyond:.15g}"), lower, upper))
-        k = int(line.classes(np.array([(value - lower) / variable.span]))[0])
+        k = int(line.classes(variable.encode([value])[:, 0])[0])
         if k != line.before:
             return value, k
     return exact, int(line.classes(np.array([place]))[0])

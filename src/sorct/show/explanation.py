@@ -12,21 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.data.encoder import Categorical, TableEncoder
-from sorct.show.counterfactual import Flip, find_flip, scores
-from sorct.show.text import (
-    check_tree,
-    children,
-    cut_terms,
-    cut_text,
-    is_leaf,
-    leaves_below,
-    printable,
-    reads_left,
-    rounded,
-    shown_node,
-)
+from sorct.data.encoder import TableEncoder
+from sorct.data.wording import printable
+from sorct.show.counterfactual import Flip, find_flip
+from sorct.show.text import check_tree, cut_text, rounded
 from sorct.tree.link import cdf
+from sorct.tree.view import Cut, Leaf, View
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -147,17 +138,17 @@ def explain(tree: Tree, x: Any) -> Explanation:
     scaled = tree.encoder.encode(table)[0]
     proba = tree.predict_proba(table)[0]
     code = int(np.argmax(proba))
-    steps, node = _route(tree, scaled, values)
+    steps, leaf = _route(tree, scaled, values)
     reach = tree.leaf_reach(table)[0]
     return Explanation(
         predicted=tree.classes.tolist()[code],
         proba=dict(zip(tree.classes.tolist(), proba.tolist(), strict=True)),
         steps=tuple(steps),
-        leaf=_plain(tree.classes[tree.node_class[node]]),
-        leaf_proba=float(reach[leaves_below(tree, node)].sum()),
+        leaf=_plain(tree.classes[leaf.code]),
+        leaf_proba=float(reach[leaf.leaves].sum()),
         flips=tuple(
-            find_flip(tree, scaled, code, i, values[name])
-            for i, name in _used_variables(tree)
+            find_flip(tree, scaled, code, i, values[tree.encoder.names[i]])
+            for i in tree.variables_at().tolist()
         ),
     )
 
@@ -184,26 +175,20 @@ def _one_row(encoder: TableEncoder, x: Any) -> Any:
 
 def _in_order(encoder: TableEncoder, row: dict[Any, Any]) -> dict[Any, Any]:
     """Values in the order of training, which counts where names were made up."""
-    names = [variable.name for variable in encoder.variables]
+    names = encoder.names
     return {name: row[name] for name in names} if set(names) == set(row) else row
 
 
 def _values(encoder: TableEncoder, table: Any) -> dict[str, Any]:
     """Raw value of every variable."""
-    names = [variable.name for variable in encoder.variables]
     if not (encoder.named and hasattr(table, "columns")):
-        return dict(zip(names, np.asarray(table)[0].tolist(), strict=True))
+        return dict(zip(encoder.names, np.asarray(table)[0].tolist(), strict=True))
     given = {str(name): table[name].iloc[0] for name in table.columns}
-    return {name: _plain(given[name]) for name in names}
+    return {name: _plain(given[name]) for name in encoder.names}
 
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
-
-
-def _used_variables(tree: Tree) -> list[tuple[int, str]]:
-    used = np.unique(tree.encoder.column_variable[tree.coef.any(axis=1)])
-    return [(int(i), tree.encoder.variables[i].name) for i in used]
 
 
 # -- the route -------------------------------------------------------------------------
@@ -211,53 +196,61 @@ def _used_variables(tree: Tree) -> list[tuple[int, str]]:
 
 def _route(
     tree: Tree, scaled: FloatArray, values: dict[str, Any]
-) -> tuple[list[Step], int]:
-    """Cuts on the way to the most probable leaf, and its node as shown."""
-    left = cdf(scores(tree, scaled[np.newaxis])[:, 0])
-    steps, node = [], shown_node(tree, 0)
-    while not is_leaf(tree, node):
-        yes = float(left[node]) if reads_left(tree, node) else float(1.0 - left[node])
-        child, goes = max(
-            zip(children(tree, node), (yes, 1.0 - yes), strict=True),
-            key=lambda pair: pair[1] * _best_below(tree, left, pair[0]),
+) -> tuple[list[Step], Leaf]:
+    """Cuts on the way to the most probable leaf, and that leaf."""
+    left = cdf(tree.scores(scaled[np.newaxis])[:, 0])
+    steps, node, view = [], tree.view.root, tree.view
+    while isinstance(node, Cut):
+        ways = _answers(view, node, left)
+        answer, goes, child = max(
+            ways, key=lambda way: way[1] * _best_below(view, left, way[2])
         )
-        answer = "yes" if child == children(tree, node)[0] else "no"
         steps.append(_step(tree, node, scaled, values, answer, goes))
         node = child
     return steps, node
 
 
-def _best_below(tree: Tree, left: FloatArray, node: int) -> float:
-    """Probability of the most probable route from a shown node to a leaf."""
-    if is_leaf(tree, node):
+def _answers(
+    view: View, cut: Cut, left: FloatArray
+) -> list[tuple[str, float, Cut | Leaf]]:
+    """Both answers of a cut, their probabilities and where they lead."""
+    yes = float(left[cut.node] if cut.reading.is_left else 1.0 - left[cut.node])
+    nodes = view.nodes
+    return [("yes", yes, nodes[cut.yes]), ("no", 1.0 - yes, nodes[cut.no])]
+
+
+def _best_below(view: View, left: FloatArray, node: Cut | Leaf) -> float:
+    """Probability of the most probable route from a node to a leaf."""
+    if isinstance(node, Leaf):
         return 1.0
-    yes = left[node] if reads_left(tree, node) else 1.0 - left[node]
-    below = [_best_below(tree, left, child) for child in children(tree, node)]
-    return float(max(yes * below[0], (1.0 - yes) * below[1]))
+    return max(
+        goes * _best_below(view, left, child)
+        for _, goes, child in _answers(view, node, left)
+    )
 
 
 def _step(
     tree: Tree,
-    t: int,
+    cut: Cut,
     scaled: FloatArray,
     values: dict[str, Any],
     answer: str,
     proba: float,
 ) -> Step:
-    terms, limit = cut_terms(tree, t)
-    parts: dict[str, float] = {}
-    for j, weight in terms.items():
-        variable = tree.encoder.variables[tree.encoder.column_variable[j]]
-        known = isinstance(variable, Categorical)
-        value = scaled[j] if known else float(values[variable.name])
-        parts[variable.name] = parts.get(variable.name, 0.0) + weight * float(value)
+    reading, parts = cut.reading, dict[str, float]()
+    for summand, column, weight in zip(
+        reading.summands, reading.columns, reading.weights, strict=True
+    ):
+        name = tree.encoder.names[tree.encoder.column_variable[column]]
+        value = scaled[column] if summand.is_level else float(values[name])
+        parts[name] = parts.get(name, 0.0) + weight * float(value)
     listed = [Part(name, values[name], added) for name, added in parts.items()]
     return Step(
-        cut=t + 1,
-        question=cut_text(tree, t),
+        cut=cut.number,
+        question=cut_text(cut),
         parts=tuple(sorted(listed, key=lambda part: -abs(part.contribution))),
         total=float(sum(parts.values())),
-        limit=limit,
+        limit=reading.threshold,
         answer=answer,
         proba=proba,
     )

@@ -1,21 +1,17 @@
-"""Text rules: a tree in words, in the names and units of the user's table.
+"""Text: a tree in words, in the names and units of the user's table.
 
-Only the drawing of text lives here; it reads a Tree and nothing else. Cuts are numbered
-as in the tree, from 1: the cuts below cut t are 2t and 2t + 1. A cut that decides
-nothing is passed by.
+Cuts are numbered as in the tree, from 1: the cuts below cut t are 2t and 2t + 1. A cut
+that decides nothing is passed by. Everything is read from the tree's view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sorct._typing import IntArray
-from sorct.data.encoder import Categorical
-from sorct.tree.link import cdf
-from sorct.tree.prune import NOBODY, SEVERAL, only_child
+from sorct.data.wording import printable
+from sorct.tree.view import Cut, Leaf, Reading, View
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -30,16 +26,16 @@ _ROUNDING = 1e-3
 def export_text(tree: Tree, decimals: int | None = None) -> str:
     """Rules of the whole tree, one line per cut and leaf.
 
-    A cut reads "sum > limit": the larger the sum, the more probably a sample goes to
-    the branch marked "yes".
+    A cut reads "sum > threshold": the larger the sum, the more probably a sample goes
+    to the branch marked "yes".
 
     Parameters
     ----------
     tree : Tree
     decimals : int or None, default=None
-        Decimals of weights and limits; a number that would vanish keeps one digit. None
-        means at least four digits, and as many as it takes that no cut moves by more
-        than a thousandth of its largest term.
+        Decimals of weights and thresholds; a number that would vanish keeps one digit.
+        None means at least four digits, and as many as it takes that no cut moves by
+        more than a thousandth of its largest term.
 
     Examples
     --------
@@ -53,14 +49,14 @@ def export_text(tree: Tree, decimals: int | None = None) -> str:
     check_decimals(decimals)
     check_tree(tree)
     lines = [_headline(tree), ""]
-    _add_node(tree, 0, "", "", decimals, lines)
+    _add_node(tree, tree.view.root, "", "", decimals, lines)
     lines += ["", *_footer(tree, decimals)]
     return "\n".join(lines)
 
 
 def check_tree(tree: Any) -> None:
     """Refuse what is not a tree; an estimator has one."""
-    if not hasattr(tree, "node_class"):
+    if not isinstance(getattr(tree, "view", None), View):
         hint = "; pass its tree_" if hasattr(tree, "tree_") else ""
         raise TypeError(f"Expected a Tree, got a {type(tree).__name__}{hint}.")
 
@@ -74,9 +70,12 @@ def check_decimals(decimals: Any) -> None:
         )
 
 
+# -- head and foot ---------------------------------------------------------------------
+
+
 def _headline(tree: Tree) -> str:
     n_used, n_variables = len(tree.variables_used), len(tree.encoder.variables)
-    n_cuts = len(shown_cuts(tree))
+    n_cuts = len(tree.view.cuts)
     return (
         f"Tree of depth {tree.depth} with {_count(n_cuts, 'cut')} and "
         f"{_count(n_cuts + 1, 'leaf', 'leaves')}, using {n_used} of "
@@ -85,6 +84,7 @@ def _headline(tree: Tree) -> str:
 
 
 def _footer(tree: Tree, decimals: int | None) -> list[str]:
+    told = tree.training
     lines = [
         "Shares are expected ones: a sample near a cut goes both ways in part.",
         *_variables_text(tree),
@@ -92,14 +92,13 @@ def _footer(tree: Tree, decimals: int | None) -> list[str]:
     ]
     if tree.variables_used:
         lines.append(_rounding_text(decimals))
-    if tree.training.get("rounded"):
-        digits = tree.training["rounded"]
+    if told.rounded:
         lines.append(
-            f"The tree itself was rounded to {_count(digits, 'digit')}; shares in "
-            "leaves are those before."
+            f"The tree itself was rounded to {_count(told.rounded, 'digit')}; shares "
+            "in leaves are those before."
         )
-    if tree.training.get("search"):
-        lines.append(f"Search: {printable(tree.training['search'])}.")
+    if told.search:
+        lines.append(f"Search: {printable(told.search)}.")
     return lines
 
 
@@ -108,19 +107,18 @@ def _variables_text(tree: Tree) -> list[str]:
     used = tree.variables_used
     if not used:
         return ["Variables: none."]
-    names = ", ".join(printable(name) for name in used)
-    cuts = shown_cuts(tree)
+    names, cuts = ", ".join(printable(name) for name in used), tree.view.cuts
     if len(cuts) < 2:
         return [f"Variables: {names}."]
-    counts = ", ".join(f"cut {t + 1}: {len(variables_of_cut(tree, t))}" for t in cuts)
+    counts = ", ".join(f"cut {cut.number}: {len(cut.terms)}" for cut in cuts)
     return [f"Variables: {names} ({counts})."]
 
 
 def _recall_text(tree: Tree) -> list[str]:
-    recall = tree.training.get("recall")
+    recall = tree.training.recall
     if not recall:
         return []
-    floors = tree.training.get("min_recall") or [0.0] * len(recall)
+    floors = tree.training.min_recall or [0.0] * len(recall)
     parts = [
         f"{printable(label)} {rate:.3f}" + (f" (floor {floor:g})" if floor else "")
         for label, rate, floor in zip(tree.classes, recall, floors, strict=True)
@@ -144,60 +142,26 @@ def _count(n: int, one: str, many: str | None = None) -> str:
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
-def shown_node(tree: Tree, node: int) -> int:
-    """Node to show in a node's place: cuts that send all one way are passed by."""
-    while node < tree.n_branches:
-        child = only_child(tree.coef, tree.threshold, tree.gamma, node, NOBODY)
-        if child is None:
-            break
-        node = child
-    return node
-
-
-def is_leaf(tree: Tree, node: int) -> bool:
-    """Whether a shown node has one class: a leaf, or a cut with one class below."""
-    return bool(tree.node_class[node] != SEVERAL)
-
-
-def children(tree: Tree, t: int) -> tuple[int, int]:
-    """Nodes shown below a shown cut: for "yes" and for "no"."""
-    yes, no = 2 * t + 1, 2 * t + 2
-    if not reads_left(tree, t):
-        yes, no = no, yes
-    return shown_node(tree, yes), shown_node(tree, no)
-
-
-def shown_cuts(tree: Tree) -> list[int]:
-    """Cuts that decide something, as they are printed from top to bottom."""
-    return [node for node in _shown_nodes(tree, 0) if not is_leaf(tree, node)]
-
-
-def _shown_nodes(tree: Tree, node: int) -> Iterator[int]:
-    node = shown_node(tree, node)
-    yield node
-    if not is_leaf(tree, node):
-        for child in children(tree, node):
-            yield from _shown_nodes(tree, child)
+# -- nodes -----------------------------------------------------------------------------
 
 
 def _add_node(
     tree: Tree,
-    node: int,
+    node: Cut | Leaf,
     head: str,
     indent: str,
     decimals: int | None,
     lines: list[str],
 ) -> None:
-    node = shown_node(tree, node)
-    if is_leaf(tree, node):
-        lines.append(head + leaf_text(tree, node))
+    if isinstance(node, Leaf):
+        lines.append(head + tree.target.leaf_text(node.code, node.mass))
         return
-    yes, no = children(tree, node)
-    head = f"{head}cut {node + 1}: "
+    head = f"{head}cut {node.number}: "
     width = max(_WIDTH - len(head), 40)
-    first, *rest = _wrapped(_cut_parts(tree, node, decimals), width)
+    first, *rest = _wrapped(_cut_parts(node, decimals), width)
     lines.append(head + first)
     lines.extend(f"{indent}│    {line}" for line in rest)
+    yes, no = (tree.view.nodes[child] for child in (node.yes, node.no))
     _add_node(tree, yes, indent + "├─ yes: ", indent + "│  ", decimals, lines)
     _add_node(tree, no, indent + "└─ no:  ", indent + "   ", decimals, lines)
 
@@ -213,80 +177,57 @@ def _wrapped(parts: list[str], width: int) -> list[str]:
     return lines
 
 
-def printable(name: Any) -> str:
-    """A name on one line, control characters escaped."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(name))
+# -- cuts ------------------------------------------------------------------------------
 
 
-def by_contribution(tree: Tree, t: int) -> IntArray:
-    """Columns of cut t, largest coefficient in scaled units first."""
-    columns = np.flatnonzero(tree.coef[:, t])
-    return columns[np.argsort(-np.abs(tree.coef[columns, t]), kind="stable")]
-
-
-def reads_left(tree: Tree, t: int) -> bool:
-    """Whether "yes" means left; a cut is turned round to lead with a positive term."""
-    columns = by_contribution(tree, t)
-    return columns.size == 0 or bool(tree.coef[columns[0], t] > 0)
-
-
-def variables_of_cut(tree: Tree, t: int) -> list[str]:
-    """Names of the variables that cut t uses, in the order of the table."""
-    used = np.unique(tree.encoder.column_variable[tree.coef[:, t] != 0.0])
-    return [tree.encoder.variables[i].name for i in used]
-
-
-def cut_text(tree: Tree, t: int, decimals: int | None = None) -> str:
-    """Cut t as a sparse combination in original units, largest contribution first.
+def cut_text(cut: Cut, decimals: int | None = None) -> str:
+    """A cut as a sparse combination in original units, largest contribution first.
 
     The first variable has weight 1, so that the sum is in its units. A cut with one
-    term alone reads "variable > limit", or "variable is level".
+    term alone reads "variable > threshold", or "variable is level".
     """
-    return " ".join(_cut_parts(tree, t, decimals))
+    return " ".join(_cut_parts(cut, decimals))
 
 
-def _cut_parts(tree: Tree, t: int, decimals: int | None) -> list[str]:
-    """Terms of a cut with their signs, and its limit."""
-    terms, limit = cut_terms(tree, t)
-    if not terms:
-        return [_text_without_variables(tree, t)]
-    first = next(iter(terms))
-    if len(terms) == 1 and _is_level(tree, first) and 0.0 < limit < 1.0:
-        return [column_text(tree, first)[1:-1]]
-    numbers, level = printed_terms(tree, t, decimals)
-    parts = [column_text(tree, first)]
-    parts += [
-        f"{'-' if weight < 0 else '+'} {numbers[j]} {column_text(tree, j)}"
-        for j, weight in terms.items()
-        if j != first
+def _cut_parts(cut: Cut, decimals: int | None) -> list[str]:
+    """Terms of a cut with their signs, and its threshold."""
+    if cut.left_proba is not None:
+        return [_text_without_variables(cut.left_proba)]
+    first, *others = cut.reading.summands
+    if is_a_level(cut.reading):
+        return [first.text[1:-1]]
+    _, *sizes = printed_weights(cut.reading, decimals)
+    signs = ["-" if weight < 0 else "+" for weight in cut.reading.weights[1:]]
+    parts = [
+        f"{sign} {size} {summand.text}"
+        for sign, size, summand in zip(signs, sizes, others, strict=True)
     ]
-    return [*parts, f"> {level}"]
+    return [first.text, *parts, f"> {printed_threshold(cut.reading, decimals)}"]
 
 
-def printed_terms(
-    tree: Tree, t: int, decimals: int | None = None
-) -> tuple[dict[int, str], str]:
-    """Sizes of the weights by column, and limit, rounded; for cuts with variables."""
-    terms, limit = cut_terms(tree, t)
-    # Of so many numbers, the first weight being 1, each may move the cut by its part.
-    error = _ROUNDING * tree.span_of(next(iter(terms))) / len(terms)
-    numbers = {
-        j: rounded(abs(weight), error / tree.largest_value(j), decimals)
-        for j, weight in terms.items()
-    }
-    return numbers, rounded(limit, error, decimals)
+def is_a_level(reading: Reading) -> bool:
+    """Whether a cut just asks whether a variable is of a level."""
+    alone = len(reading.summands) == 1 and reading.summands[0].is_level
+    return alone and 0.0 < reading.threshold < 1.0
 
 
-def cut_terms(tree: Tree, t: int) -> tuple[dict[int, float], float]:
-    """Weights by column and limit as a cut is printed: "yes" when sum > limit.
+def printed_weights(reading: Reading, decimals: int | None = None) -> list[str]:
+    """Sizes of the weights, rounded, without their signs."""
+    error = _allowed_error(reading)
+    return [
+        rounded(abs(weight), error / summand.largest, decimals)
+        for summand, weight in zip(reading.summands, reading.weights, strict=True)
+    ]
 
-    In original units, largest contribution first, its weight being 1.
-    """
-    columns = by_contribution(tree, t)
-    weight, limit = tree.cut_in_units(t)
-    lead = weight[columns[0]] if columns.size else 1.0
-    # A limit of 0 has no sign, whichever way the cut is turned.
-    return {int(j): float(weight[j] / lead) for j in columns}, float(limit / lead) + 0.0
+
+def printed_threshold(reading: Reading, decimals: int | None = None) -> str:
+    """Threshold, rounded."""
+    return rounded(reading.threshold, _allowed_error(reading), decimals)
+
+
+def _allowed_error(reading: Reading) -> float:
+    """By how much one of the numbers may move a cut, the first weight being 1."""
+    return _ROUNDING * reading.summands[0].span / len(reading.summands)
 
 
 def rounded(number: float, error: float, decimals: int | None = None) -> str:
@@ -301,58 +242,8 @@ def rounded(number: float, error: float, decimals: int | None = None) -> str:
     return f"{number:.{digits}g}"
 
 
-def _proba_without_variables(tree: Tree, t: int) -> float:
-    """Probability of "yes", which is left, at a cut that uses nothing."""
-    return float(cdf(np.array([-tree.gamma * tree.threshold[t]]))[0])
-
-
-def _text_without_variables(tree: Tree, t: int) -> str:
-    proba = _proba_without_variables(tree, t)
+def _text_without_variables(proba: float) -> str:
+    """A cut that uses nothing; "yes" is left there."""
     if min(proba, 1.0 - proba) < 5e-4:
         return f"(no variable: always {'yes' if proba > 0.5 else 'no'})"
     return f"(no variable: yes with probability {proba:.3f})"
-
-
-def _is_level(tree: Tree, column: int) -> bool:
-    """Whether a column is a level of a categorical variable."""
-    place = tree.encoder.column_variable[column]
-    return isinstance(tree.encoder.variables[place], Categorical)
-
-
-def column_text(tree: Tree, column: int) -> str:
-    """Name of a column; a level of a variable reads "[variable is level]"."""
-    place = int(tree.encoder.column_variable[column])
-    variable = tree.encoder.variables[place]
-    if not isinstance(variable, Categorical):
-        return printable(variable.name)
-    first = int(np.argmax(tree.encoder.column_variable == place))
-    level = variable.levels[1 + column - first]
-    return f"[{printable(variable.name)} is {printable(level)}]"
-
-
-def leaf_text(tree: Tree, node: int) -> str:
-    """Class of a node, its share of the training sample and the classes in it.
-
-    The node is a leaf, or a cut below which all leaves have one label.
-    """
-    mass = tree.mass[:, leaves_below(tree, node)].sum(axis=1)
-    share = float(mass.sum())
-    label = printable(tree.classes[tree.node_class[node]])
-    text = f"{label}  ({100 * share:.1f} % of samples"
-    if share > 5e-4:
-        order = np.argsort(-mass, kind="stable")
-        parts = [
-            f"{100 * mass[k] / share:.0f} % {printable(tree.classes[k])}"
-            for k in order
-            if mass[k] / share >= 0.005
-        ]
-        text += ": " + ", ".join(parts[:4])
-    return text + ")"
-
-
-def leaves_below(tree: Tree, node: int) -> slice:
-    """Positions of the leaves below a node."""
-    first, last = node, node
-    while first < tree.n_branches:
-        first, last = 2 * first + 1, 2 * last + 2
-    return slice(first - tree.n_branches, last - tree.n_branches + 1)

@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, recall_score
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from sorct._typing import AnyArray, BoolArray, FloatArray
+from sorct.data.target import mean_cost
 from sorct.tree.frontier import unbeaten
 from sorct.tree.storage import COMMON, read_json, write_json
 from sorct.tree.tree import Tree
@@ -134,18 +135,15 @@ class Path:
         )
         for k, label in enumerate(self.classes.tolist()):
             frame[f"recall_{label}"] = recall[:, k]
-        if self.trees[0].has_prices:
-            frame["mean_cost"] = [self._mean_cost(y, labels) for labels in predicted]
+        if self.trees[0].has_unequal_costs:
+            target, costs = self.trees[0].target, self.trees[0].cost_matrix
+            true = target.codes(y)
+            known = true >= 0
+            frame["mean_cost"] = [
+                mean_cost(costs, true[known], target.codes(labels)[known])
+                for labels in predicted
+            ]
         return frame
-
-    def _mean_cost(self, y: AnyArray, predicted: AnyArray) -> float:
-        known = np.isin(y, self.classes)
-        place = {label: k for k, label in enumerate(self.classes.tolist())}
-        true, guess = (
-            [place[label] for label in labels[known].tolist()]
-            for labels in (y, predicted)
-        )
-        return float(self.trees[0].cost_matrix[true, guess].mean())
 
     # -- choosing --------------------------------------------------------------------
 
@@ -295,8 +293,12 @@ class Path:
         trees = [Tree.from_dict({**part, **common}) for part in parts]
         for tree in trees:
             object.__setattr__(tree, "encoder", trees[0].encoder)
-        local, spread = _floats(data, "alphas_local"), _floats(data, "alphas_global")
-        return cls(local, spread, tuple(trees), _floats(data, "seconds"))
+        return cls(
+            _floats(data, "alphas_local"),
+            _floats(data, "alphas_global"),
+            tuple(trees),
+            _floats(data, "seconds"),
+        )
 
     def to_json(self, file: str | os.PathLike[str]) -> None:
         """Write the path to a file, whole or not at all."""
@@ -312,28 +314,28 @@ class Path:
             raise ValueError(f"{file}: {error}") from error
 
 
-def tree_row(tree: Tree) -> dict[str, float]:
+def tree_row(tree: Tree) -> dict[str, float | None]:
     """What the frame says of a tree."""
-    training = tree.training
+    told = tree.training
     return {
-        "alpha_local": training["alpha_local"],
-        "alpha_global": training["alpha_global"],
-        "objective": training["objective"],
-        "cost": training["cost"],
+        "alpha_local": told.alpha_local,
+        "alpha_global": told.alpha_global,
+        "objective": told.objective,
+        "cost": told.cost,
         "local_sparsity": tree.local_sparsity,
         "global_sparsity": tree.global_sparsity,
         "n_columns": len(tree.columns_used),
         "n_variables": len(tree.variables_used),
-        "residual": training["residual"],
+        "residual": told.residual,
     }
 
 
 def _check_training(tree: Tree, alphas: tuple[float, float]) -> None:
     """Refuse a tree that does not say what the frame needs, or is of other alphas."""
-    for key in ("alpha_local", "alpha_global", "objective", "cost", "residual"):
-        if not _is_finite(tree.training.get(key)):
+    for key, value in tree_row(tree).items():
+        if not _is_finite(value):
             raise ValueError(f"damaged sorct path: {key!r} of a tree must be a number.")
-    told = tree.training["alpha_local"], tree.training["alpha_global"]
+    told = tree.training.alpha_local, tree.training.alpha_global
     if told != alphas:
         raise ValueError(
             f"damaged sorct path: expected the tree of alphas {alphas}, got one of "

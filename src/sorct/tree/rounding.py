@@ -1,7 +1,7 @@
 """Rounding: cuts with few digits in original units, for people and for paper.
 
 Weights are rounded as the rules print them, the first being 1. What that moves in the
-middle of the variables' ranges goes into the limit, which is rounded last.
+middle of the variables' ranges goes into the threshold, which is rounded last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.show.text import cut_terms, reads_left
+from sorct.tree.view import Reading
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -51,22 +51,27 @@ def rounded_cuts(tree: Tree, digits: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
-    terms, limit = cut_terms(tree, t)
-    first = next(iter(terms))
-    # The printed cut is the cut times a number; steepness stays with the first weight.
-    scale = abs(float(tree.coef[first, t])) / tree.span_of(first)
-    side = 1.0 if reads_left(tree, t) else -1.0
-    coef, offset = np.zeros(tree.n_columns), 0.0
-    for j, exact in terms.items():
-        lower, span = tree.lower_of(j), tree.span_of(j)
-        weight = _to_digits(exact, digits, tree.span_of(first) / span)
-        limit += (weight - exact) * (lower + 0.5 * span)
-        coef[j] = side * scale * weight * span
-        offset += weight * lower
-    coef = np.clip(coef, -abs(coef[first]), abs(coef[first]))
-    unit = 10.0 ** (np.floor(np.log10(tree.span_of(first))) - digits)
-    limit = float(f"{np.round(limit / unit) * unit:.15g}")
-    return coef, side * scale * (limit - offset) / tree.n_columns
+    terms = tree.encoder.terms(tree.coef[:, t])
+    reading = Reading.of(tree.encoder, terms, tree.n_columns * float(tree.threshold[t]))
+    if not terms:
+        return tree.coef[:, t], float(tree.threshold[t])
+    first = reading.summands[0]
+    # The cut as read is the cut times a number; steepness stays with the first weight.
+    scale = abs(first.weight) / first.span
+    side = 1.0 if reading.is_left else -1.0
+    coef, shift, threshold = np.zeros(tree.n_columns), 0.0, reading.threshold
+    for summand, column, exact in zip(
+        reading.summands, reading.columns, reading.weights, strict=True
+    ):
+        weight = _to_digits(exact, digits, first.span / summand.span)
+        threshold += (weight - exact) * (summand.lower + 0.5 * summand.span)
+        coef[column] = side * scale * weight * summand.span
+        shift += weight * summand.lower
+    lead = abs(coef[reading.columns[0]])
+    coef = np.clip(coef, -lead, lead)
+    unit = 10.0 ** (np.floor(np.log10(first.span)) - digits)
+    threshold = float(f"{np.round(threshold / unit) * unit:.15g}")
+    return coef, side * scale * (threshold - shift) / tree.n_columns
 
 
 def _to_digits(number: float, digits: int, most: float) -> float:

@@ -28,6 +28,17 @@ class Topology:
         """Number of leaves, 2^depth."""
         return 1 << self.depth
 
+    def children(self, t: int) -> tuple[int, int]:
+        """Nodes to the left and to the right below branch t."""
+        return 2 * t + 1, 2 * t + 2
+
+    def leaves_below(self, node: int) -> slice:
+        """Positions of the leaves below a node, or of the leaf itself."""
+        first, last = node, node
+        while first < self.n_branches:
+            first, last = self.children(first)[0], self.children(last)[1]
+        return slice(first - self.n_branches, last - self.n_branches + 1)
+
     def route(self, leaf: int) -> tuple[tuple[int, bool], ...]:
         """Branches passed from the root to a leaf, each with whether it turns left."""
         node = self.n_branches + leaf

@@ -21,44 +21,27 @@ from sklearn.metrics import accuracy_score
 from threadpoolctl import threadpool_limits
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.encoder import Numeric, Table, TableEncoder
-from sorct.show.text import export_text
+from sorct.data.encoder import TableEncoder
+from sorct.data.product import Product, make_product
+from sorct.data.table import Table
+from sorct.data.target import Classes, unequal
 from sorct.tree.link import cdf
-from sorct.tree.prune import NOBODY, node_classes
 from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
 from sorct.tree.storage import (
     read_json,
     tree_from_dict,
     tree_to_dict,
-    without_call,
     write_json,
 )
+from sorct.tree.topology import Topology
+from sorct.tree.training import TrainingRecord
+from sorct.tree.view import View
 
 if TYPE_CHECKING:
     from sorct.show.report import Report
 
 _ROWS, _MANY_ROWS = 16_384, 131_072
-# What training tells that is still true of a rounded tree.
-_KEPT = ("alpha_local", "alpha_global", "n_samples", "call", "versions")
 _BLAS = Lock()
-
-# Scaling is folded into the cuts where rounding then costs less than 1e-10 in a score.
-_NARROW, _FAR = 1e-250, 1e5
-
-
-@dataclass(frozen=True)
-class _Weights:
-    """Cuts in original units: scores are x . weight - limit."""
-
-    numeric: FloatArray
-    dummies: dict[int, FloatArray]
-    limit: FloatArray
-
-
-def has_prices(cost_matrix: FloatArray) -> bool:
-    """Whether some errors cost more than others."""
-    costs = cost_matrix[~np.eye(len(cost_matrix), dtype=np.bool_)]
-    return bool(costs.min() < costs.max())
 
 
 def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
@@ -99,24 +82,25 @@ class Tree:
     coef : array of shape (n_columns, n_branches), in scaled units
     threshold : array of shape (n_branches,)
     leaf_class : array of shape (n_leaves,), positions in ``classes``
-    classes : array of shape (n_classes,), the labels as given
+    target : Classes
+        What is predicted; its labels are ``classes``.
     gamma : float
     cost_matrix : array of shape (n_classes, n_classes)
     mass : array of shape (n_classes, n_leaves)
         Share of the training sample of each class that lands in each leaf.
-    training : dict
-        How the tree was made: numbers and words for people, not used in prediction.
+    training : TrainingRecord
+        How the tree came about; not used in prediction.
     """
 
     encoder: TableEncoder
     coef: FloatArray
     threshold: FloatArray
     leaf_class: IntArray
-    classes: AnyArray
+    target: Classes
     gamma: float
     cost_matrix: FloatArray
     mass: FloatArray
-    training: dict[str, Any] = field(default_factory=dict)
+    training: TrainingRecord = field(default_factory=TrainingRecord)
 
     def __post_init__(self) -> None:
         self._freeze()
@@ -126,9 +110,7 @@ class Tree:
         self._freeze()
 
     def _freeze(self) -> None:
-        for name in (
-            "coef", "threshold", "leaf_class", "classes", "cost_matrix", "mass",
-        ):  # fmt: skip
+        for name in ("coef", "threshold", "leaf_class", "cost_matrix", "mass"):
             array = np.array(getattr(self, name))
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -155,11 +137,15 @@ class Tree:
         """Number of scaled columns."""
         return int(self.coef.shape[0])
 
+    @property
+    def classes(self) -> AnyArray:
+        """Labels of the classes as they were given."""
+        return self.target.labels
+
     @cached_property
-    def node_class(self) -> IntArray:
-        """Class of every node below which there is only one, else -1; see prune.py."""
-        cuts = self.coef, self.threshold, self.leaf_class, self.gamma
-        return node_classes(*cuts, NOBODY)
+    def view(self) -> View:
+        """The tree as it is shown."""
+        return View.of(self)
 
     @property
     def class_share(self) -> FloatArray:
@@ -167,9 +153,9 @@ class Tree:
         return np.asarray(self.mass.sum(axis=1))
 
     @property
-    def has_prices(self) -> bool:
+    def has_unequal_costs(self) -> bool:
         """Whether some errors cost more than others."""
-        return has_prices(self.cost_matrix)
+        return unequal(self.cost_matrix)
 
     @property
     def columns_used(self) -> tuple[str, ...]:
@@ -180,14 +166,17 @@ class Tree:
     @property
     def variables_used(self) -> tuple[str, ...]:
         """Names of the variables of the table that some cut uses."""
-        used = np.unique(self.encoder.column_variable[self.coef.any(axis=1)])
-        return tuple(self.encoder.variables[i].name for i in used)
+        return tuple(self.encoder.names[i] for i in self.variables_at())
+
+    def variables_at(self, t: int | None = None) -> IntArray:
+        """Positions of the variables that cut t uses, or any cut if none is named."""
+        used = self.coef.any(axis=1) if t is None else self.coef[:, t] != 0.0
+        return np.unique(self.encoder.column_variable[used])
 
     @property
     def most_variables_per_cut(self) -> int:
         """Number of variables of the table in the cut that uses most."""
-        variable = self.encoder.column_variable
-        return max(np.unique(variable[cut != 0.0]).size for cut in self.coef.T)
+        return max(self.variables_at(t).size for t in range(self.n_branches))
 
     @property
     def local_sparsity(self) -> float:
@@ -198,24 +187,6 @@ class Tree:
     def global_sparsity(self) -> float:
         """The paper's delta^G: per cent of columns unused by the whole tree."""
         return 100.0 * float((self.coef == 0.0).all(axis=1).mean())
-
-    def cut_in_units(self, t: int) -> tuple[FloatArray, float]:
-        """Weights and limit of cut t in original units: left when w . x > limit.
-
-        Multiplying by the number of columns keeps the numbers readable and changes no
-        decision.
-        """
-        weight = np.zeros(self.n_columns)
-        limit = self.n_columns * float(self.threshold[t])
-        for j in np.flatnonzero(self.coef[:, t]):
-            variable = self.encoder.variables[self.encoder.column_variable[j]]
-            lower, span = (
-                getattr(variable, "lower", 0.0),
-                getattr(variable, "span", 1.0),
-            )
-            weight[j] = self.coef[j, t] / span
-            limit += self.coef[j, t] * (lower / span)
-        return weight, limit
 
     # -- prediction ------------------------------------------------------------------
 
@@ -294,77 +265,30 @@ class Tree:
             proba_out[k] += reach[leaf]
 
     def _leaf_reach(self, table: Table, rows: slice) -> FloatArray:
-        return self.reach_of_scores(self._score(table, rows))
+        return self.reach_of_scores(self._product(table, rows))
 
     def reach_of_scores(self, score: FloatArray) -> FloatArray:
         """Reach of every leaf (n_leaves, n) for scores of the cuts (n_branches, n)."""
-        left = cdf(score)
+        left, topology = cdf(score), Topology(self.depth)
         reach = np.empty((self.n_branches + self.n_leaves, left.shape[1]))
         reach[0] = 1.0
         for t in range(self.n_branches):
-            np.multiply(reach[t], left[t], out=reach[2 * t + 1])
-            np.subtract(reach[t], reach[2 * t + 1], out=reach[2 * t + 2])
+            yes, no = topology.children(t)
+            np.multiply(reach[t], left[t], out=reach[yes])
+            np.subtract(reach[t], reach[yes], out=reach[no])
         return reach[self.n_branches :]
 
-    def _score(self, table: Table, rows: slice) -> FloatArray:
-        """Scores gamma (coef . x / n_columns - threshold), (n_branches, n_rows).
-
-        NaN and infinity in any numeric column show in the product, zero weights
-        included; only then are they looked for.
-        """
-        weights = self._weights
-        if weights is None:
-            self.encoder.check_finite(table, rows)
-            used = np.flatnonzero(self.coef.any(axis=1))
-            scaled = self.encoder.scale(table, rows, used)
-            slope = self.gamma / self.n_columns
-            score = (slope * self.coef[used].T) @ scaled
-            score -= self.gamma * self.threshold[:, np.newaxis]
-            return score
-        with np.errstate(over="ignore", invalid="ignore"):
-            product = table.numeric[rows] @ weights.numeric
-            for i, weight in weights.dummies.items():
-                product += table.dummies[i][rows] @ weight
-            product -= weights.limit
-            if not np.isfinite(product.sum()):
-                self.encoder.check_finite(table, rows)
-                product = np.nan_to_num(product, nan=0.0)
-        return np.ascontiguousarray(product.T)
+    def scores(self, scaled: FloatArray) -> FloatArray:
+        """Scores of the cuts for scaled samples (n, n_columns), (n_branches, n)."""
+        sums = self.coef.T @ scaled.T / self.n_columns
+        return np.asarray(self.gamma * (sums - self.threshold[:, np.newaxis]))
 
     @cached_property
-    def _weights(self) -> _Weights | None:
-        """Cuts with the scaling folded in, or None where that would lose digits."""
-        slope = self.gamma / self.n_columns
-        weight = np.zeros((self.n_columns, self.n_branches))
-        limit = self.gamma * self.threshold
-        for j in np.flatnonzero(self.coef.any(axis=1)):
-            lower, span = self._range(j)
-            if span < _NARROW or abs(lower) / span * self.gamma > _FAR:
-                return None
-            weight[j] = slope * self.coef[j] / span
-            limit = limit + weight[j] * lower
-        numeric, dummies = self.encoder.split(weight)
-        return _Weights(numeric, dummies, limit)
-
-    def largest_value(self, column: int) -> float:
-        """Largest size of a column in training, in original units (1 for a dummy)."""
-        lower, span = self._range(np.int64(column))
-        return max(abs(lower), abs(lower + span))
-
-    def lower_of(self, column: int) -> float:
-        """Lower end of a column's range in training, in original units."""
-        return self._range(np.int64(column))[0]
-
-    def span_of(self, column: int) -> float:
-        """Width of a column's range in training, in original units (1 for a dummy)."""
-        return self._range(np.int64(column))[1]
-
-    def _range(self, column: np.integer[Any]) -> tuple[float, float]:
-        """Lower end and span of a column; a 0/1 column is its own scale."""
-        variable = self.encoder.variables[self.encoder.column_variable[column]]
-        if isinstance(variable, Numeric):
-            return variable.lower, variable.span
-        return 0.0, 1.0
+    def _product(self) -> Product:
+        """Scores gamma (coef . x / n_columns - threshold) of a table's rows."""
+        weights = self.gamma / self.n_columns * self.coef
+        threshold = self.gamma * self.threshold
+        return make_product(self.encoder, weights, threshold, self.gamma)
 
     def _check_priors(self, priors: Any, n_samples: int) -> FloatArray:
         try:
@@ -410,8 +334,7 @@ class Tree:
         if (X is None) != (y is None):
             raise ValueError("Expected both X and y or neither, got one of them.")
         coef, threshold = rounded_cuts(self, int(digits))
-        told = {key: self.training[key] for key in _KEPT if key in self.training}
-        told["rounded"] = int(digits)
+        told = self.training.after_rounding(int(digits))
         tree = replace(self, coef=coef, threshold=threshold, training=told)
         if X is None:
             return Rounded(tree)
@@ -440,7 +363,7 @@ class Tree:
             Rows of X to list in the page, to start a what-if from. They are readable by
             whoever gets the file; 0 lists none.
         call : str or None
-            How the tree was asked for, if not as ``training["call"]`` says.
+            How the tree was asked for, if not as ``training.call`` says.
 
         Returns
         -------
@@ -454,6 +377,8 @@ class Tree:
     # -- text and files --------------------------------------------------------------
 
     def __str__(self) -> str:
+        from sorct.show.text import export_text
+
         return export_text(self)
 
     def __repr__(self) -> str:
@@ -467,8 +392,11 @@ class Tree:
         """Whether two trees are the same, however they were asked for."""
         if not isinstance(other, Tree):
             return False
-        one, two = self.to_dict(), other.to_dict()
-        return without_call(one) == without_call(two)
+        one, two = (
+            replace(tree, training=tree.training.without_call()).to_dict()
+            for tree in (self, other)
+        )
+        return one == two
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.utils import check_random_state
 
-from sorct.estimators.checks import check_whole, checked_classes, checked_samples
+from sorct.data.target import Classes
+from sorct.estimators.checks import check_whole, checked_samples
 from sorct.estimators.compare.rivals import (
     Outcome,
     Plan,
@@ -159,7 +159,7 @@ def compare(
     """
     _check(folds, repeats, cv, rule, level)
     X, y, _ = checked_samples(X, y, None)
-    classes, _ = checked_classes(y, np.ones(len(y)))
+    classes = Classes.learn(y, np.ones(len(y)))
     check_scorer(scoring, y, y)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     ours = {
@@ -170,9 +170,7 @@ def compare(
         "n_jobs": n_jobs,
     }
     plan = Plan(cv, rule, scoring, seed, ours)
-    splits = RepeatedStratifiedKFold(
-        n_splits=folds, n_repeats=repeats, random_state=seed
-    )
+    splits = classes.splitter(folds, seed, repeats)
     data = Data(X, y, None)
     parts = [(data.part(train), data.part(test)) for train, test in splits.split(X, y)]
     rows = _run(parts, plan, progress)

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.encoder import Categorical, TableEncoder
+from sorct.data.encoder import TableEncoder
+from sorct.data.target import Classes
 from sorct.estimators.cross_validated import SORCTClassifierCV
 from sorct.estimators.folds import Data
 from sorct.estimators.scorers import baseline_score, check_score, check_scorer
@@ -42,9 +42,9 @@ class Plan:
     seed: int
     ours: dict[str, Any]
 
-    def inner(self) -> StratifiedKFold:
+    def inner(self) -> Any:
         """Folds of a training part, the same for all methods."""
-        return StratifiedKFold(self.cv, shuffle=True, random_state=self.seed)
+        return Classes.splitter(self.cv, self.seed)
 
     def check_folds(self, train: Data, test: Data) -> None:
         """Refuse a scorer that cannot score a fold, or the folds of its training."""
@@ -95,7 +95,7 @@ def fit_baseline(train: Data, test: Data, plan: Plan) -> Outcome:
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _Standardised:
     """A fold as rivals see it: standardised columns, and the variable of each."""
 
     X_train: FloatArray
@@ -103,43 +103,22 @@ class _Columns:
     variable: IntArray
 
     @classmethod
-    def of(cls, train: Data, test: Data) -> _Columns:
+    def of(cls, train: Data, test: Data) -> _Standardised:
         """Encode a fold; all levels of a variable get a column, as CART needs them."""
         encoder = TableEncoder.learn(train.X, "first_level")
         scaler = StandardScaler()
-        X_train = scaler.fit_transform(_all_levels(encoder, train.X))
-        X_test = scaler.transform(_all_levels(encoder, test.X))
-        counts = [_n_columns(variable) for variable in encoder.variables]
-        return cls(X_train, X_test, np.repeat(np.arange(len(counts)), counts))
+        columns, variable = encoder.every_level(train.X)
+        X_train = scaler.fit_transform(columns)
+        X_test = scaler.transform(encoder.every_level(test.X)[0])
+        return cls(X_train, X_test, variable)
 
     def n_variables(self, used: AnyArray) -> int:
         """Variables that some columns belong to."""
         return int(np.unique(self.variable[used]).size)
 
 
-def _n_columns(variable: Any) -> int:
-    if not isinstance(variable, Categorical):
-        return 1
-    return len(variable.levels) if len(variable.levels) > 2 else variable.n_columns
-
-
-def _all_levels(encoder: TableEncoder, X: Any) -> FloatArray:
-    """Numeric columns as they are, one 0/1 column per level; one for two levels."""
-    table, n_numeric, columns = encoder.read(X), 0, []
-    for i, variable in enumerate(encoder.variables):
-        if not isinstance(variable, Categorical):
-            columns.append(table.numeric[:, [n_numeric]])
-            n_numeric += 1
-            continue
-        others = table.dummies[i]
-        if len(variable.levels) > 2:
-            columns.append(1.0 - others.sum(axis=1, keepdims=True))
-        columns.append(others)
-    return np.concatenate(columns, axis=1)
-
-
 def fit_cart(train: Data, test: Data, plan: Plan) -> Outcome:
-    columns = _Columns.of(train, test)
+    columns = _Standardised.of(train, test)
     model = DecisionTreeClassifier(random_state=plan.seed)
     strengths = pruning_strengths(model, columns.X_train, train.y)
 
@@ -171,7 +150,7 @@ def pruning_strengths(model: Any, X: FloatArray, y: AnyArray) -> FloatArray:
 
 
 def fit_logistic(train: Data, test: Data, plan: Plan) -> Outcome:
-    columns = _Columns.of(train, test)
+    columns = _Standardised.of(train, test)
     n_classes = len(np.unique(train.y))
 
     def models(X: FloatArray, y: AnyArray, upto: int) -> Iterator[Any]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from sorct.show.export.cuts import (
-    Cut,
-    Cuts,
-    LevelTerm,
-    NumericTerm,
+from sorct.data.terms import LevelTerm, LinearTerm
+from sorct.show.export.formula import (
+    Formula,
+    Score,
     filled,
     header,
-    listed,
-    read_cuts,
-    signed,
+    linear_text,
+    read_formula,
+    row_for,
+    with_commas,
 )
 
 if TYPE_CHECKING:
@@ -100,43 +101,49 @@ def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> s
         )
     if module not in _ENDS:
         raise ValueError(f"module must be one of {tuple(_ENDS)}, got {module!r}.")
-    cuts = read_cuts(tree)
-    head = [f"// {_without_tags(line)}" for line in header(cuts, _TITLE)]
-    body = [f"function {name}(row) {{", *_tools(cuts), *_body(cuts), _CHOICE]
+    formula = read_formula(tree)
+    head = [f"// {_without_tags(line)}" for line in header(formula, _TITLE)]
+    body = [f"function {name}(row) {{", *_tools(formula), *_body(formula), _CHOICE]
     return "\n".join(head + body) + _ENDS[module].format(name=name)
 
 
-def _tools(cuts: Cuts) -> list[str]:
+def _tools(formula: Formula) -> list[str]:
     """Inner functions that the cuts need."""
-    kinds = {type(term) for cut in cuts.cuts for term in cut.terms}
-    tools = [_NUMBER] if NumericTerm in kinds else []
-    if LevelTerm in kinds:
-        tools.append(_WEIGHT % (_CHECK if cuts.unknown_is_first else _REFUSE))
-    return [*tools, _CHANCE] if cuts.cuts else tools
+    tools = [_NUMBER] if formula.has(LinearTerm) else []
+    if formula.has(LevelTerm):
+        tools.append(_WEIGHT % (_REFUSE if formula.refuses_new_levels else _CHECK))
+    return [*tools, _CHANCE] if formula.scores else tools
 
 
-def _body(cuts: Cuts) -> list[str]:
-    lines = [_cut(cut) for cut in cuts.cuts]
-    lines += [f"  const left_{c.number} = chance(cut_{c.number});" for c in cuts.cuts]
+def _body(formula: Formula) -> list[str]:
+    numbers = [score.number for score in formula.scores]
+    lines = [_score(score) for score in formula.scores]
+    lines += [f"  const left_{n} = chance(cut_{n});" for n in numbers]
     lines.append("  const proba = [")
-    for k, label in enumerate(cuts.labels):
-        total = "\n      + ".join(cuts.chances(k, "left_")) or "0"
+    for k, label in enumerate(formula.labels):
+        total = "\n      + ".join(formula.chances(k, "left_")) or "0"
         lines.append(f"    [{_value(label)}, {total}],")
     return [*lines, "  ];"]
 
 
-def _cut(cut: Cut) -> str:
-    lines = [repr(cut.offset), *map(_term, cut.terms)]
-    return f"  const cut_{cut.number} = " + "\n    ".join(lines) + ";"
+def _score(score: Score) -> str:
+    terms = [row_for(term, _TERMS, "JavaScript")(term) for term in score.terms]
+    lines = "\n    ".join([repr(score.constant), *terms])
+    return f"  const cut_{score.number} = {lines};"
 
 
-def _term(term: NumericTerm | LevelTerm) -> str:
-    if isinstance(term, NumericTerm):
-        value = f"number({_value(term.name)})"
-        return signed(term.weight, term.text(value))
+def _linear(term: LinearTerm) -> str:
+    return linear_text(term, f"number({_value(term.name)})")
+
+
+def _level(term: LevelTerm) -> str:
     first, *pairs = [f"[{_value(level)}, {w!r}]" for level, w in term.weights.items()]
-    items = listed([f"+ weight({_value(term.name)}, [{first}", *pairs])
+    items = with_commas([f"+ weight({_value(term.name)}, [{first}", *pairs])
     return filled([*items[:-1], items[-1] + "])"], " " * 6)
+
+
+#: How each kind of term is written.
+_TERMS: dict[type, Callable[[Any], str]] = {LinearTerm: _linear, LevelTerm: _level}
 
 
 def _value(value: Any) -> str:

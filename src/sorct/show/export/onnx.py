@@ -8,20 +8,22 @@ gathered chances for every leaf.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.encoder import Categorical, Numeric
-from sorct.show.export.cuts import Cuts, LevelTerm, NumericTerm, header, read_cuts
+from sorct.data.terms import LevelTerm, LinearTerm
+from sorct.data.variables import Variable
+from sorct.show.export.formula import Formula, header, read_formula, row_for
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
     from sorct.tree.tree import Tree
 
-_Variables = tuple[Numeric | Categorical, ...]
+_Variables = tuple[Variable, ...]
 _DTYPES = ("float32", "float64")
 _TITLE = (
     "A classification tree, written by sorct: raw values in; the most probable class "
@@ -69,20 +71,21 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
         raise ImportError(
             'to_onnx needs the package onnx; install it with pip install "sorct[onnx]".'
         ) from error
-    cuts = read_cuts(tree)
-    _check_precision(cuts, dtype)
+    formula = read_formula(tree)
+    _check_precision(formula, dtype)
     # A tree that reads nothing still has to be told how many rows there are.
-    variables = cuts.variables or tree.encoder.variables[:1]
+    variables = formula.variables or tree.encoder.variables[:1]
     _check_names(variables)
     graph = _Graph({variable.name for variable in variables} | {"X"}, dtype)
-    columns = _columns(graph, tree, variables, cuts.unknown_is_first)
-    graph.add_outputs(cuts, _probabilities(graph, cuts, columns, variables))
+    columns = _columns(graph, tree, variables)
+    proba = _probabilities(graph, formula, columns, variables)
+    graph.add_outputs(formula.labels, proba)
     model = onnx.helper.make_model(
         graph.make(),
         opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
         ir_version=_IR_VERSION,
         producer_name="sorct",
-        doc_string="\n".join(header(cuts, _TITLE)),
+        doc_string="\n".join(header(formula, _TITLE)),
     )
     onnx.checker.check_model(model, full_check=True)
     return model
@@ -133,16 +136,16 @@ class _Graph:
         self._nodes.append(node)
         return result
 
-    def add_outputs(self, cuts: Cuts, proba: str) -> None:
+    def add_outputs(self, classes: list[Any], proba: str) -> None:
         """Declare the label and the probabilities as outputs."""
-        labels = _values(cuts.labels, np.dtype(np.float64), "Class labels")
+        labels = _values(classes, np.dtype(np.float64), "Class labels")
         best = self.add("ArgMax", proba, axis=1, keepdims=0)
         label = self.add(
             "Gather", self.constant(labels, labels.dtype), best, name="label"
         )
         self._outputs = [
             self._described(label, labels.dtype, ["N"]),
-            self._described(proba, self.dtype, ["N", len(cuts.labels)]),
+            self._described(proba, self.dtype, ["N", len(classes)]),
         ]
 
     def make(self) -> Any:
@@ -162,42 +165,42 @@ def _element_type(dtype: Any) -> int:
     return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
-def _columns(
-    graph: _Graph, tree: Tree, variables: _Variables, unknown_is_first: bool
-) -> str:
-    """Scaled columns side by side: numeric variables, then all levels of the others."""
-    numeric = [v for v in variables if isinstance(v, Numeric)]
+def _columns(graph: _Graph, tree: Tree, variables: _Variables) -> str:
+    """Scaled columns side by side: numbers, then all choices of the others."""
+    numbers = [v for v in variables if v.affine is not None]
     parts = []
     if not tree.encoder.named:
-        place = [tree.encoder.variables.index(variable) for variable in numeric]
+        place = [tree.encoder.variables.index(variable) for variable in numbers]
         X = graph.input("X", graph.dtype, len(tree.encoder.variables))
         chosen = graph.add("Gather", X, graph.constant(place, np.int64), axis=1)
-        parts.append(_scaled(graph, numeric, chosen))
-    elif numeric:
-        names = [graph.input(v.name, graph.dtype, 1) for v in numeric]
-        parts.append(_scaled(graph, numeric, graph.add("Concat", *names, axis=1)))
+        parts.append(_scaled(graph, numbers, chosen))
+    elif numbers:
+        names = [graph.input(v.name, graph.dtype, 1) for v in numbers]
+        parts.append(_scaled(graph, numbers, graph.add("Concat", *names, axis=1)))
     for variable in variables:
-        if isinstance(variable, Categorical):
-            parts.append(_one_hot(graph, variable, unknown_is_first))
+        if variable.choices is not None:
+            lenient = tree.encoder.unknown != "error"
+            parts.append(_one_hot(graph, variable.name, variable.choices, lenient))
     return graph.add("Concat", *parts, axis=1)
 
 
-def _scaled(graph: _Graph, variables: list[Numeric], values: str) -> str:
+def _scaled(graph: _Graph, variables: list[Variable], values: str) -> str:
     """(values - lower) / span; the subtraction first, for columns far from zero."""
     finite = graph.add(
         "Where", graph.add("IsInf", values), graph.constant(np.nan), values
     )
-    lower = graph.constant([variable.lower for variable in variables])
-    span = graph.constant([variable.span or 1.0 for variable in variables])
+    ranges = [variable.affine or (0.0, 1.0) for variable in variables]
+    lower = graph.constant([low for low, _ in ranges])
+    span = graph.constant([width or 1.0 for _, width in ranges])
     return graph.add("Div", graph.add("Sub", finite, lower), span)
 
 
-def _one_hot(graph: _Graph, variable: Categorical, unknown_is_first: bool) -> str:
+def _one_hot(
+    graph: _Graph, name: str, choices: tuple[Any, ...], unknown_is_first: bool
+) -> str:
     """A column of 0 and 1 per level; a new level has NaN in all, if it is an error."""
-    levels = _values(
-        variable.levels, graph.dtype, f"Levels of column {variable.name!r}"
-    )
-    value = graph.input(variable.name, levels.dtype, 1)
+    levels = _values(choices, graph.dtype, f"Levels of column {name!r}")
+    value = graph.input(name, levels.dtype, 1)
     same = graph.add("Equal", value, graph.constant([levels], levels.dtype))
     one, zero = graph.constant(1.0), graph.constant(0.0)
     columns = graph.add("Where", same, one, zero)
@@ -208,48 +211,53 @@ def _one_hot(graph: _Graph, variable: Categorical, unknown_is_first: bool) -> st
 
 
 def _probabilities(
-    graph: _Graph, cuts: Cuts, columns: str, variables: _Variables
+    graph: _Graph, formula: Formula, columns: str, variables: _Variables
 ) -> str:
     """Product of the chances on every route, summed over the routes to a class."""
-    offsets = [*(cut.offset for cut in cuts.cuts), _SURELY_LEFT]
-    score = graph.add("MatMul", columns, graph.constant(_weights(cuts, variables)))
-    left = graph.add("Sigmoid", graph.add("Add", score, graph.constant(offsets)))
+    constants = [*(score.constant for score in formula.scores), _SURELY_LEFT]
+    weights = graph.constant(_weights(formula, variables))
+    score = graph.add("MatMul", columns, weights)
+    left = graph.add("Sigmoid", graph.add("Add", score, graph.constant(constants)))
     right = graph.add("Sub", graph.constant(1.0), left)
     chances = graph.add("Concat", left, right, axis=1)
     reach = ""
-    for places in _places(cuts).T:
+    for places in _places(formula).T:
         chance = graph.add("Gather", chances, graph.constant(places, np.int64), axis=1)
         reach = graph.add("Mul", reach, chance) if reach else chance
-    ends = np.zeros((len(cuts.routes), len(cuts.labels)))
-    ends[np.arange(len(ends)), [route.label for route in cuts.routes]] = 1.0
+    ends = np.zeros((len(formula.routes), len(formula.labels)))
+    ends[np.arange(len(ends)), [route.code for route in formula.routes]] = 1.0
     return graph.add("MatMul", reach, graph.constant(ends), name="probabilities")
 
 
-def _weights(cuts: Cuts, variables: _Variables) -> FloatArray:
+def _weights(formula: Formula, variables: _Variables) -> FloatArray:
     """Weight of every column in every cut; the last cut sends all left."""
-    keys = [(v.name, None) for v in variables if isinstance(v, Numeric)]
+    keys: list[tuple[str, Any]]
+    keys = [(v.name, None) for v in variables if v.choices is None]
     for variable in variables:
-        if isinstance(variable, Categorical):
-            keys += [(variable.name, level) for level in variable.levels]
+        keys += [(variable.name, choice) for choice in variable.choices or ()]
     place = {key: row for row, key in enumerate(keys)}
-    weights = np.zeros((len(keys), len(cuts.cuts) + 1))
-    for number, cut in enumerate(cuts.cuts):
-        for term in cut.terms:
-            levels = (
-                {None: term.weight} if isinstance(term, NumericTerm) else term.weights
-            )
-            for level, weight in levels.items():
-                weights[place[term.name, level], number] = weight
+    weights = np.zeros((len(keys), len(formula.scores) + 1))
+    for number, score in enumerate(formula.scores):
+        for term in score.terms:
+            for choice, weight in row_for(term, _TERMS, "ONNX")(term).items():
+                weights[place[term.name, choice], number] = weight
     return weights
 
 
-def _places(cuts: Cuts) -> AnyArray:
+#: Weights of each kind of term by choice; None stands for a number.
+_TERMS: dict[type, Callable[[Any], dict[Any, float]]] = {
+    LinearTerm: lambda term: {None: term.weight},
+    LevelTerm: lambda term: term.weights,
+}
+
+
+def _places(formula: Formula) -> AnyArray:
     """For every route and depth, where its chance stands: left, then right, of cuts."""
-    place = {cut.number: place for place, cut in enumerate(cuts.cuts)}
-    n_cuts = len(cuts.cuts)
-    depth = max(1, *(len(route.steps) for route in cuts.routes))
-    places = np.full((len(cuts.routes), depth), n_cuts)
-    for number, route in enumerate(cuts.routes):
+    place = {score.number: place for place, score in enumerate(formula.scores)}
+    n_cuts = len(formula.scores)
+    depth = max(1, *(len(route.steps) for route in formula.routes))
+    places = np.full((len(formula.routes), depth), n_cuts)
+    for number, route in enumerate(formula.routes):
         for step, (cut, goes_left) in enumerate(route.steps):
             places[number, step] = place[cut] + (0 if goes_left else n_cuts + 1)
     return places
@@ -287,21 +295,23 @@ def _is_plain(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def _check_precision(cuts: Cuts, dtype: str) -> None:
+def _check_precision(formula: Formula, dtype: str) -> None:
     """Refuse float32 where the rounding of the inputs would move a score too far."""
     if dtype == "float64":
         return
+    for term in formula.terms:
+        if isinstance(term, LinearTerm) and not _suits_float32(term):
+            raise ValueError(
+                f"float32 cannot tell the values of column {term.name!r} well "
+                f"enough apart (from {term.lower!r} on, over {term.span!r}); pass "
+                "dtype='float64'."
+            )
+
+
+def _suits_float32(term: LinearTerm) -> bool:
     tiny, huge = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
-    for cut in cuts.cuts:
-        for term in cut.terms:
-            if isinstance(term, LevelTerm):
-                continue
-            size = max(abs(term.lower), abs(term.lower + term.span))
-            inside = size < huge and term.span > tiny and term.size < huge
-            step = float(np.spacing(np.float32(size))) if inside else 0.0
-            if not inside or step / term.span * term.size > _MOST_MOVED:
-                raise ValueError(
-                    f"float32 cannot tell the values of column {term.name!r} well "
-                    f"enough apart (from {term.lower!r} on, over {term.span!r}); pass "
-                    "dtype='float64'."
-                )
+    size = max(abs(term.lower), abs(term.lower + term.span))
+    if not (size < huge and term.span > tiny and term.size < huge):
+        return False
+    step = float(np.spacing(np.float32(size)))
+    return step / term.span * term.size <= _MOST_MOVED

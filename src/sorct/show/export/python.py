@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from keyword import iskeyword
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sorct.show.export.cuts import (
-    Cut,
-    Cuts,
-    LevelTerm,
-    NumericTerm,
+from sorct.data.terms import LevelTerm, LinearTerm
+from sorct.show.export.formula import (
+    Formula,
+    Score,
     filled,
     header,
-    listed,
-    read_cuts,
-    signed,
+    linear_text,
+    read_formula,
+    row_for,
+    with_commas,
 )
 
 if TYPE_CHECKING:
@@ -79,15 +80,14 @@ def to_python(tree: Tree, *, name: str = "predict") -> str:
     str
     """
     _check_name(name)
-    cuts = read_cuts(tree)
-    blocks = [_head(cuts), _function(cuts, name)]
-    kinds = {type(term) for cut in cuts.cuts for term in cut.terms}
-    if NumericTerm in kinds:
+    formula = read_formula(tree)
+    blocks = [_head(formula), _function(formula, name)]
+    if formula.has(LinearTerm):
         blocks.append(_NUMBER)
-    if LevelTerm in kinds:
-        unknown = "return 0.0" if cuts.unknown_is_first else _REFUSE
+    if formula.has(LevelTerm):
+        unknown = _REFUSE if formula.refuses_new_levels else "return 0.0"
         blocks.append(_WEIGHT.format(unknown=unknown))
-    if cuts.cuts:
+    if formula.scores:
         blocks.append(_CHANCE)
     return "\n\n".join(blocks)
 
@@ -101,35 +101,42 @@ def _check_name(name: str) -> None:
         )
 
 
-def _head(cuts: Cuts) -> str:
+def _head(formula: Formula) -> str:
     # The first two lines are ours: a comment there could declare an encoding.
     lines = ['"""A classification tree as a function, written by sorct."""', ""]
-    lines += [f"# {line}" for line in header(cuts, _TITLE)]
-    lines += ["", "import math as _math"] if cuts.cuts else []
+    lines += [f"# {line}" for line in header(formula, _TITLE)]
+    lines += ["", "import math as _math"] if formula.scores else []
     return "\n".join([*lines, ""])
 
 
-def _function(cuts: Cuts, name: str) -> str:
-    lines = [_cut(cut) for cut in cuts.cuts]
-    lines += [f"    left_{c.number} = _chance(cut_{c.number})" for c in cuts.cuts]
+def _function(formula: Formula, name: str) -> str:
+    numbers = [score.number for score in formula.scores]
+    lines = [_score(score) for score in formula.scores]
+    lines += [f"    left_{n} = _chance(cut_{n})" for n in numbers]
     lines.append("    proba = {")
-    for k, label in enumerate(cuts.labels):
-        total = "\n        + ".join(cuts.chances(k, "left_")) or "0.0"
+    for k, label in enumerate(formula.labels):
+        total = "\n        + ".join(formula.chances(k, "left_")) or "0.0"
         lines.append(f"        {label!r}: {total},")
     lines += ["    }", "    return max(proba, key=proba.get), proba", ""]
     return _FUNCTION.format(name=name) + "\n".join(lines)
 
 
-def _cut(cut: Cut) -> str:
-    lines = [repr(cut.offset), *map(_term, cut.terms)]
+def _score(score: Score) -> str:
+    terms = [row_for(term, _TERMS, "Python")(term) for term in score.terms]
     indent = "\n        "
-    return f"    cut_{cut.number} = ({indent}{indent.join(lines)}\n    )"
+    lines = indent.join([repr(score.constant), *terms])
+    return f"    cut_{score.number} = ({indent}{lines}\n    )"
 
 
-def _term(term: NumericTerm | LevelTerm) -> str:
-    if isinstance(term, NumericTerm):
-        value = f"_number(row, {term.name!r})"
-        return signed(term.weight, term.text(value))
+def _linear(term: LinearTerm) -> str:
+    return linear_text(term, f"_number(row, {term.name!r})")
+
+
+def _level(term: LevelTerm) -> str:
     first, *pairs = [f"{level!r}: {w!r}" for level, w in term.weights.items()]
-    items = listed([f"+ _weight(row, {term.name!r}, {{{first}", *pairs])
+    items = with_commas([f"+ _weight(row, {term.name!r}, {{{first}", *pairs])
     return filled([*items[:-1], items[-1] + "})"], " " * 12)
+
+
+#: How each kind of term is written.
+_TERMS: dict[type, Callable[[Any], str]] = {LinearTerm: _linear, LevelTerm: _level}

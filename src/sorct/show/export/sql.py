@@ -10,20 +10,20 @@ depth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from math import ulp
 from typing import TYPE_CHECKING, Any
 
-from sorct.show.export.cuts import (
-    Cut,
-    Cuts,
-    LevelTerm,
-    NumericTerm,
+from sorct.data.terms import LevelTerm, LinearTerm
+from sorct.show.export.formula import (
+    Formula,
+    Score,
     filled,
     header,
-    read_cuts,
-    signed,
+    linear_text,
+    read_formula,
+    row_for,
 )
 
 if TYPE_CHECKING:
@@ -69,19 +69,19 @@ def to_sql(
     str
         SQL for SQLite (3.35 or later), DuckDB and PostgreSQL (12 or later).
     """
-    cuts = read_cuts(tree)
+    formula = read_formula(tree)
     parts = [table] if isinstance(table, str) else list(table)
     kept = [keep] if isinstance(keep, str) else None if keep is None else list(keep)
     names = _Names(tree, kept or [], parts)
-    query = _query(cuts, names, ".".join(map(_identifier, parts)), kept)
-    return "\n".join([*_head(tree, cuts, names), *query]) + "\n"
+    query = _query(formula, names, ".".join(map(_identifier, parts)), kept)
+    return "\n".join([*_head(tree, formula, names), *query]) + "\n"
 
 
 class _Names:
     """Names of our own, apart from those of the user's columns and table."""
 
     def __init__(self, tree: Tree, keep: list[str], table: list[str]) -> None:
-        given = [variable.name for variable in tree.encoder.variables] + keep
+        given = [*tree.encoder.names, *keep]
         ours = {"predicted_class"}
         ours |= {f"proba_{k}" for k in range(len(tree.classes))}
         for t in range(1, tree.n_branches + 1):
@@ -102,14 +102,14 @@ def _free_prefix(ours: set[str], given: list[str]) -> str:
     return prefix
 
 
-def _head(tree: Tree, cuts: Cuts, names: _Names) -> list[str]:
-    strict = cuts.has_levels and not cuts.unknown_is_first
-    unknown = " or has a level unknown to the tree" if strict else ""
+def _head(tree: Tree, formula: Formula, names: _Names) -> list[str]:
+    refuses = formula.refuses_new_levels
+    unknown = " or has a level unknown to the tree" if refuses else ""
     title = _TITLE.format(
         score=names.score, left=names.left, proba=names.proba, unknown=unknown
     )
-    lines = header(cuts, title)
-    folded = [variable.name.casefold() for variable in tree.encoder.variables]
+    lines = header(formula, title)
+    folded = [name.casefold() for name in tree.encoder.names]
     if len(set(folded)) < len(folded):
         lines.append(
             "Names of columns differ in case only: SQLite, DuckDB mix them up."
@@ -117,27 +117,29 @@ def _head(tree: Tree, cuts: Cuts, names: _Names) -> list[str]:
     return [f"-- {line}" for line in lines]
 
 
-def _query(cuts: Cuts, names: _Names, table: str, kept: list[str] | None) -> list[str]:
+def _query(
+    formula: Formula, names: _Names, table: str, kept: list[str] | None
+) -> list[str]:
     """The common table expressions and the SELECT on top of them."""
     scores, chances, probas = names.steps
     first = ["t.*"]
     if kept is not None:
         quoted = [_identifier(name) for name in dict.fromkeys(kept)]
         first = [f"t.{name} AS {name}" for name in quoted]
-    chosen = [_choice(cuts, names)]
+    chosen = [_choice(formula, names)]
     top = ["p.*"]
     if kept is not None:
-        top = quoted + [f"{names.proba}{k}" for k in range(len(cuts.labels))]
-    proba = [_proba(cuts, names, k) for k in range(len(cuts.labels))]
-    if not cuts.cuts:
+        top = quoted + [f"{names.proba}{k}" for k in range(len(formula.labels))]
+    proba = [_proba(formula, names, k) for k in range(len(formula.labels))]
+    if not formula.scores:
         return [
             f"WITH {probas} AS (",
             *_select(first + proba, f"{table} AS t"),
             ")",
             *_select(top + chosen, f"{probas} AS p"),
         ]
-    score = [_score(cut, cuts, f"{names.score}{cut.number}") for cut in cuts.cuts]
-    chance = [_chance(names, cut.number) for cut in cuts.cuts]
+    score = [_score(one, f"{names.score}{one.number}") for one in formula.scores]
+    chance = [_chance(names, one.number) for one in formula.scores]
     return [
         f"WITH {scores} AS (",
         *_select(first + score, f"{table} AS t"),
@@ -158,35 +160,42 @@ def _named(text: str, name: str) -> str:
     return f"{text}\n{_INDENT}AS {name}" if "\n" in text else f"{text} AS {name}"
 
 
-def _score(cut: Cut, cuts: Cuts, name: str) -> str:
+def _score(score: Score, name: str) -> str:
     """Sum of the terms of a cut, in double precision whatever the columns are."""
-    start = _double(cut.offset)
-    if not any(isinstance(term, NumericTerm) for term in cut.terms):
+    start = _double(score.constant)
+    if not any(type(term) is LinearTerm for term in score.terms):
         start = f"CAST({start} AS DOUBLE PRECISION)"
-    lines = [start]
-    for term in cut.terms:
-        column = f"t.{_identifier(term.name)}"
-        if isinstance(term, NumericTerm):
-            value = f"CAST({column} AS DOUBLE PRECISION)"
-            lines.append(signed(term.weight, term.text(value, _double)))
-        else:
-            lines.append(f"+ {_weight_of_level(term, column, cuts.unknown_is_first)}")
-    return _named(f"\n{_INDENT}".join(lines), name)
+    terms = [row_for(term, _TERMS, "SQL")(term) for term in score.terms]
+    return _named(f"\n{_INDENT}".join([start, *terms]), name)
 
 
-def _weight_of_level(term: LevelTerm, column: str, unknown_is_first: bool) -> str:
+def _linear(term: LinearTerm) -> str:
+    value = f"CAST({_column(term.name)} AS DOUBLE PRECISION)"
+    return linear_text(term, value, _double)
+
+
+def _level(term: LevelTerm) -> str:
     """Weight of a level; NULL for one that is missing or, if that is an error, new."""
+    column, lenient = _column(term.name), term.others is not None
     whens = [
         f"WHEN {literal} THEN {_double(weight)}"
         for level, weight in term.weights.items()
-        if weight != 0.0 or not unknown_is_first
+        if weight != 0.0 or not lenient
         for literal in _level_literals(level)
     ]
     parts = [f"CASE {_level_of(column, next(iter(term.weights)))}", *whens, "END"]
-    if unknown_is_first:
-        parts.insert(-1, f"ELSE {_double(0.0)}")
+    if lenient:
+        parts.insert(-1, f"ELSE {_double(term.others or 0.0)}")
         parts = [f"CASE WHEN {column} IS NOT NULL THEN", *parts, "END"]
-    return filled(parts, _INDENT * 2)
+    return "+ " + filled(parts, _INDENT * 2)
+
+
+#: How each kind of term is written.
+_TERMS: dict[type, Callable[[Any], str]] = {LinearTerm: _linear, LevelTerm: _level}
+
+
+def _column(name: str) -> str:
+    return f"t.{_identifier(name)}"
 
 
 def _level_of(column: str, level: Any) -> str:
@@ -215,27 +224,29 @@ def _chance(names: _Names, number: int) -> str:
     return _named(text, f"{names.left}{number}")
 
 
-def _proba(cuts: Cuts, names: _Names, label: int) -> str:
+def _proba(formula: Formula, names: _Names, code: int) -> str:
     """Sum over the routes to a class; NULL as soon as any chance is."""
-    routes = cuts.routes_to(label)
+    routes = formula.routes_to(code)
     named = {number for route in routes for number, _ in route.steps}
     text = f"CAST({len(routes)} AS DOUBLE PRECISION)"
     if named:
-        text = f"\n{_INDENT}+ ".join(cuts.chances(label, names.left))
+        text = f"\n{_INDENT}+ ".join(formula.chances(code, names.left))
     others = [
-        f"{names.left}{cut.number}" for cut in cuts.cuts if cut.number not in named
+        f"{names.left}{score.number}"
+        for score in formula.scores
+        if score.number not in named
     ]
     if others:
         total = filled([f"{other} +" for other in others[:-1]] + others[-1:], _INDENT)
         text = f"CASE WHEN {total} IS NOT NULL\n{_INDENT}THEN {text} END"
-    return _named(text, f"{names.proba}{label}")
+    return _named(text, f"{names.proba}{code}")
 
 
-def _choice(cuts: Cuts, names: _Names) -> str:
+def _choice(formula: Formula, names: _Names) -> str:
     """The most probable class, the first of equals."""
-    probas = [f"{names.proba}{k}" for k in range(len(cuts.labels))]
+    probas = [f"{names.proba}{k}" for k in range(len(formula.labels))]
     lines = ["CASE"]
-    for k, (proba, label) in enumerate(zip(probas, cuts.labels, strict=True)):
+    for k, (proba, label) in enumerate(zip(probas, formula.labels, strict=True)):
         tests = [f"{proba} >= {other}" for other in probas[k + 1 :]]
         tests = tests or [f"{proba} IS NOT NULL"]
         parts = [f"WHEN {tests[0]}", *(f"AND {test}" for test in tests[1:])]

@@ -28,7 +28,7 @@ QUANTITIES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class ScoredGrid:
     """Grid points and their scores.
 
     Attributes
@@ -46,19 +46,19 @@ class Grid:
     chosen: int | None = None
 
 
-def path_grid(path: Path, X: Any = None, y: Any = None) -> Grid:
+def path_grid(path: Path, X: Any = None, y: Any = None) -> ScoredGrid:
     """Grid of a path, with its accuracy on given data or expected in training."""
     if (X is None) != (y is None):
         raise ValueError("Expected both X and y or neither, got one of them.")
     if X is None:
         score = [expected_accuracy(tree) for tree in path.trees]
         frame = path.to_frame().assign(score=score, error=np.nan)
-        return Grid(frame, "expected accuracy in training")
+        return ScoredGrid(frame, "expected accuracy in training")
     frame = path.evaluate(X, y)
-    return Grid(frame.assign(score=frame["accuracy"], error=np.nan), "accuracy")
+    return ScoredGrid(frame.assign(score=frame["accuracy"], error=np.nan), "accuracy")
 
 
-def search_grid(search: Any) -> Grid:
+def search_grid(search: Any) -> ScoredGrid:
     """Grid of a fitted search at the depth and gamma it chose, scored on its folds."""
     check_is_fitted(search)
     if not isinstance(search, SORCTClassifierCV):
@@ -71,10 +71,11 @@ def search_grid(search: Any) -> Grid:
     chosen = int(np.flatnonzero(same).tolist().index(search.best_index_))
     frame = results[same].reset_index(drop=True)
     frame = frame.assign(score=frame["mean_score"], error=frame["se_score"])
-    default = "minus the mean cost" if search.tree_.has_prices else "accuracy"
-    scoring = default if search.scoring is None else search.scoring
+    scoring = search.scoring
+    if scoring is None:
+        scoring = search.tree_.target.default_score(search.tree_.cost_matrix)
     name = scoring if isinstance(scoring, str) else "score"
-    return Grid(frame, f"{name}, mean over folds", chosen)
+    return ScoredGrid(frame, f"{name}, mean over folds", chosen)
 
 
 def expected_accuracy(tree: Tree) -> float:

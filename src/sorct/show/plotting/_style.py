@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sorct.show.text import printable
+from sorct.data.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sorct._typing import FloatArray
-from sorct.show.plotting._tree_parts import Cut, Leaf, Term
+from sorct.show.plotting._tree_parts import DrawnCut, DrawnTerm
+from sorct.tree.view import Leaf
 
 #: Width of a line of text: its letters, size and weight.
 Measure = Callable[[str, float, str], float]
-Parts = dict[int, Cut | Leaf]
+Parts = dict[int, DrawnCut | Leaf]
 
 FONT, SMALL = 9.0, 7.5
 #: Height of a line, width of all bars, and of the words "yes" and "no".
@@ -88,13 +89,13 @@ class Layout:
 # -- what is written -----------------------------------------------------------------
 
 
-def shown_terms(cut: Cut, max_terms: int) -> tuple[Term, ...]:
+def shown_terms(cut: DrawnCut, max_terms: int) -> tuple[DrawnTerm, ...]:
     """Terms that get a line; a single one more takes the line that would count it."""
     few = len(cut.terms) <= max_terms + 1
     return cut.terms if few else cut.terms[:max_terms]
 
 
-def more_text(cut: Cut, max_terms: int) -> str:
+def more_text(cut: DrawnCut, max_terms: int) -> str:
     """What is said of the terms left out, or nothing."""
     shown = shown_terms(cut, max_terms)
     n_more = len(cut.terms) - len(shown)
@@ -168,7 +169,7 @@ def lay_out(
     )
 
 
-def _own_height(part: Cut | Leaf, thickness: float, max_terms: int) -> float:
+def _own_height(part: DrawnCut | Leaf, thickness: float, max_terms: int) -> float:
     """Height of a node by itself: its lines, or the samples that flow through."""
     band = thickness * float(part.mass.sum())
     if isinstance(part, Leaf):
@@ -183,7 +184,7 @@ def _strips(parts: Parts, own: dict[int, float]) -> dict[int, float]:
     strip: dict[int, float] = {}
     for t, part in reversed(parts.items()):
         below = 0.0
-        if isinstance(part, Cut):
+        if isinstance(part, DrawnCut):
             below = strip[part.yes] + strip[part.no]
         strip[t] = max(own[t] + _APART, below)
     return strip
@@ -239,10 +240,10 @@ class _Column:
 
 
 def _size(
-    part: Cut | Leaf, classes: Sequence[str], max_terms: int, measure: Measure
+    part: DrawnCut | Leaf, classes: Sequence[str], max_terms: int, measure: Measure
 ) -> _Size:
     if isinstance(part, Leaf):
-        head = measure(classes[part.label], FONT, "bold") + PAD
+        head = measure(classes[part.code], FONT, "bold") + PAD
         lines = [measure(text, FONT, "normal") for _, text in mix_lines(part, classes)]
         widest = max([0.0, *lines]) + MIX_BAR + PAD
         return _Size(0.0, max(head + measure(share_text(part), FONT, "normal"), widest))
@@ -258,9 +259,9 @@ def _columns(parts: Parts, sizes: dict[int, _Size], x: float) -> dict[int, _Colu
     """Column of every node: cuts by their level, all leaves together at the end."""
     level, columns = {next(iter(parts)): 0}, {}
     for t, part in parts.items():
-        if isinstance(part, Cut):
+        if isinstance(part, DrawnCut):
             level[part.yes] = level[part.no] = level[t] + 1
-    cuts = [t for t, part in parts.items() if isinstance(part, Cut)]
+    cuts = [t for t, part in parts.items() if isinstance(part, DrawnCut)]
     for here in range(1 + max((level[t] for t in cuts), default=-1)):
         members = [t for t in cuts if level[t] == here]
         numbers = max(sizes[t].numbers for t in members)

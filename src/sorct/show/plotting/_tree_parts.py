@@ -1,6 +1,6 @@
-"""Tree parts: the cuts and leaves of a tree as plain data, ready to be drawn.
+"""Tree parts: the cuts and leaves of a tree with the words and numbers to be drawn.
 
-Words and numbers are those of ``rules.py``; cuts that decide nothing are left out.
+They are those of the printed rules; cuts that decide nothing are left out.
 """
 
 from __future__ import annotations
@@ -8,22 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sorct._typing import FloatArray
+from sorct.data.terms import Summand
 from sorct.show.plotting._style import drawn_names
-from sorct.show.text import (
-    children,
-    column_text,
-    cut_terms,
-    cut_text,
-    is_leaf,
-    leaves_below,
-    printed_terms,
-    shown_node,
-)
+from sorct.show.text import cut_text, is_a_level, printed_threshold, printed_weights
 from sorct.tree.tree import Tree
+from sorct.tree.view import Cut, Leaf, View
 
 
 @dataclass(frozen=True)
-class Term:
+class DrawnTerm:
     """A column in a cut.
 
     Attributes
@@ -41,12 +34,12 @@ class Term:
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class DrawnCut:
     """A cut, its question, and the nodes below it.
 
     Attributes
     ----------
-    terms : tuple of Term, largest first
+    terms : tuple of DrawnTerm, largest first
     question : str
     yes, no : int
         Numbers of the nodes that are drawn next.
@@ -54,61 +47,45 @@ class Cut:
         Share of all samples that comes here, by class.
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[DrawnTerm, ...]
     question: str
     yes: int
     no: int
     mass: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Leaf:
-    """A leaf, or several with one class.
+def tree_parts(tree: Tree, mass: FloatArray) -> dict[int, DrawnCut | Leaf]:
+    """Nodes that are drawn, by number, the root first; a cut before what is below.
 
-    Attributes
-    ----------
-    label : int
-        Position of its class.
-    mass : array of shape (n_classes,)
-        Share of all samples that ends here, by class.
+    ``mass`` has the shares of the samples that flow, by class and leaf.
     """
-
-    label: int
-    mass: FloatArray
-
-
-def tree_parts(tree: Tree, mass: FloatArray) -> dict[int, Cut | Leaf]:
-    """Nodes that are drawn, by number, the root first; a cut before what is below."""
-    names = drawn_names(column_text(tree, j) for j in range(tree.n_columns))
-    parts: dict[int, Cut | Leaf] = {}
-    waiting = [shown_node(tree, 0)]
-    while waiting:
-        node = waiting.pop()
-        here = mass[:, leaves_below(tree, node)].sum(axis=1)
-        if is_leaf(tree, node):
-            parts[node] = Leaf(int(tree.node_class[node]), here)
-            continue
-        yes, no = children(tree, node)
-        terms, question = _terms(tree, node, names)
-        parts[node] = Cut(terms, question, yes, no, here)
-        waiting += [no, yes]
-    return parts
+    nodes = View.of(tree, mass=mass).nodes
+    texts = [s.text for n in nodes.values() for s in _summands(n)]
+    names = dict(zip(texts, drawn_names(texts), strict=True))
+    return {
+        number: node if isinstance(node, Leaf) else _drawn(node, names)
+        for number, node in nodes.items()
+    }
 
 
-def _terms(tree: Tree, t: int, names: list[str]) -> tuple[tuple[Term, ...], str]:
-    """Terms and question of cut t."""
-    weights, _ = cut_terms(tree, t)
-    if not weights:
-        return (), cut_text(tree, t).strip("()")
-    numbers, limit = printed_terms(tree, t)
-    first = next(iter(weights))
-    turned = 1.0 if tree.coef[first, t] > 0 else -1.0
-    sizes = turned * tree.coef[:, t]
+def _summands(node: Cut | Leaf) -> tuple[Summand, ...]:
+    return node.reading.summands if isinstance(node, Cut) else ()
+
+
+def _drawn(cut: Cut, names: dict[str, str]) -> DrawnCut:
+    reading = cut.reading
+    side = 1.0 if reading.is_left else -1.0
     terms = tuple(
-        Term(names[j], _number(number, weights[j], j == first), float(sizes[j]))
-        for j, number in numbers.items()
+        DrawnTerm(names[s.text], _number(size, weight, k == 0), side * s.weight)
+        for k, (s, weight, size) in enumerate(
+            zip(reading.summands, reading.weights, _sizes(cut), strict=True)
+        )
     )
-    return terms, _question(tree, t, limit)
+    return DrawnCut(terms, _question(cut), cut.yes, cut.no, cut.mass)
+
+
+def _sizes(cut: Cut) -> list[str]:
+    return printed_weights(cut.reading) if cut.reading.summands else []
 
 
 def _number(size: str, weight: float, first: bool) -> str:
@@ -117,9 +94,11 @@ def _number(size: str, weight: float, first: bool) -> str:
     return f"{'−' if weight < 0 else '+'} {size}"
 
 
-def _question(tree: Tree, t: int, limit: str) -> str:
+def _question(cut: Cut) -> str:
     """What is asked of the sum; of a level alone, whether it is so."""
-    limit = limit.replace("-", "−")
-    if tree.coef[:, t].astype(bool).sum() > 1:
-        return f"sum > {limit} ?"
-    return f"> {limit} ?" if ">" in cut_text(tree, t) else "true ?"
+    if not cut.reading.summands:
+        return cut_text(cut).strip("()")
+    threshold = printed_threshold(cut.reading).replace("-", "−")
+    if len(cut.reading.summands) > 1:
+        return f"sum > {threshold} ?"
+    return "true ?" if is_a_level(cut.reading) else f"> {threshold} ?"

@@ -27,7 +27,8 @@ from sorct.show.plotting._tree_layout import (
     shown_terms,
     source_texts,
 )
-from sorct.show.plotting._tree_parts import Cut, Leaf, Term
+from sorct.show.plotting._tree_parts import DrawnCut, DrawnTerm
+from sorct.tree.view import Leaf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,12 +101,12 @@ class TreePen:
         boxes = zip(self.layout.sources, self.parts[root].mass.tolist(), strict=True)
         yield root, [(box.x, box.y - thick * mass / 2) for box, mass in boxes]
         for t, part in self.parts.items():
-            if isinstance(part, Cut):
+            if isinstance(part, DrawnCut):
                 right = self.layout.boxes[t].right
                 for child, top in self._exits(t, part).items():
                     yield child, [(right, y) for y in self._stack(child, top)]
 
-    def _exits(self, t: int, cut: Cut) -> dict[int, float]:
+    def _exits(self, t: int, cut: DrawnCut) -> dict[int, float]:
         """Upper ends of what leaves a cut."""
         yes, no = self._size(cut.yes), self._size(cut.no)
         top = self.layout.boxes[t].y - (yes + FORK + no) / 2
@@ -135,7 +136,7 @@ class TreePen:
         sizes = [
             term.size
             for part in self.parts.values()
-            if isinstance(part, Cut)
+            if isinstance(part, DrawnCut)
             for term in shown_terms(part, self.max_terms)
         ]
         return max([0.0, *(-size for size in sizes)]), max([0.0, *sizes])
@@ -144,7 +145,7 @@ class TreePen:
         """Cards with terms, bars and the question."""
         bars = {}
         for t, part in self.parts.items():
-            if isinstance(part, Cut):
+            if isinstance(part, DrawnCut):
                 self._draw_card(self.layout.boxes[t])
                 bars[t] = self._draw_terms(t, part)
                 self._draw_answers(t, part)
@@ -159,7 +160,7 @@ class TreePen:
         )  # fmt: skip
         self.ax.add_artist(card)
 
-    def _draw_terms(self, t: int, cut: Cut) -> list[Rectangle]:
+    def _draw_terms(self, t: int, cut: DrawnCut) -> list[Rectangle]:
         """Number of the cut, its terms and, as under a sum, its question."""
         box, shown = self.layout.boxes[t], shown_terms(cut, self.max_terms)
         more = more_text(cut, self.max_terms)
@@ -182,7 +183,7 @@ class TreePen:
         left, right = self._reach
         return box.right - 2 * PAD - ANSWER - BAR * right / (left + right)
 
-    def _draw_term(self, t: int, term: Term, y: float) -> Rectangle:
+    def _draw_term(self, t: int, term: DrawnTerm, y: float) -> Rectangle:
         box, numbers = self.layout.boxes[t], self.layout.numbers[t]
         x = box.x + PAD + numbers
         self._write(x, y, term.number, ha="right")
@@ -203,7 +204,7 @@ class TreePen:
         ):
             self.ax.plot(x, y, color=SOFT, linewidth=0.6, solid_capstyle="butt")
 
-    def _draw_answers(self, t: int, cut: Cut) -> None:
+    def _draw_answers(self, t: int, cut: DrawnCut) -> None:
         """Yes and no, where their samples leave."""
         x = self.layout.boxes[t].right - PAD / 2
         exits = self._exits(t, cut)
@@ -222,7 +223,7 @@ class TreePen:
     def _draw_leaf(self, box: Box, leaf: Leaf) -> None:
         from sorct.show.plotting._scaled_text import text_width
 
-        lines, name = mix_lines(leaf, self.classes), self.classes[leaf.label]
+        lines, name = mix_lines(leaf, self.classes), self.classes[leaf.code]
         x, y = box.x + PAD, box.y - LINE * len(lines) / 2
         self._write(x, y, name, weight="bold")
         width = text_width(name, FONT, "bold")

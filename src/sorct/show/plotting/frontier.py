@@ -9,7 +9,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.show.plotting._focus import focus
-from sorct.show.plotting._grid import Grid, path_grid, search_grid, tree_accuracy
+from sorct.show.plotting._grid import ScoredGrid, path_grid, search_grid, tree_accuracy
 from sorct.show.plotting._style import (
     BLUE,
     RED,
@@ -30,7 +30,7 @@ _SIZE = 6.4, 4.0
 
 
 @dataclass(frozen=True)
-class Point:
+class Mark:
     """A tree: how many variables it uses and how good it is."""
 
     n_variables: int
@@ -52,7 +52,7 @@ class FrontierDisplay:
     n_variables : array of shape (n_points,)
     score : array of shape (n_points,)
     score_name : str
-    chosen : Point or None
+    chosen : Mark or None
         Tree to mark.
 
     Attributes
@@ -78,7 +78,7 @@ class FrontierDisplay:
     n_variables: IntArray
     score: FloatArray
     score_name: str
-    chosen: Point | None = None
+    chosen: Mark | None = None
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure | SubFigure = field(init=False, repr=False)
     points_: Line2D = field(init=False, repr=False)
@@ -102,7 +102,7 @@ class FrontierDisplay:
         display = cls._from_grid(path_grid(path, X, y))
         if chosen is not None:
             score = tree_accuracy(chosen, X, y)
-            display.chosen = Point(len(chosen.variables_used), score)
+            display.chosen = Mark(len(chosen.variables_used), score)
         return display
 
     @classmethod
@@ -116,12 +116,12 @@ class FrontierDisplay:
         return cls._from_grid(search_grid(search))
 
     @classmethod
-    def _from_grid(cls, grid: Grid) -> Self:
+    def _from_grid(cls, grid: ScoredGrid) -> Self:
         used = grid.frame["n_variables"].to_numpy(dtype=np.int64)
         score = grid.frame["score"].to_numpy(dtype=np.float64)
         chosen = None
         if grid.chosen is not None:
-            chosen = Point(int(used[grid.chosen]), float(score[grid.chosen]))
+            chosen = Mark(int(used[grid.chosen]), float(score[grid.chosen]))
         return cls(used, score, grid.score_name, chosen)
 
     @property

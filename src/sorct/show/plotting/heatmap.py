@@ -11,7 +11,7 @@ from sorct._typing import FloatArray
 from sorct.show.plotting._alpha_axis import labels_shown
 from sorct.show.plotting._grid import (
     QUANTITIES,
-    Grid,
+    ScoredGrid,
     check_quantity,
     path_grid,
     search_grid,
@@ -116,7 +116,7 @@ class HeatmapDisplay:
         return cls._from_grid(search_grid(search), quantity)
 
     @classmethod
-    def _from_grid(cls, grid: Grid, column: str) -> Self:
+    def _from_grid(cls, grid: ScoredGrid, column: str) -> Self:
         # Rows are in the order of the path, the local axis outermost.
         local = np.unique(grid.frame["alpha_local"].to_numpy(dtype=np.float64))
         spread = np.unique(grid.frame["alpha_global"].to_numpy(dtype=np.float64))

@@ -12,7 +12,7 @@ from sorct.show.plotting._alpha_axis import alpha_places, set_alpha_axis
 from sorct.show.plotting._focus import focus
 from sorct.show.plotting._grid import (
     QUANTITIES,
-    Grid,
+    ScoredGrid,
     check_quantity,
     path_grid,
     search_grid,
@@ -131,7 +131,9 @@ class PathDisplay:
         return cls._from_grid(search_grid(search), along, other)
 
     @classmethod
-    def _from_grid(cls, grid: Grid, along: str | None, other: float | None) -> Self:
+    def _from_grid(
+        cls, grid: ScoredGrid, along: str | None, other: float | None
+    ) -> Self:
         frame = grid.frame
         along = _checked_along(frame, along)
         across = "alpha_local" if along == "global" else "alpha_global"

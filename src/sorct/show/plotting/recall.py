@@ -11,7 +11,8 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import unique_labels
 
 from sorct._typing import FloatArray
-from sorct.show.plotting._inputs import codes_of, tree_of
+from sorct.data.target import Classes
+from sorct.show.plotting._inputs import tree_of
 from sorct.show.plotting._style import (
     BLUE,
     INK,
@@ -106,14 +107,16 @@ class RecallDisplay:
         """
         check_consistent_length(y_true, y_pred)
         labels = unique_labels(y_true, y_pred) if labels is None else labels
-        labels = np.asarray(labels)
-        true, given = codes_of(labels, y_true), codes_of(labels, y_pred)
-        matrix = confusion_matrix(true, given, labels=np.arange(len(labels)))
+        classes = Classes(np.asarray(labels))
+        true, given = (classes.known_codes(y) for y in (y_true, y_pred))
+        matrix = confusion_matrix(true, given, labels=np.arange(len(classes)))
         rates = [
-            None if rate is None else _checked_rates(name, rate, len(labels))
+            None if rate is None else _checked_rates(name, rate, len(classes))
             for name, rate in (("floor", floor), ("expected", expected))
         ]
-        return cls(matrix.astype(np.float64), drawn_names(labels.tolist()), *rates)
+        return cls(
+            matrix.astype(np.float64), drawn_names(classes.labels.tolist()), *rates
+        )
 
     @classmethod
     def from_tree(cls, tree: Tree, X: Any, y: Any) -> Self:
@@ -128,8 +131,8 @@ class RecallDisplay:
             y,
             tree.predict(X),
             labels=tree.classes,
-            floor=tree.training.get("min_recall"),
-            expected=tree.training.get("recall"),
+            floor=tree.training.min_recall,
+            expected=tree.training.recall,
         )
 
     @classmethod

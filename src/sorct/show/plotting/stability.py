@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.parallel import Parallel, delayed
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.encoder import as_table
+from sorct.data.table import as_table
 from sorct.estimators.folds import Data
 from sorct.show.plotting._inputs import tree_of
 from sorct.show.plotting._style import (
@@ -101,7 +101,7 @@ class StabilityDisplay:
         trees = Parallel(n_jobs=n_jobs)(
             delayed(_fitted_tree)(estimator, train) for train, _ in folds
         )
-        names = [variable.name for variable in trees[0].encoder.variables]
+        names = trees[0].encoder.names
         return cls(np.array([_sizes(tree) for tree in trees]), drawn_names(names))
 
     @property

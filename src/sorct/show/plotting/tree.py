@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 from sorct.show.plotting._inputs import leaf_mass, tree_of
 from sorct.show.plotting._style import drawn_names, need_matplotlib
 from sorct.show.plotting._tree_layout import Layout, lay_out
-from sorct.show.plotting._tree_parts import Cut, Leaf, tree_parts
+from sorct.show.plotting._tree_parts import DrawnCut, tree_parts
 from sorct.show.plotting._tree_pen import TreePen
 from sorct.tree.tree import Tree
+from sorct.tree.view import Leaf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,7 @@ class TreeDisplay:
 
     Parameters
     ----------
-    parts : dict from node to Cut or Leaf
+    parts : dict from node to DrawnCut or Leaf
         Nodes that are drawn, the root first.
     classes : list of str
 
@@ -55,7 +56,7 @@ class TreeDisplay:
     >>> display = TreeDisplay.from_estimator(clf).plot()
     """
 
-    parts: dict[int, Cut | Leaf]
+    parts: dict[int, DrawnCut | Leaf]
     classes: list[str]
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure | SubFigure = field(init=False, repr=False)

@@ -1,6 +1,6 @@
 """Summarize: trees, and data to show them on, as one plain dict of all that is shown.
 
-Text of cuts and leaves is that of ``rules.py``. Probabilities are not here: the page
+Text of cuts and leaves is that of ``text.py``. Probabilities are not here: the page
 computes them from the model itself. Equal trees on a path are described once.
 """
 
@@ -12,25 +12,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
-from sorct.data.encoder import Numeric, Table, Variable, is_frame
+from sorct.data.table import Table, is_frame
+from sorct.data.variables import Variable
+from sorct.data.wording import printable
 from sorct.show.export import to_sql
 from sorct.show.text import (
-    children,
-    cut_terms,
     cut_text,
     export_text,
-    is_leaf,
-    leaves_below,
-    printable,
-    printed_terms,
-    reads_left,
-    shown_node,
+    is_a_level,
+    printed_threshold,
+    printed_weights,
 )
 from sorct.tree.frontier import unbeaten
 from sorct.tree.storage import COMMON
+from sorct.tree.view import Cut, Leaf
 
 if TYPE_CHECKING:
     from sorct.tree.path import Path
@@ -61,17 +59,14 @@ class Shown:
         if X is None or y is None:
             raise ValueError("Expected both X and y or neither, got one of them.")
         table = tree.encoder.read(X)
-        labels = column_or_1d(y)
-        check_consistent_length(X, labels)
-        code = np.full(len(labels), -1)
-        for k, label in enumerate(tree.classes):
-            code[labels == label] = k
+        code = tree.target.codes(y)
+        check_consistent_length(X, code)
         if (code < 0).all():
             raise ValueError(
                 f"y has none of the classes {tree.classes.tolist()[:5]} of the tree; "
                 "expected labels as in training."
             )
-        names = X.index if is_frame(X) else range(len(labels))
+        names = X.index if is_frame(X) else range(len(code))
         return cls(table, code, tuple(_name(name) for name in names))
 
 
@@ -118,38 +113,33 @@ def summarize(
         "frontier": _frontier(points) if path else [],
         "samples": _samples(first, shown, listed),
         "data": {**_data(first, shown), "is_training": _is_training(first, shown)},
-        "call": printable(call or first.training.get("call") or ""),
+        "call": printable(call or first.training.call or ""),
     }
 
 
 def _key(tree: Tree) -> str:
     """What two trees that are described as one have in common."""
-    plain = tree.to_dict()
-    told = plain.pop("training")
-    used = [told.get(key) for key in ("recall", "min_recall", "rounded", "search")]
+    plain, told = tree.to_dict(), tree.training
+    del plain["training"]
+    used = [told.recall, told.min_recall, told.rounded, told.search]
     return json.dumps([plain, used])
 
 
 def _columns(tree: Tree) -> list[list[int]]:
     """For every column its variable and, for a level, the level's place, else -1."""
-    encoder, columns = tree.encoder, []
-    for i, variable in enumerate(encoder.variables):
-        if isinstance(variable, Numeric):
-            columns.append([i, -1])
-        else:
-            columns += [[i, level] for level in range(1, len(variable.levels))]
+    columns = []
+    for i, variable in enumerate(tree.encoder.variables):
+        n_columns = len(variable.column_names)
+        listed = variable.choices is not None
+        columns += [[i, k + 1 if listed else -1] for k in range(n_columns)]
     return columns
 
 
 def _variable(variable: Variable) -> dict[str, Any]:
-    if isinstance(variable, Numeric):
-        return {
-            "name": _name(variable.name),
-            "lower": variable.lower,
-            "span": variable.span,
-        }
-    levels = [_name(level) for level in variable.levels]
-    return {"name": _name(variable.name), "levels": levels}
+    told = {**variable.to_dict(), "name": _name(variable.name)}
+    if variable.choices is not None:
+        told["levels"] = [_name(choice) for choice in variable.choices]
+    return told
 
 
 def _name(thing: Any) -> str:
@@ -168,8 +158,7 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
         for key, value in plain.items()
         if key not in COMMON and key != "training"
     }
-    nodes: list[dict[str, Any]] = []
-    _add_node(tree, shown_node(tree, 0), nodes)
+    nodes = _nodes(tree)
     reach = None if shown is None else tree.leaf_reach_table(shown.table)
     if shown is not None and reach is not None:
         _add_samples(tree, nodes, shown, reach, listed)
@@ -190,44 +179,63 @@ def _sql(tree: Tree) -> dict[str, str]:
         return {"sql": "", "no_sql": str(error)}
 
 
-def _add_node(tree: Tree, node: int, nodes: list[dict[str, Any]]) -> int:
-    """Append a node and those below it; return its place in the list."""
-    place, mass = len(nodes), tree.mass[:, leaves_below(tree, node)].sum(axis=1)
-    entry: dict[str, Any] = {"node": node, "mass": _short(mass)}
-    nodes.append(entry)
-    if is_leaf(tree, node):
-        entry["label"] = int(tree.node_class[node])
-        entry["leaves"] = list(range(tree.n_leaves))[leaves_below(tree, node)]
-        return place
-    entry["cut"], entry["left"] = node + 1, reads_left(tree, node)
-    entry |= _cut(tree, node)
-    yes, no = children(tree, node)
-    entry["yes"] = _add_node(tree, yes, nodes)
-    entry["no"] = _add_node(tree, no, nodes)
-    return place
+def _nodes(tree: Tree) -> list[dict[str, Any]]:
+    """Nodes as shown, each before those below it; children are told by their places."""
+    place = {number: k for k, number in enumerate(tree.view.nodes)}
+    return [
+        _leaf(node) if isinstance(node, Leaf) else _cut(node, place)
+        for node in tree.view.nodes.values()
+    ]
 
 
-def _cut(tree: Tree, t: int) -> dict[str, Any]:
+def _leaf(leaf: Leaf) -> dict[str, Any]:
+    return {
+        "node": leaf.node,
+        "mass": _short(leaf.mass),
+        "label": leaf.code,
+        "leaves": list(leaf.leaves),
+    }
+
+
+def _cut(cut: Cut, place: dict[int, int]) -> dict[str, Any]:
+    return {
+        "node": cut.node,
+        "mass": _short(cut.mass),
+        "cut": cut.number,
+        "left": cut.reading.is_left,
+        **_question(cut),
+        "yes": place[cut.yes],
+        "no": place[cut.no],
+    }
+
+
+def _question(cut: Cut) -> dict[str, Any]:
     """A cut as printed; ``size`` of a term is its coefficient in scaled units."""
-    weights, _ = cut_terms(tree, t)
-    if not weights:
-        return {"question": cut_text(tree, t), "limit": None, "terms": []}
-    side = 1.0 if reads_left(tree, t) else -1.0
-    numbers, limit = printed_terms(tree, t)
+    reading = cut.reading
+    if not reading.summands:
+        return {"question": cut_text(cut), "limit": None, "terms": []}
+    side = 1.0 if reading.is_left else -1.0
     terms = [
         {
-            "column": j,
-            "weight": f"{'−' if weight < 0 else ''}{numbers[j]}",
-            "size": float(f"{side * tree.coef[j, t]:.{_DIGITS}g}"),
+            "column": column,
+            "weight": f"{'−' if weight < 0 else ''}{number}",
+            "size": float(f"{side * summand.weight:.{_DIGITS}g}"),
         }
-        for j, weight in weights.items()
+        for column, weight, number, summand in zip(
+            reading.columns,
+            reading.weights,
+            printed_weights(reading),
+            reading.summands,
+            strict=True,
+        )
     ]
-    question = f"sum of {len(terms)} terms > {limit}"
+    threshold = printed_threshold(reading)
+    question = f"sum of {len(terms)} terms > {threshold}"
     if len(terms) <= _TERMS:
-        question = cut_text(tree, t)
-    # A single level reads "variable is level" and has no limit.
-    limited = len(terms) > 1 or question.endswith(f"> {limit}")
-    return {"question": question, "limit": limit if limited else None, "terms": terms}
+        question = cut_text(cut)
+    # A single level reads "variable is level" and has no threshold.
+    limit = None if is_a_level(reading) else threshold
+    return {"question": question, "limit": limit, "terms": terms}
 
 
 def _add_samples(
@@ -251,7 +259,7 @@ def _add_samples(
         if "label" not in entry:
             yes, no = add(entry["yes"]), add(entry["no"])
             entry["split"] = {
-                **_histogram(tree, entry["node"], shown, yes | no),
+                **_histogram(tree, tree.view.nodes[entry["node"]], shown, yes | no),
                 "yes": _class_counts(shown.code[yes], n_classes),
                 "no": _class_counts(shown.code[no], n_classes),
             }
@@ -271,9 +279,12 @@ def _class_counts(code: IntArray, n_classes: int) -> list[int]:
     return [int((code == k).sum()) for k in range(n_classes)]
 
 
-def _histogram(tree: Tree, t: int, shown: Shown, here: BoolArray) -> dict[str, Any]:
-    """Histogram by class of "sum - limit" at a cut, of the rows that come there."""
-    margin = _margin(tree, t, shown)
+def _histogram(
+    tree: Tree, cut: Cut | Leaf, shown: Shown, here: BoolArray
+) -> dict[str, Any]:
+    """Histogram by class of "sum - threshold" at a cut, of the rows that come there."""
+    assert isinstance(cut, Cut)
+    margin = _margin(tree, cut, shown)
     low = min(float(margin.min(where=here, initial=0.0)), 0.0)
     high = max(float(margin.max(where=here, initial=0.0)), 0.0)
     edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
@@ -287,14 +298,16 @@ def _histogram(tree: Tree, t: int, shown: Shown, here: BoolArray) -> dict[str, A
     }
 
 
-def _margin(tree: Tree, t: int, shown: Shown) -> FloatArray:
-    """Sum minus limit of a cut as printed, for every row."""
-    terms, limit = cut_terms(tree, t)
-    total = np.full(len(shown.code), -limit)
-    columns = np.array(list(terms), dtype=np.intp)
+def _margin(tree: Tree, cut: Cut, shown: Shown) -> FloatArray:
+    """Sum minus threshold of a cut as printed, for every row."""
+    reading = cut.reading
+    total = np.full(len(shown.code), -reading.threshold)
+    columns = np.array(reading.columns, dtype=np.intp)
     scaled = tree.encoder.scale(shown.table, slice(None), columns)
-    for j, values in zip(columns.tolist(), scaled, strict=True):
-        total += terms[j] * (tree.lower_of(j) + tree.span_of(j) * values)
+    for summand, weight, values in zip(
+        reading.summands, reading.weights, scaled, strict=True
+    ):
+        total += weight * (summand.lower + summand.span * values)
     return total
 
 
@@ -303,8 +316,8 @@ def _measured(
 ) -> dict[str, Any]:
     """Accuracy, recall, confusion and cost on the data shown, and what to go by.
 
-    ``good`` is to be large: accuracy, or minus the mean cost where errors have prices;
-    without data minus the expected cost in training.
+    ``good`` is to be large: accuracy, or minus the mean cost where errors do not cost
+    the same; without data minus the expected cost in training.
     """
     own = tree.leaf_class[np.newaxis] == np.arange(len(tree.classes))[:, np.newaxis]
     found = _expected(tree, own)
@@ -323,7 +336,7 @@ def _measured(
         for k, row in enumerate(table[:n_classes])
     ]
     good = hit.astype(np.float64)
-    if tree.has_prices:
+    if tree.has_unequal_costs:
         known = shown.code >= 0
         good = -tree.cost_matrix[shown.code[known], predicted[known]]
         found["mean_cost"] = float(-good.mean())
@@ -336,11 +349,13 @@ def _expected(tree: Tree, own: BoolArray) -> dict[str, Any]:
     """What is expected in training; unknown of a tree that was rounded since."""
     hit = (tree.mass * own).sum(axis=1)
     accuracy = float(hit.sum() / tree.mass.sum())
-    n, most = tree.training.get("n_samples") or 1, float(tree.cost_matrix.max())
-    error = most * np.sqrt(max(accuracy * (1.0 - accuracy), 0.0) / n)
-    good = -tree.training.get("cost", most * (1.0 - accuracy))
-    found = {"good": float(good), "good_error": float(error)}
-    if tree.training.get("rounded"):
+    told, most = tree.training, float(tree.cost_matrix.max())
+    error = most * np.sqrt(
+        max(accuracy * (1.0 - accuracy), 0.0) / (told.n_samples or 1)
+    )
+    cost = most * (1.0 - accuracy) if told.cost is None else told.cost
+    found: dict[str, Any] = {"good": float(-cost), "good_error": float(error)}
+    if told.rounded:
         nothing = [None] * len(tree.classes)
         return {**found, "expected_accuracy": None, "expected_recall": nothing}
     recall = _short(hit / tree.class_share)
@@ -357,7 +372,7 @@ def _short(values: AnyArray) -> list[float]:
 def _point(tree: Tree, n: int, measured: dict[str, Any]) -> dict[str, Any]:
     return {
         "tree": n,
-        "training": dict(tree.training),
+        "training": tree.training.to_dict(),
         "n_variables": len(tree.variables_used),
         "n_columns": len(tree.columns_used),
         "most_per_cut": tree.most_variables_per_cut,
@@ -422,20 +437,15 @@ def _samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str
     """Rows as the page needs them: raw numbers, and places of levels."""
     if shown is None:
         return []
-    numbers, n_numeric = [], 0
-    for i, variable in enumerate(tree.encoder.variables):
-        if isinstance(variable, Numeric):
-            numbers.append(shown.table.numeric[listed, n_numeric].tolist())
-            n_numeric += 1
-        else:
-            dummies = shown.table.dummies[i][listed]
-            place = dummies @ np.arange(1, len(variable.levels))
-            numbers.append(place.astype(int).tolist())
+    encoder = tree.encoder
+    values = [
+        encoder.cells(shown.table, i, listed) for i in range(len(encoder.variables))
+    ]
     return [
         {
             "name": shown.names[row],
             "code": int(shown.code[row]),
-            "values": [column[place] for column in numbers],
+            "values": [column[place] for column in values],
         }
         for place, row in enumerate(listed)
     ]
@@ -443,7 +453,7 @@ def _samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str
 
 def _is_training(tree: Tree, shown: Shown | None) -> bool:
     """Whether the rows shown are those of training: the masses are then the same."""
-    if shown is None or tree.training.get("rounded"):
+    if shown is None or tree.training.rounded:
         return False
     reach, n = tree.leaf_reach_table(shown.table), len(shown.code)
     mass = [reach[shown.code == k].sum(axis=0) / n for k in range(len(tree.classes))]
@@ -454,7 +464,7 @@ def _data(tree: Tree, shown: Shown | None) -> dict[str, Any]:
     """Sizes of the training sample and of the data shown."""
     known = None if shown is None else _class_counts(shown.code, len(tree.classes))
     return {
-        "n_training": tree.training.get("n_samples"),
+        "n_training": tree.training.n_samples,
         "class_share": _short(tree.class_share),
         "n_variables": len(tree.encoder.variables),
         "n_columns": tree.n_columns,

@@ -1,0 +1,109 @@
+"""Planted trees: samples of a tree that is known, to see whether it is found again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sorct._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class PlantedTree:
+    """Samples of a planted tree, and the tree.
+
+    Attributes
+    ----------
+    X : array of shape (n_samples, n_features), uniform in [0, 1]
+    y : array of shape (n_samples,), labels, a share of them redrawn
+    y_clean : array of shape (n_samples,), labels as the tree gives them
+    coef : array of shape (n_features, n_branches)
+    threshold : array of shape (n_branches,)
+        A sample goes left at cut t when ``x @ coef[:, t] > threshold[t]``; nodes are
+        numbered as a heap.
+    leaf_class : array of shape (n_leaves,)
+    """
+
+    X: FloatArray
+    y: IntArray
+    y_clean: IntArray
+    coef: FloatArray
+    threshold: FloatArray
+    leaf_class: IntArray
+
+
+def make_planted_tree(
+    n_samples: int,
+    n_features: int,
+    depth: int,
+    n_classes: int,
+    n_informative: int,
+    noise: float = 0.05,
+    random_state: Any = None,
+) -> PlantedTree:
+    """Draw samples of a random tree with sparse oblique cuts.
+
+    Features are uniform. Every cut combines ``n_informative`` features with weights of
+    random sign and size in [0.4, 1] and halves the samples that reach it. Leaves are
+    labelled in turn: 0, 1, ..., n_classes - 1, 0, ...
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+    depth : int
+    n_classes : int, at most 2**depth
+    n_informative : int, at most n_features
+    noise : float
+        Share of the labels that is redrawn uniformly (possibly as they were).
+    random_state : int, RandomState or None
+    """
+    _check_planted(n_samples, n_features, depth, n_classes, n_informative, noise)
+    rng = check_random_state(random_state)
+    n_branches = 2**depth - 1
+    X = rng.uniform(size=(n_samples, n_features))
+    coef, threshold = np.zeros((n_features, n_branches)), np.zeros(n_branches)
+    node = np.zeros(n_samples, dtype=np.int64)
+    for t in range(n_branches):
+        chosen = rng.choice(n_features, n_informative, replace=False)
+        sign = rng.choice([-1.0, 1.0], n_informative)
+        coef[chosen, t] = sign * rng.uniform(0.4, 1.0, n_informative)
+        here = node == t
+        score = X[here] @ coef[:, t]
+        # Between the two samples in the middle, so that none lies on the cut.
+        threshold[t] = np.sort(score)[[score.size // 2 - 1, score.size // 2]].mean()
+        node[here] = np.where(score > threshold[t], 2 * t + 1, 2 * t + 2)
+    leaf_class = np.arange(n_branches + 1) % n_classes
+    y_clean = leaf_class[node - n_branches]
+    redrawn = rng.uniform(size=n_samples) < noise
+    y = np.where(redrawn, rng.randint(n_classes, size=n_samples), y_clean)
+    return PlantedTree(X, y, y_clean, coef, threshold, leaf_class)
+
+
+def _check_planted(
+    n_samples: int,
+    n_features: int,
+    depth: int,
+    n_classes: int,
+    n_informative: int,
+    noise: float,
+) -> None:
+    if depth < 1:
+        raise ValueError(f"depth must be at least 1, got {depth}.")
+    if n_samples < 2**depth:
+        raise ValueError(
+            f"n_samples must be at least 2**depth = {2**depth}, got {n_samples}."
+        )
+    if not 2 <= n_classes <= 2**depth:
+        raise ValueError(
+            f"n_classes must lie between 2 and 2**depth = {2**depth}, got {n_classes}."
+        )
+    if not 1 <= n_informative <= n_features:
+        raise ValueError(
+            f"n_informative must lie between 1 and n_features = {n_features}, got "
+            f"{n_informative}."
+        )
+    if not 0.0 <= noise <= 1.0:
+        raise ValueError(f"noise must lie between 0 and 1, got {noise}.")

@@ -1,0 +1,111 @@
+"""Table: what users hand in as X, checked: data frames as they are, else a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from sorct._typing import FloatArray
+from sorct.data.wording import listed
+
+
+@dataclass(frozen=True)
+class Table:
+    """A checked table: numbers side by side, other variables as columns in [0, 1].
+
+    Attributes
+    ----------
+    numbers : array of shape (n_samples, n_numbers), raw
+    encoded : dict from the position of a variable to its columns
+    """
+
+    numbers: FloatArray
+    encoded: dict[int, FloatArray]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.numbers)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas DataFrame, told without importing pandas."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "iloc")
+
+
+def as_table(X: Any) -> Any:
+    """A checked data frame as it is, anything else as a float64 matrix."""
+    if is_frame(X):
+        _check_frame(X)
+        return X
+    try:
+        return check_array(X, dtype=np.float64, ensure_all_finite=False)
+    except ValueError as error:
+        if "convert" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}. Plain arrays must be numeric; pass a pandas DataFrame for "
+            "categorical columns."
+        ) from error
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """Some rows of a frame or matrix, by position."""
+    return X.iloc[rows] if is_frame(X) else X[rows]
+
+
+def _check_frame(X: Any) -> None:
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
+            f"(shape={X.shape}) while a minimum of 1 is required."
+        )
+    names = [str(name) for name in X.columns]
+    double = sorted({name for name in names if names.count(name) > 1})
+    if double:
+        raise ValueError(
+            f"Expected distinct column names, got twice: {listed(double)}."
+        )
+    for name in X.columns:
+        dtype = X[name].dtype
+        if getattr(dtype, "kind", "O") == "c":
+            raise ValueError(f"Complex data not supported: column {str(name)!r}.")
+        if not is_categorical(X[name]) and getattr(dtype, "kind", "O") not in "biuf":
+            raise ValueError(
+                f"Column {str(name)!r} has dtype {dtype}; expected numbers or "
+                "categories. Turn dates and the like into numbers first."
+            )
+
+
+def is_text(column: Any) -> bool:
+    """Whether a column of a frame holds text or categories."""
+    return column.dtype.name in ("category", "object", "string", "str")
+
+
+def is_categorical(column: Any) -> bool:
+    """Whether a column of a frame is treated as a category."""
+    return is_text(column) or column.dtype.name in ("bool", "boolean")
+
+
+def numeric_part(X: Any, names: list[Any]) -> FloatArray:
+    """Some columns of a frame as a matrix; missing cells become NaN."""
+    part = X if len(names) == X.shape[1] and list(X.columns) == names else X[names]
+    numeric = part.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(numeric, dtype=np.float64)
+
+
+def check_finite(numbers: FloatArray, names: list[str]) -> None:
+    """Raise an error that names the columns with NaN or infinity."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(numbers.sum()):
+            return
+    for kind, test in (("NaN", np.isnan), ("infinity", np.isinf)):
+        bad = [name for name, column in zip(names, numbers.T) if test(column).any()]  # noqa: B905
+        if bad:
+            raise ValueError(
+                f"Input X contains {kind} (NaN and inf are not supported) in column "
+                f"{listed(bad)}. Impute or drop these rows first."
+            )

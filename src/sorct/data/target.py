@@ -1,0 +1,200 @@
+"""Target: what is predicted, how y becomes codes, and what suits it.
+
+``Classes`` is the one kind so far. Estimators, paths, folds and reports ask the target
+for codes, splitters and scores instead of supposing classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import (
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    check_cv,
+)
+from sklearn.utils import column_or_1d
+
+from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
+from sorct.data.plain import expect, field
+from sorct.data.wording import printable
+
+# Share of a class below which its recall would be lost in rounding.
+_LIGHTEST = 1e-14
+_LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
+# A smaller share of a leaf is not told.
+_LITTLE, _NOBODY = 5e-3, 5e-4
+_MOST_TOLD = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Class labels, in order; the code of a class is its position.
+
+    Attributes
+    ----------
+    labels : array of shape (n_classes,)
+    """
+
+    labels: AnyArray
+
+    @classmethod
+    def learn(cls, y: AnyArray, weight: FloatArray) -> Classes:
+        """Distinct labels, of which there must be two and none next to nothing."""
+        try:
+            labels, codes = np.unique(y, return_inverse=True)
+        except TypeError as error:
+            raise TypeError(
+                f"y mixes labels that cannot be ordered ({error}); convert it to one "
+                "type."
+            ) from error
+        if len(labels) < 2:
+            raise ValueError(
+                "Expected samples of at least 2 classes, got 1 class: "
+                f"{labels.tolist()[0]!r}."
+            )
+        share = np.bincount(codes, weight)
+        if share.min() < _LIGHTEST * share.sum():
+            label = labels.tolist()[int(np.argmin(share))]
+            raise ValueError(
+                f"sample_weight leaves class {label!r} next to nothing beside the "
+                f"others ({share.min():.1e} of {share.sum():.1e})."
+            )
+        return cls(labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Classes):
+            return False
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- codes -----------------------------------------------------------------------
+
+    @cached_property
+    def _place(self) -> dict[Any, int]:
+        return {label: k for k, label in enumerate(self.labels.tolist())}
+
+    @cached_property
+    def _is_sorted(self) -> bool:
+        """Whether labels rise, as they do where they were learned."""
+        kind = self.labels.dtype.kind
+        return kind != "O" and bool((self.labels[:-1] < self.labels[1:]).all())
+
+    def codes(self, y: Any) -> IntArray:
+        """Code of every label, -1 for labels that are not among the classes."""
+        y = column_or_1d(y)
+        if self._is_sorted and y.dtype.kind == self.labels.dtype.kind != "O":
+            near = np.searchsorted(self.labels, y).clip(max=len(self) - 1)
+            return np.where(self.labels[near] == y, near, -1)
+        place = self._place
+        return np.array([place.get(label, -1) for label in y.tolist()], dtype=np.intp)
+
+    def known_codes(self, y: Any) -> IntArray:
+        """Code of every label; one that is not among the classes is an error."""
+        codes = self.codes(y)
+        if (codes < 0).any():
+            labels = column_or_1d(y)[codes < 0].tolist()
+            raise ValueError(
+                "y has labels that are not among the classes: "
+                f"{list(dict.fromkeys(labels))[:5]}. Expected "
+                f"some of {list(self._place)[:10]}; leave the other rows out."
+            )
+        return codes
+
+    def present(self, y: AnyArray) -> BoolArray:
+        """Which classes occur in y."""
+        return np.isin(self.labels, np.unique(y))
+
+    @cached_property
+    def _by_text(self) -> dict[str, Any]:
+        return {str(label): label for label in reversed(self.labels.tolist())}
+
+    def find(self, text: str) -> Any:
+        """Label that is written so; a KeyError if there is none."""
+        return self._by_text[text]
+
+    # -- what suits classes ------------------------------------------------------------
+
+    def folds(self, cv: Any, y: AnyArray) -> Any:
+        """Splitter as scikit-learn reads ``cv``; a number means stratified folds."""
+        return check_cv(cv, y, classifier=True)
+
+    @staticmethod
+    def splitter(n_folds: int, seed: int, repeats: int | None = None) -> Any:
+        """Splitter of shuffled folds in which all classes have their share."""
+        if repeats is None:
+            return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+        return RepeatedStratifiedKFold(
+            n_splits=n_folds, n_repeats=repeats, random_state=seed
+        )
+
+    @staticmethod
+    def default_score(cost_matrix: FloatArray) -> str:
+        """What trees are compared by where no scorer is named."""
+        return "minus the mean cost" if unequal(cost_matrix) else "accuracy"
+
+    # -- what a leaf says --------------------------------------------------------------
+
+    def leaf_text(self, code: int, mass: FloatArray) -> str:
+        """Class of a leaf, its share of the sample, and the classes in it."""
+        share = float(mass.sum())
+        text = f"{printable(self.labels[code])}  ({100 * share:.1f} % of samples"
+        if share > _NOBODY:
+            parts = [
+                f"{100 * mass[k] / share:.0f} % {printable(self.labels[k])}"
+                for k in np.argsort(-mass, kind="stable")
+                if mass[k] / share >= _LITTLE
+            ]
+            text += ": " + ", ".join(parts[:_MOST_TOLD])
+        return text + ")"
+
+    # -- files -------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; labels must be such."""
+        labels = self.labels.tolist()
+        kind = _LABEL_KINDS.get(self.labels.dtype.kind)
+        if kind is None or not all(isinstance(label, kind) for label in labels):
+            raise TypeError(
+                "Only class labels that are all strings, numbers or booleans can be "
+                f"saved, got {labels[:5]}."
+            )
+        return {"dtype": self.labels.dtype.str, "labels": labels}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Classes:
+        """Check plain data."""
+        labels, code = field(data, "labels", list), field(data, "dtype", str)
+        known = len(code) >= 2 and code[1] in _LABEL_KINDS
+        expect(known, f"unknown label type {code!r}")
+        kind = _LABEL_KINDS[code[1]]
+        same = all(isinstance(label, kind) for label in labels)
+        expect(same, "labels of mixed types")
+        expect(len(labels) >= 2, "there are fewer than two classes")
+        expect(len(set(labels)) == len(labels), "two classes have the same label")
+        try:
+            array = np.array(labels, dtype=np.dtype(code))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"label type {code!r}") from error
+        expect(array.tolist() == labels, f"labels do not fit their type {code!r}")
+        return cls(array)
+
+
+def unequal(cost_matrix: FloatArray) -> bool:
+    """Whether some errors cost more than others."""
+    costs = cost_matrix[~np.eye(len(cost_matrix), dtype=np.bool_)]
+    return bool(costs.min() < costs.max())
+
+
+def mean_cost(
+    cost_matrix: FloatArray, true: IntArray, predicted: IntArray, weight: Any = None
+) -> float:
+    """Mean cost of predictions, both given as codes."""
+    return float(np.average(cost_matrix[true, predicted], weights=weight))

@@ -1,0 +1,141 @@
+"""TrainingRecord: how a tree came about, typed and frozen.
+
+A tree that was built by hand knows nothing of it: every field may be None. The record
+can also be read like a dictionary, ``training["objective"]``, in which fields that are
+None are missing; so it is written to files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from sorct.data.plain import expect, number, numbers
+
+
+@dataclass(frozen=True)
+class TrainingRecord(Mapping[str, Any]):
+    """How a tree was asked for, and what training said of it.
+
+    Attributes
+    ----------
+    alpha_local, alpha_global : float or None
+        Strengths of the penalties.
+    min_recall, recall : tuple of float or None
+        Floor under the expected recall of every class, and what was reached.
+    objective, cost, residual : float or None
+        Penalised objective, expected cost, stationarity residual.
+    n_iterations, n_samples : int or None
+    status, search : str or None
+        How training ended, and what a search says of its result.
+    call : str or None
+        How the tree was asked for.
+    versions : dict or None
+        Versions of the packages that training rests on.
+    target : str or None
+        Name of the column that was predicted.
+    cv_score, cv_standard_error : float or None
+    cv_scoring, cv_rule : str or None
+    cv_folds : int or None
+        What cross-validation said of the tree, if it was chosen so.
+    rounded : int or None
+        Digits that the tree was rounded to after training.
+    others : dict
+        What a file said beside all that.
+    """
+
+    alpha_local: float | None = None
+    alpha_global: float | None = None
+    min_recall: tuple[float, ...] | None = None
+    recall: tuple[float, ...] | None = None
+    objective: float | None = None
+    cost: float | None = None
+    residual: float | None = None
+    n_iterations: int | None = None
+    status: str | None = None
+    n_samples: int | None = None
+    call: str | None = None
+    versions: dict[str, str] | None = None
+    search: str | None = None
+    cv_score: float | None = None
+    cv_standard_error: float | None = None
+    cv_scoring: str | None = None
+    cv_folds: int | None = None
+    cv_rule: str | None = None
+    target: str | None = None
+    rounded: int | None = None
+    others: dict[str, Any] = field(default_factory=dict)
+
+    # -- files -----------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, without what is not known."""
+        told = {f.name: getattr(self, f.name) for f in fields(self)}
+        told |= told.pop("others")
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in told.items()
+            if value is not None
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], n_classes: int) -> TrainingRecord:
+        """Check plain data: known fields are of their own kind, others may be any."""
+        for key in _NUMBERS:
+            if key in data:
+                number(data, key)
+        rates: dict[str, Any] = {
+            key: tuple(numbers(data, key, (n_classes,)).tolist())
+            for key in ("min_recall", "recall")
+            if key in data
+        }
+        for key, kind, what in _KINDS:
+            if key in data:
+                whole = isinstance(data[key], kind) and not isinstance(data[key], bool)
+                expect(whole, f"{key!r} must be {what}")
+        known = {f.name for f in fields(cls)} - {"others"}
+        told: dict[str, Any] = {key: data[key] for key in data if key in known}
+        others = {key: value for key, value in data.items() if key not in known}
+        return cls(**(told | rates), others=others)
+
+    # -- like a dictionary -------------------------------------------------------------
+
+    def __getitem__(self, key: str) -> Any:
+        return self.to_dict()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def __len__(self) -> int:
+        return len(self.to_dict())
+
+    # -- what becomes of it ------------------------------------------------------------
+
+    def without_call(self) -> TrainingRecord:
+        """All but how a tree was asked for, and of which versions."""
+        return replace(self, call=None, versions=None)
+
+    def after_rounding(self, digits: int) -> TrainingRecord:
+        """What is still true of the tree once its cuts were rounded."""
+        return TrainingRecord(
+            alpha_local=self.alpha_local,
+            alpha_global=self.alpha_global,
+            n_samples=self.n_samples,
+            call=self.call,
+            versions=self.versions,
+            rounded=digits,
+        )
+
+
+_NUMBERS = (
+    "alpha_local", "alpha_global", "objective", "cost", "residual", "cv_score",
+    "cv_standard_error",
+)  # fmt: skip
+_KINDS: tuple[tuple[str, type, str], ...] = (
+    *((key, str, "text") for key in ("search", "call", "status", "target")),
+    *((key, str, "text") for key in ("cv_scoring", "cv_rule")),
+    *((key, int, "a whole number") for key in ("n_iterations", "n_samples")),
+    *((key, int, "a whole number") for key in ("cv_folds", "rounded")),
+    ("versions", dict, "an object"),
+)

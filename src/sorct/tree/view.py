@@ -1,0 +1,268 @@
+"""View: one description of a fitted tree for everyone who shows it.
+
+Text, explanations, plots, report and exports read a view and walk no tree themselves.
+It lists the nodes that decide something, in reading order: a cut, what is below "yes",
+what is below "no". A cut may be multiplied by any positive number and turned round; it
+is read with weight 1 for the summand that counts most, and such that this one speaks
+for "yes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.data.encoder import TableEncoder
+from sorct.data.terms import Summand, Term
+from sorct.tree.link import cdf
+from sorct.tree.prune import NOBODY, SEVERAL, node_classes, only_child
+from sorct.tree.topology import Topology
+
+if TYPE_CHECKING:
+    from sorct.tree.tree import Tree
+
+#: What variables add to a cut, by their positions in the table.
+Terms: TypeAlias = dict[int, Term]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A cut as people read it: "yes" when the sum is above the threshold.
+
+    Attributes
+    ----------
+    summands : tuple of Summand
+        Largest weight in scaled units first.
+    columns : tuple of int
+        The column of every summand.
+    weights : tuple of float
+        Weights on raw columns, the first being 1.
+    threshold : float
+        In the units of the first.
+    """
+
+    summands: tuple[Summand, ...]
+    columns: tuple[int, ...]
+    weights: tuple[float, ...]
+    threshold: float
+
+    @classmethod
+    def of(cls, encoder: TableEncoder, terms: Terms, threshold: float) -> Reading:
+        """Read "the sum of the terms is above the threshold", in scaled units."""
+        by_column = {
+            int(encoder.first_column[i]) + summand.column: summand
+            for i, term in terms.items()
+            for summand in term.summands()
+        }
+        for summand in by_column.values():
+            threshold += summand.weight * (summand.lower / summand.span)
+        columns = sorted(by_column, key=lambda j: -abs(by_column[j].weight))
+        summands = tuple(by_column[j] for j in columns)
+        first = summands[0] if summands else Summand("", 1.0, 0.0, 1.0)
+        lead = first.weight / first.span
+        return cls(
+            summands,
+            tuple(columns),
+            tuple((s.weight / s.span) / lead for s in summands),
+            # A threshold of 0 has no sign, whichever way the cut is turned.
+            threshold / lead + 0.0,
+        )
+
+    @property
+    def is_left(self) -> bool:
+        """Whether "yes" means left: the first summand speaks for "yes"."""
+        return not self.summands or self.summands[0].weight > 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A cut that is shown.
+
+    Attributes
+    ----------
+    node : int
+        Its number in the tree, from 0; ``number`` counts from 1, as printed.
+    terms : dict from the position of a variable to its Term
+        A sample goes left with probability F(gamma (sum of the terms - threshold) /
+        n_columns).
+    threshold : float
+    reading : Reading
+        The same as people read it.
+    left_proba : float or None
+        Probability of going left if no variable has a say, else None.
+    left, right : int
+        Numbers of the nodes that are shown below.
+    mass : array of shape (n_classes,)
+        Share of the training sample that comes here, by class.
+    """
+
+    node: int
+    terms: Terms
+    threshold: float
+    reading: Reading
+    left_proba: float | None
+    left: int
+    right: int
+    mass: FloatArray
+
+    @property
+    def number(self) -> int:
+        """Number of the cut as printed."""
+        return self.node + 1
+
+    @property
+    def yes(self) -> int:
+        """Node shown below "yes"."""
+        return self.left if self.reading.is_left else self.right
+
+    @property
+    def no(self) -> int:
+        """Node shown below "no"."""
+        return self.right if self.reading.is_left else self.left
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A leaf that is shown, or several below a cut that have one class.
+
+    Attributes
+    ----------
+    node : int
+    code : int
+        Position of its class.
+    leaves : range
+        Positions of the leaves of the tree that it stands for.
+    mass : array of shape (n_classes,)
+        Share of the training sample that ends here, by class.
+    """
+
+    node: int
+    code: int
+    leaves: range
+    mass: FloatArray
+
+
+@dataclass(frozen=True)
+class Route:
+    """A way from the root to a leaf: the cuts passed, and whether it goes left."""
+
+    code: int
+    steps: tuple[tuple[int, bool], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The nodes of a tree that decide something, by number, in reading order."""
+
+    nodes: dict[int, Cut | Leaf]
+
+    @classmethod
+    def of(cls, tree: Tree, nobody: float = NOBODY, mass: Any = None) -> View:
+        """Describe a tree.
+
+        Parameters
+        ----------
+        tree : Tree
+        nobody : float
+            Branches to which at most this share of every sample can come are left out.
+            0 leaves out nothing that changes a probability in the last digit.
+        mass : array of shape (n_classes, n_leaves) or None
+            Shares by class and leaf; None means those of the training sample.
+        """
+        return cls(_Walk(tree, nobody, tree.mass if mass is None else mass).nodes())
+
+    @property
+    def root(self) -> Cut | Leaf:
+        """The first node."""
+        return next(iter(self.nodes.values()))
+
+    @property
+    def cuts(self) -> list[Cut]:
+        """Cuts from top to bottom."""
+        return [node for node in self.nodes.values() if isinstance(node, Cut)]
+
+    @property
+    def leaves(self) -> list[Leaf]:
+        """Leaves from top to bottom."""
+        return [node for node in self.nodes.values() if isinstance(node, Leaf)]
+
+    def routes(self) -> tuple[Route, ...]:
+        """Routes to all leaves, from left to right."""
+        return tuple(self._routes(self.root, ()))
+
+    def _routes(
+        self, node: Cut | Leaf, steps: tuple[tuple[int, bool], ...]
+    ) -> Iterator[Route]:
+        if isinstance(node, Leaf):
+            yield Route(node.code, steps)
+            return
+        for child, goes_left in ((node.left, True), (node.right, False)):
+            yield from self._routes(
+                self.nodes[child], (*steps, (node.number, goes_left))
+            )
+
+
+class _Walk:
+    """One walk through a tree, passing by what decides nothing."""
+
+    def __init__(self, tree: Tree, nobody: float, mass: FloatArray) -> None:
+        self.tree, self.nobody, self.mass = tree, nobody, mass
+        self.topology = Topology(tree.depth)
+        # A column that was constant in training has no say, whatever its weight.
+        constant = tree.encoder.constant_columns[:, np.newaxis]
+        self.coef = np.where(constant, 0.0, tree.coef)
+        self.code = node_classes(
+            self.coef, tree.threshold, tree.leaf_class, tree.gamma, nobody
+        )
+
+    def nodes(self) -> dict[int, Cut | Leaf]:
+        """All nodes that are shown, by number, in reading order."""
+        found: dict[int, Cut | Leaf] = {}
+        waiting = [self._shown(0)]
+        while waiting:
+            number = waiting.pop()
+            found[number] = node = self._node(number)
+            if isinstance(node, Cut):
+                waiting += [node.no, node.yes]
+        return found
+
+    def _shown(self, node: int) -> int:
+        """Node to show in a node's place: cuts that send all one way are passed by."""
+        cuts = self.coef, self.tree.threshold, self.tree.gamma
+        while node < self.topology.n_branches:
+            child = only_child(*cuts, node, self.nobody)
+            if child is None:
+                break
+            node = child
+        return node
+
+    def _node(self, number: int) -> Cut | Leaf:
+        below = self.topology.leaves_below(number)
+        mass = self.mass[:, below].sum(axis=1)
+        if self.code[number] != SEVERAL:
+            leaves = range(self.topology.n_leaves)[below]
+            return Leaf(number, int(self.code[number]), leaves, mass)
+        return self._cut(number, mass)
+
+    def _cut(self, t: int, mass: FloatArray) -> Cut:
+        tree, encoder = self.tree, self.tree.encoder
+        terms = encoder.terms(self.coef[:, t])
+        left, right = self.topology.children(t)
+        proba = None
+        if not terms:
+            proba = float(cdf(np.array([-tree.gamma * tree.threshold[t]]))[0])
+        threshold = tree.n_columns * float(tree.threshold[t])
+        return Cut(
+            node=t,
+            terms=terms,
+            threshold=threshold,
+            reading=Reading.of(encoder, terms, threshold),
+            left_proba=proba,
+            left=self._shown(left),
+            right=self._shown(right),
+            mass=mass,
+        )
