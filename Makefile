@@ -15,6 +15,7 @@ lint: $(VENV)/ready-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(VENV)/ready-lint
 	$(BIN)/ruff check --fix .

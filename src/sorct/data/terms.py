@@ -63,6 +63,9 @@ class Term(Protocol):
     def summands(self) -> tuple[Summand, ...]:
         """The term as it is printed, in the order of the variable's columns."""
 
+    def raw(self, cell: Any) -> tuple[float, ...]:
+        """Raw columns of a value that the summands weigh, in their order."""
+
 
 @dataclass(frozen=True)
 class LinearTerm:
@@ -89,6 +92,10 @@ class LinearTerm:
     def summands(self) -> tuple[Summand, ...]:
         """The one column."""
         return (Summand(printable(self.name), self.weight, self.lower, self.span),)
+
+    def raw(self, cell: Any) -> tuple[float, ...]:
+        """The number itself."""
+        return (float(cell),)
 
 
 @dataclass(frozen=True)
@@ -132,3 +139,8 @@ class LevelTerm:
             for column, (level, weight) in enumerate(levels)
             if weight != 0.0
         )  # fmt: skip
+
+    def raw(self, cell: Any) -> tuple[float, ...]:
+        """1 for the level that it is, 0 for the others."""
+        _, *levels = self.weights.items()
+        return tuple(float(cell == level) for level, weight in levels if weight != 0.0)

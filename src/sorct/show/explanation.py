@@ -205,7 +205,7 @@ def _route(
         answer, goes, child = max(
             ways, key=lambda way: way[1] * _best_below(view, left, way[2])
         )
-        steps.append(_step(tree, node, scaled, values, answer, goes))
+        steps.append(_step(tree, node, values, answer, goes))
         node = child
     return steps, node
 
@@ -232,18 +232,23 @@ def _best_below(view: View, left: FloatArray, node: Cut | Leaf) -> float:
 def _step(
     tree: Tree,
     cut: Cut,
-    scaled: FloatArray,
     values: dict[str, Any],
     answer: str,
     proba: float,
 ) -> Step:
-    reading, parts = cut.reading, dict[str, float]()
-    for summand, column, weight in zip(
-        reading.summands, reading.columns, reading.weights, strict=True
+    names, reading, parts = tree.encoder.names, cut.reading, dict[str, float]()
+    raw = {
+        (i, summand.column): value
+        for i, term in cut.terms.items()
+        for summand, value in zip(
+            term.summands(), term.raw(values[names[i]]), strict=True
+        )
+    }
+    for summand, i, weight in zip(
+        reading.summands, reading.variables, reading.weights, strict=True
     ):
-        name = tree.encoder.names[tree.encoder.column_variable[column]]
-        value = scaled[column] if summand.is_level else float(values[name])
-        parts[name] = parts.get(name, 0.0) + weight * float(value)
+        added = weight * raw[i, summand.column]
+        parts[names[i]] = parts.get(names[i], 0.0) + added
     listed = [Part(name, values[name], added) for name, added in parts.items()]
     return Step(
         cut=cut.number,

@@ -37,8 +37,8 @@ class Reading:
     ----------
     summands : tuple of Summand
         Largest weight in scaled units first.
-    columns : tuple of int
-        The column of every summand.
+    columns, variables : tuple of int
+        The column of every summand, and the position of its variable.
     weights : tuple of float
         Weights on raw columns, the first being 1.
     threshold : float
@@ -47,29 +47,25 @@ class Reading:
 
     summands: tuple[Summand, ...]
     columns: tuple[int, ...]
+    variables: tuple[int, ...]
     weights: tuple[float, ...]
     threshold: float
 
     @classmethod
     def of(cls, encoder: TableEncoder, terms: Terms, threshold: float) -> Reading:
         """Read "the sum of the terms is above the threshold", in scaled units."""
-        by_column = {
-            int(encoder.first_column[i]) + summand.column: summand
-            for i, term in terms.items()
-            for summand in term.summands()
-        }
-        for summand in by_column.values():
+        found = [(s, i) for i, term in terms.items() for s in term.summands()]
+        for summand, _ in found:
             threshold += summand.weight * (summand.lower / summand.span)
-        columns = sorted(by_column, key=lambda j: -abs(by_column[j].weight))
-        summands = tuple(by_column[j] for j in columns)
-        first = summands[0] if summands else Summand("", 1.0, 0.0, 1.0)
-        lead = first.weight / first.span
+        found.sort(key=lambda pair: -abs(pair[0].weight))
+        lead = found[0][0].weight / found[0][0].span if found else 1.0
         return cls(
-            summands,
-            tuple(columns),
-            tuple((s.weight / s.span) / lead for s in summands),
+            summands=tuple(s for s, _ in found),
+            columns=tuple(encoder.columns_of(i).start + s.column for s, i in found),
+            variables=tuple(i for _, i in found),
+            weights=tuple((s.weight / s.span) / lead for s, _ in found),
             # A threshold of 0 has no sign, whichever way the cut is turned.
-            threshold / lead + 0.0,
+            threshold=threshold / lead + 0.0,
         )
 
     @property

@@ -65,7 +65,7 @@ class Formula:
 
     def has(self, kind: type) -> bool:
         """Whether some term is of a kind."""
-        return any(type(term) is kind for term in self.terms)
+        return any(isinstance(term, kind) for term in self.terms)
 
     @property
     def refuses_new_levels(self) -> bool:
@@ -121,13 +121,14 @@ def _score(tree: Tree, cut: Cut) -> Score:
 
 def row_for(term: Term, table: Mapping[type, Writer], language: str) -> Writer:
     """Row of an exporter's table for a term."""
-    if type(term) not in table:
-        raise TypeError(
-            f"Column {term.name!r} is of a kind that cannot be written as {language} "
-            f"yet: expected one of {', '.join(kind.__name__ for kind in table)}, got "
-            f"{type(term).__name__}."
-        )
-    return table[type(term)]
+    for kind in type(term).__mro__:
+        if kind in table:
+            return table[kind]
+    raise TypeError(
+        f"Column {term.name!r} is of a kind that cannot be written as {language} yet: "
+        f"expected one of {', '.join(kind.__name__ for kind in table)}, got "
+        f"{type(term).__name__}."
+    )
 
 
 def linear_text(

@@ -163,7 +163,7 @@ def _named(text: str, name: str) -> str:
 def _score(score: Score, name: str) -> str:
     """Sum of the terms of a cut, in double precision whatever the columns are."""
     start = _double(score.constant)
-    if not any(type(term) is LinearTerm for term in score.terms):
+    if not any(isinstance(term, LinearTerm) for term in score.terms):
         start = f"CAST({start} AS DOUBLE PRECISION)"
     terms = [row_for(term, _TERMS, "SQL")(term) for term in score.terms]
     return _named(f"\n{_INDENT}".join([start, *terms]), name)
