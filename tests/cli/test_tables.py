@@ -13,14 +13,14 @@ import pytest
 from sorct import SORCTClassifier, Tree
 from sorct.cli import main
 from sorct.cli.messages import WorkError, in_flags
-from sorct.cli.tables import Reading, read_source, table_bytes
+from sorct.cli.tables import ReadOptions, read_source, table_bytes
 from tests.cli.tables import QUICK, small_table
 
 TEXT = "a,b,y\n1.5,u,yes\n2.25,v,no\n"
 
 
 def frame_of(path, **options):
-    return read_source(str(path), Reading(**options)).frame()
+    return read_source(str(path), ReadOptions(**options)).frame()
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.cli.messages import WorkError
-from sorct.cli.tables import Reading, read_cells
+from sorct.cli.tables import ReadOptions, read_cells
 from sorct.data.target import Classes
 from sorct.data.wording import listed
 
 
-def read_costs(name: str, classes: Classes, reading: Reading) -> FloatArray:
+def read_costs(name: str, classes: Classes, reading: ReadOptions) -> FloatArray:
     """Matrix in the order of the classes; an empty cell of the diagonal is 0."""
     header, *rows = read_cells(name, reading)
     labels = [str(label) for label in classes.labels.tolist()]

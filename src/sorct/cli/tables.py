@@ -36,7 +36,7 @@ _UNNAMED = "\0unnamed"
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How to read tables: what the options of the command line say.
 
     Attributes
@@ -65,7 +65,7 @@ class Source:
     name: str
     columns: tuple[str, ...]
     content: Any
-    reading: Reading
+    reading: ReadOptions
 
     @property
     def is_typed(self) -> bool:
@@ -103,7 +103,7 @@ class _Csv:
     def frame(
         self,
         name: str,
-        reading: Reading,
+        reading: ReadOptions,
         columns: list[str],
         text: Collection[str],
         *,
@@ -144,7 +144,7 @@ def _exact(version: str) -> dict[str, Any]:
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
 
 
-def read_source(name: str, reading: Reading) -> Source:
+def read_source(name: str, reading: ReadOptions) -> Source:
     """Read a file, told by its content to be Parquet or CSV; "-" is standard input."""
     content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     shown = "standard input" if name == "-" else name
@@ -159,7 +159,7 @@ def read_source(name: str, reading: Reading) -> Source:
 # -- CSV ---------------------------------------------------------------------------
 
 
-def _read_csv(name: str, content: bytes, reading: Reading) -> Source:
+def _read_csv(name: str, content: bytes, reading: ReadOptions) -> Source:
     text = _decoded(name, content, reading.encoding)
     if not text.strip():
         raise WorkError(f"{name} is empty; expected a header line and rows.")
@@ -256,7 +256,7 @@ def _check_distinct(name: str, columns: Collection[str]) -> None:
         )
 
 
-def read_cells(name: str, reading: Reading) -> list[list[str]]:
+def read_cells(name: str, reading: ReadOptions) -> list[list[str]]:
     """All cells of a small CSV file as text, its first line included."""
     text = _decoded(name, Path(name).read_bytes(), reading.encoding)
     if not text.strip():
@@ -279,8 +279,8 @@ def _check_parquet(doing: str) -> None:
         )
 
 
-def _read_parquet(name: str, content: bytes, reading: Reading) -> Source:
-    _check_parquet("Reading")
+def _read_parquet(name: str, content: bytes, reading: ReadOptions) -> Source:
+    _check_parquet("ReadOptions")
     import pandas as pd
 
     try:

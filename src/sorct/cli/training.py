@@ -21,7 +21,7 @@ from sorct.cli.data import Columns, Training, label_named, training_data
 from sorct.cli.files import Output
 from sorct.cli.messages import UsageError, WorkError, note, say
 from sorct.cli.printing import path_table, print_result, score_line, text_table
-from sorct.cli.tables import MISSING, Reading, read_source
+from sorct.cli.tables import MISSING, ReadOptions, read_source
 from sorct.data.target import Classes
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ _CHOOSING = {
 _FIXED = {"n_starts", "time_limit"}
 
 
-def reading_of(args: Namespace) -> Reading:
+def reading_of(args: Namespace) -> ReadOptions:
     """How the command line says that tables are to be read."""
     missing = (*MISSING, *(args.missing or ()))
-    return Reading(args.encoding, args.delimiter, args.decimal, missing, args.quiet)
+    return ReadOptions(args.encoding, args.delimiter, args.decimal, missing, args.quiet)
 
 
 def _training(args: Namespace) -> Training:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct.show.report.render import page
-from sorct.show.report.summarize import Shown, summarize
+from sorct.show.report.rows import Shown
+from sorct.show.report.summarize import summarize
 from sorct.tree.storage import write_text
 
 if TYPE_CHECKING:

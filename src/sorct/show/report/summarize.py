@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_consistent_length
 
-from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
-from sorct.data.table import Table, is_frame
+from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.data.variables import Variable
 from sorct.data.wording import printable
 from sorct.show.export import to_sql
+from sorct.show.report.rows import (
+    DIGITS,
+    Shown,
+    class_counts,
+    is_training,
+    listed_rows,
+    samples,
+    short,
+    shown_name,
+    sizes,
+)
 from sorct.show.text import (
     cut_text,
     export_text,
@@ -35,39 +43,9 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 FORMAT, VERSION = "sorct-report", 1
-# What a page draws: bins of a histogram, rows named in a leaf, digits of a number,
-# terms of a cut that is written out.
-_BINS, _ROWS_IN_LEAF, _DIGITS, _TERMS = 28, 8, 6, 3
-
-
-@dataclass(frozen=True)
-class Shown:
-    """Data to show trees on: the table, its labels as class codes, its rows' names.
-
-    A label that no tree knows has code -1.
-    """
-
-    table: Table
-    code: IntArray
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, tree: Tree, X: Any, y: Any) -> Shown | None:
-        """Check data against a tree; None if none were given."""
-        if X is None and y is None:
-            return None
-        if X is None or y is None:
-            raise ValueError("Expected both X and y or neither, got one of them.")
-        table = tree.encoder.read(X)
-        code = tree.target.codes(y)
-        check_consistent_length(X, code)
-        if (code < 0).all():
-            raise ValueError(
-                f"y has none of the classes {tree.classes.tolist()[:5]} of the tree; "
-                "expected labels as in training."
-            )
-        names = X.index if is_frame(X) else range(len(code))
-        return cls(table, code, tuple(_name(name) for name in names))
+# What a page draws: bins of a histogram, rows named in a leaf, terms of a cut that is
+# written out.
+_BINS, _ROWS_IN_LEAF, _TERMS = 28, 8, 3
 
 
 def summarize(
@@ -86,7 +64,7 @@ def summarize(
     within a standard error of the best.
     """
     first = trees[0]
-    listed = _listed(shown, n_rows)
+    listed = listed_rows(shown, n_rows)
     kinds: dict[str, int] = {}
     kind_of = [kinds.setdefault(_key(tree), len(kinds)) for tree in trees]
     distinct = [trees[kind_of.index(n)] for n in range(len(kinds))]
@@ -99,10 +77,10 @@ def summarize(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "title": _name(title),
+        "title": shown_name(title),
         "common": {key: plain[key] for key in COMMON},
         "gamma": first.gamma,
-        "classes": [_name(label) for label in first.classes],
+        "classes": [shown_name(label) for label in first.classes],
         "variables": [_variable(one) for one in first.encoder.variables],
         "columns": _columns(first),
         "trees": described,
@@ -111,8 +89,8 @@ def summarize(
         "by_default": chosen is None,
         "alphas": _alphas(path),
         "frontier": _frontier(points) if path else [],
-        "samples": _samples(first, shown, listed),
-        "data": {**_data(first, shown), "is_training": _is_training(first, shown)},
+        "samples": samples(first, shown, listed),
+        "data": {**sizes(first, shown), "is_training": is_training(first, shown)},
         "call": printable(call or first.training.call or ""),
     }
 
@@ -136,16 +114,10 @@ def _columns(tree: Tree) -> list[list[int]]:
 
 
 def _variable(variable: Variable) -> dict[str, Any]:
-    told = {**variable.to_dict(), "name": _name(variable.name)}
+    told = {**variable.to_dict(), "name": shown_name(variable.name)}
     if variable.choices is not None:
-        told["levels"] = [_name(choice) for choice in variable.choices]
+        told["levels"] = [shown_name(choice) for choice in variable.choices]
     return told
-
-
-def _name(thing: Any) -> str:
-    """A name that can be seen; it labels fields of a form."""
-    text = printable(thing)
-    return text if text.strip() else "(blank)"
 
 
 # -- one tree --------------------------------------------------------------------------
@@ -191,7 +163,7 @@ def _nodes(tree: Tree) -> list[dict[str, Any]]:
 def _leaf(leaf: Leaf) -> dict[str, Any]:
     return {
         "node": leaf.node,
-        "mass": _short(leaf.mass),
+        "mass": short(leaf.mass),
         "label": leaf.code,
         "leaves": list(leaf.leaves),
     }
@@ -200,7 +172,7 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
 def _cut(cut: Cut, place: dict[int, int]) -> dict[str, Any]:
     return {
         "node": cut.node,
-        "mass": _short(cut.mass),
+        "mass": short(cut.mass),
         "cut": cut.number,
         "left": cut.reading.is_left,
         **_question(cut),
@@ -219,7 +191,7 @@ def _question(cut: Cut) -> dict[str, Any]:
         {
             "column": column,
             "weight": f"{'−' if weight < 0 else ''}{number}",
-            "size": float(f"{side * summand.weight:.{_DIGITS}g}"),
+            "size": float(f"{side * summand.weight:.{DIGITS}g}"),
         }
         for column, weight, number, summand in zip(
             reading.columns,
@@ -260,23 +232,19 @@ def _add_samples(
             yes, no = add(entry["yes"]), add(entry["no"])
             entry["split"] = {
                 **_histogram(tree, tree.view.nodes[entry["node"]], shown, yes | no),
-                "yes": _class_counts(shown.code[yes], n_classes),
-                "no": _class_counts(shown.code[no], n_classes),
+                "yes": class_counts(shown.code[yes], n_classes),
+                "no": class_counts(shown.code[no], n_classes),
             }
             return yes | no
         here = np.asarray(most == place)
         rows = [n for n, row in enumerate(listed) if here[row]]
         entry["found"] = {
-            "counts": _class_counts(shown.code[here], n_classes),
+            "counts": class_counts(shown.code[here], n_classes),
             "listed": rows[:_ROWS_IN_LEAF],
         }
         return here
 
     add(0)
-
-
-def _class_counts(code: IntArray, n_classes: int) -> list[int]:
-    return [int((code == k).sum()) for k in range(n_classes)]
 
 
 def _histogram(
@@ -289,8 +257,8 @@ def _histogram(
     high = max(float(margin.max(where=here, initial=0.0)), 0.0)
     edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
     return {
-        "low": float(f"{low:.{_DIGITS}g}"),
-        "high": float(f"{edges[-1]:.{_DIGITS}g}"),
+        "low": float(f"{low:.{DIGITS}g}"),
+        "high": float(f"{edges[-1]:.{DIGITS}g}"),
         "counts": [
             np.histogram(margin[here & (shown.code == k)], edges)[0].tolist()
             for k in range(len(tree.classes))
@@ -358,12 +326,8 @@ def _expected(tree: Tree, own: BoolArray) -> dict[str, Any]:
     if told.rounded:
         nothing = [None] * len(tree.classes)
         return {**found, "expected_accuracy": None, "expected_recall": nothing}
-    recall = _short(hit / tree.class_share)
+    recall = short(hit / tree.class_share)
     return {**found, "expected_accuracy": accuracy, "expected_recall": recall}
-
-
-def _short(values: AnyArray) -> list[float]:
-    return [float(f"{value:.{_DIGITS}g}") for value in values]
 
 
 # -- the grid --------------------------------------------------------------------------
@@ -407,67 +371,3 @@ def _frontier(points: list[dict[str, Any]]) -> list[int]:
     keys = ("good", "local_sparsity", "global_sparsity")
     goods = np.array([[point[key] for key in keys] for point in points])
     return [int(k) for k in np.flatnonzero(unbeaten(goods))]
-
-
-# -- the data --------------------------------------------------------------------------
-
-
-def _listed(shown: Shown | None, n_rows: int) -> IntArray:
-    """Rows to list: spread evenly, all of them or so many, every class by turns."""
-    if shown is None:
-        return np.array([], dtype=np.intp)
-    kinds = [np.flatnonzero(shown.code == k) for k in np.unique(shown.code)]
-    taken = _shares(np.array([len(rows) for rows in kinds]), n_rows)
-    chosen = [
-        rows[np.linspace(0, len(rows) - 1, n).astype(np.intp)]
-        for rows, n in zip(kinds, taken, strict=True)
-    ]
-    return np.sort(np.concatenate(chosen))
-
-
-def _shares(sizes: IntArray, n_rows: int) -> IntArray:
-    """How many of each class: the next one is of the class least represented."""
-    taken = np.zeros_like(sizes)
-    for _ in range(min(n_rows, int(sizes.sum()))):
-        taken[np.argmin(taken / sizes)] += 1
-    return taken
-
-
-def _samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str, Any]]:
-    """Rows as the page needs them: raw numbers, and places of levels."""
-    if shown is None:
-        return []
-    encoder = tree.encoder
-    values = [
-        encoder.cells(shown.table, i, listed) for i in range(len(encoder.variables))
-    ]
-    return [
-        {
-            "name": shown.names[row],
-            "code": int(shown.code[row]),
-            "values": [column[place] for column in values],
-        }
-        for place, row in enumerate(listed)
-    ]
-
-
-def _is_training(tree: Tree, shown: Shown | None) -> bool:
-    """Whether the rows shown are those of training: the masses are then the same."""
-    if shown is None or tree.training.rounded:
-        return False
-    reach, n = tree.leaf_reach_table(shown.table), len(shown.code)
-    mass = [reach[shown.code == k].sum(axis=0) / n for k in range(len(tree.classes))]
-    return bool(np.allclose(mass, tree.mass, rtol=0.0, atol=1e-7))
-
-
-def _data(tree: Tree, shown: Shown | None) -> dict[str, Any]:
-    """Sizes of the training sample and of the data shown."""
-    known = None if shown is None else _class_counts(shown.code, len(tree.classes))
-    return {
-        "n_training": tree.training.n_samples,
-        "class_share": _short(tree.class_share),
-        "n_variables": len(tree.encoder.variables),
-        "n_columns": tree.n_columns,
-        "n_shown": None if shown is None else len(shown.code),
-        "class_counts": known,
-    }
