@@ -438,7 +438,7 @@ def test_the_seed_decides():
     one, again, other = (
         make_planted_tree(100, 4, 2, 3, 2, random_state=seed) for seed in (0, 0, 1)
     )
-    for name in ("X", "y", "y_clean", "coef", "level", "leaf_class"):
+    for name in ("X", "y", "y_clean", "coef", "threshold", "leaf_class"):
         np.testing.assert_array_equal(getattr(one, name), getattr(again, name))
     assert not np.array_equal(one.X, other.X)
     assert not np.array_equal(one.coef, other.coef)

@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 import sorct.estimators.folds
 import sorct.search.warm_up
 from sorct import InfeasibleError, sorct_path
-from sorct.estimators.folds import Data, Found, takes_weights
+from sorct.estimators.folds import Data, FoldScores, takes_weights
 from tests.data.test_encoder import mixed_table
 from tests.estimators.test_cross_validated import ALPHAS, assert_same_search, model
 
@@ -399,11 +399,11 @@ def test_the_first_thing_that_failed_is_told():
     """All rows before any fold, then the folds in order."""
     errors = [InfeasibleError(f"no {k}", {"a": k / 10}) for k in range(3)]
     scores = [np.zeros(2), errors[1], errors[2]]
-    assert Found(scores, errors[0]).error is errors[0]
-    told = Found(scores, None).error
+    assert FoldScores(scores, errors[0]).error is errors[0]
+    told = FoldScores(scores, None).error
     assert str(told) == "Fold 1 of cv: no 1"
     assert told.recall == {"a": 0.1}
-    assert Found([np.zeros(2)], None).error is None
+    assert FoldScores([np.zeros(2)], None).error is None
 
 
 # -- folds that make no sense ----------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 
 from sorct import Tree, explain
 from sorct.data.encoder import TableEncoder
+from sorct.data.target import Classes
 from tests.data.test_encoder import mixed_table
 from tests.show.test_text import with_cut, without_variables
 from tests.tree.test_tree import random_tree
@@ -41,7 +42,8 @@ def check_numbers(tree, row, fine=1500):
     k = tree.classes.tolist().index(found.predicted)
     for flip in found.flips:
         variable = next(v for v in tree.encoder.variables if v.name == flip.variable)
-        ends = variable.lower, variable.lower + variable.span
+        lower, span = variable.affine
+        ends = lower, lower + span
         grid = np.linspace(*ends, fine)
         proba = tree.predict_proba(with_values(row, flip.variable, grid))
         flipped = grid[proba.max(axis=1) > proba[:, k] + 1e-3]
@@ -114,7 +116,7 @@ def two_leaves(limit, upper, gamma=512.0, sign=1.0):
         coef=np.array([[sign]]),
         threshold=np.array([sign * limit / upper]),
         leaf_class=np.array([0, 1] if sign > 0 else [1, 0]),
-        classes=np.array(["high", "low"]),
+        target=Classes(np.array(["high", "low"])),
         gamma=gamma,
         cost_matrix=1.0 - np.eye(2),
         mass=np.full((2, 2), 0.25),

@@ -11,15 +11,20 @@ import pytest
 
 from sorct import SORCTClassifier, Tree, explain, export_text
 from sorct.data.encoder import TableEncoder
-from sorct.show.text import leaf_text
+from sorct.data.target import Classes
 from tests.data.test_encoder import mixed_table
 from tests.show.test_text import (
-    leaves_below,
     read_tree,
     says_yes,
-    visible_nodes,
     with_cut,
     without_variables,
+)
+from tests.tree.by_hand import (
+    cut_in_units,
+    leaf_text,
+    leaves_below,
+    span_of,
+    visible_nodes,
 )
 from tests.tree.test_tree import labels, random_tree
 
@@ -80,7 +85,7 @@ def test_parts_add_up_to_the_margin(case):
             added = sum(part.contribution for part in step.parts)
             assert added == pytest.approx(step.total, abs=1e-12)
             lead = leads_with(tree, t)
-            unit = tree.coef[lead, t] / tree.span_of(lead)
+            unit = tree.coef[lead, t] / span_of(tree, lead)
             margin = tree.coef[:, t] @ x - tree.n_columns * tree.threshold[t]
             assert (step.total - step.limit) * unit == pytest.approx(margin, abs=1e-12)
 
@@ -103,7 +108,7 @@ def test_a_part_is_weight_times_value(case):
     tree, explained = case
     for _, found in explained:
         for step in found.steps:
-            weight, _ = tree.cut_in_units(step.cut - 1)
+            weight, _ = cut_in_units(tree, step.cut - 1)
             weight = weight / weight[leads_with(tree, step.cut - 1)]
             of = dict(zip(tree.encoder.column_names, weight, strict=True))
             for part in step.parts:
@@ -131,7 +136,7 @@ def test_a_reader_of_the_question_comes_to_the_same_side(case):
     for row, found in explained:
         for step in found.steps:
             first = leads_with(tree, step.cut - 1)
-            if abs(step.total - step.limit) > 2e-3 * tree.span_of(first):
+            if abs(step.total - step.limit) > 2e-3 * span_of(tree, first):
                 above = step.total > step.limit
                 assert says_yes(step.question, row.iloc[0]) == above
                 asked += 1
@@ -195,7 +200,7 @@ def test_a_route_can_end_in_another_class_than_predicted():
         # left cut has no variable and gives its two leaves 1/2 each.
         threshold=np.array([1.2, 0.0, 1.0]),
         leaf_class=np.array([0, 1, 2, 1]),
-        classes=np.array(["a", "b", "c"]),
+        target=Classes(np.array(["a", "b", "c"])),
         gamma=1.0,
         cost_matrix=1.0 - np.eye(3),
         mass=np.full((3, 4), 1 / 12),

@@ -8,8 +8,18 @@ import pandas as pd
 import pytest
 
 from sorct import SORCTClassifier, export_text
-from sorct.show.text import cut_terms, cut_text, leaf_text
+from sorct.show.text import cut_text
+from sorct.tree.training import TrainingRecord
 from tests.data.test_encoder import mixed_table
+from tests.tree.by_hand import (
+    cut_in_units,
+    leaf_text,
+    leaves_below,
+    only_cut,
+    printed_terms,
+    span_of,
+    visible_nodes,
+)
 from tests.tree.test_tree import random_tree
 
 TERM = re.compile(r"(?:^|([+-]) (\S+) )(\[\w+ is \w+\]|[a-z]+)(?= [+>-] )")
@@ -77,24 +87,7 @@ def printed_value(name, row):
 
 def printed_cut(tree, t):
     """Cut as it stands in the printed tree: with its number, from 1."""
-    return f"cut {t + 1}: {cut_text(tree, t)}"
-
-
-def leaves_below(tree, node):
-    """Positions of the leaves below a node."""
-    if node >= tree.n_branches:
-        return [node - tree.n_branches]
-    return leaves_below(tree, 2 * node + 1) + leaves_below(tree, 2 * node + 2)
-
-
-def visible_nodes(tree, node=0):
-    """Cuts between several classes, and the nodes below them with one each."""
-    if len({tree.leaf_class[leaf] for leaf in leaves_below(tree, node)}) == 1:
-        return [], [node]
-    (cuts, leaves), (more, others) = (
-        visible_nodes(tree, 2 * node + side) for side in (1, 2)
-    )
-    return [node, *cuts, *more], leaves + others
+    return f"cut {t + 1}: {cut_text(only_cut(tree, t))}"
 
 
 def check_that_rules_lead_where_the_tree_does(tree, rows, most):
@@ -178,7 +171,7 @@ def test_a_cut_names_exactly_the_columns_it_uses(rng, table, depth):
             f"[{name.replace(' = ', ' is ')}]" if " = " in name else name
             for name in used
         ]
-        assert list(read_cut(cut_text(tree, t))[0]) == shown
+        assert list(read_cut(cut_text(only_cut(tree, t)))[0]) == shown
 
 
 @depths
@@ -186,8 +179,8 @@ def test_the_first_term_of_a_cut_counts_once(rng, table, depth):
     """It has no number and no sign; the others are in its units."""
     tree = random_tree(rng, table, depth)
     for t in range(tree.n_branches):
-        terms, limit = read_cut(cut_text(tree, t))
-        weight, level = tree.cut_in_units(t)
+        terms, limit = read_cut(cut_text(only_cut(tree, t)))
+        weight, level = cut_in_units(tree, t)
         lead = weight[np.argmax(np.abs(tree.coef[:, t]))]
         by_size = np.argsort(-np.abs(tree.coef[:, t]))[: len(terms)]
         assert next(iter(terms.values())) == 1.0
@@ -258,12 +251,12 @@ def test_the_rounding_stated_is_kept(rng, offset):
     tree = random_tree(rng, rows, 3)
     assert "no cut by more than 0.1 % of its largest term." in str(tree)
     for t in range(tree.n_branches):
-        exact, level = cut_terms(tree, t)
-        terms, limit = read_cut(cut_text(tree, t))
+        exact, level = printed_terms(tree, t)
+        terms, limit = read_cut(cut_text(only_cut(tree, t)))
         moved = abs(limit - level)
         for (j, weight), printed in zip(exact.items(), terms.values(), strict=True):
             moved += abs(printed - weight) * abs(rows.iloc[:, j]).max()
-        assert moved <= 1.001e-3 * tree.span_of(next(iter(exact)))
+        assert moved <= 1.001e-3 * span_of(tree, next(iter(exact)))
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2, 6, np.int64(3)])
@@ -274,7 +267,7 @@ def test_decimals_are_as_asked_for(rng, table, decimals):
     assert re.search(rf"rounded to {decimals} decimals?, smaller ones to one", text)
     for cut in cuts_of(read_tree(text)):
         number, _, cut = cut.partition(": ")
-        exact, level = cut_terms(tree, int(number.split()[1]) - 1)
+        exact, level = printed_terms(tree, int(number.split()[1]) - 1)
         terms, limit = read_cut(cut)
         exacts, printed = [*exact.values(), level], [*terms.values(), limit]
         for a, b in zip(exacts, printed, strict=True):
@@ -359,7 +352,7 @@ def test_no_cut_is_printed_with_one_class_on_both_sides(rng, table):
     """Also where a cut below it sends all but nobody to that class."""
     tree = without_variables(random_tree(rng, table, 2, MANY[:2]), 1, -0.44)
     tree = replace(tree, leaf_class=np.array([0, 1, 0, 0]))
-    assert tree.node_class.tolist()[:3] == [0, 0, 0]
+    assert read_tree(str(tree)).startswith(str(tree.classes[0]))
     assert cuts_of(read_tree(str(tree))) == []
 
 
@@ -378,19 +371,19 @@ def test_the_search_is_told_below_the_tree(fitted):
     """In one line, the last; a tree of no search tells none."""
     *_, last = str(fitted).split("\n")
     assert last == f"Search: {fitted.training['search']}."
-    told = {key: fitted.training[key] for key in fitted.training if key != "search"}
+    told = replace(fitted.training, search=None)
     assert str(fitted) == f"{replace(fitted, training=told)}\n{last}"
 
 
 def test_expected_recall_is_told_with_its_floors(rng, table):
     """By class, to three decimals; a class without a floor has none."""
     tree = random_tree(rng, table, 2)
-    told = {"recall": [0.9876, 0.5, 1.0], "min_recall": [0.95, 0.0, 0.25]}
+    told = TrainingRecord(recall=(0.9876, 0.5, 1.0), min_recall=(0.95, 0.0, 0.25))
     assert (
         "\nExpected recall on the training sample: "
         "no 0.988 (floor 0.95), yes 0.500, ünsure 1.000 (floor 0.25).\n"
     ) in str(replace(tree, training=told))
-    assert "recall" not in str(replace(tree, training={}))
+    assert "recall" not in str(replace(tree, training=TrainingRecord()))
 
 
 def test_recall_told_is_that_of_training(fitted):

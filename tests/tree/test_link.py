@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit
 from scipy.stats import logistic
 
-from sorct import link
 from sorct.problem.kernels import density, fill_cdf
+from sorct.tree import link
 
 
 def compiled_cdf(score):

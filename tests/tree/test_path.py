@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from itertools import product
 
 import numpy as np
@@ -12,7 +12,9 @@ from sklearn.metrics import accuracy_score, recall_score
 
 from sorct import Tree
 from sorct.data.encoder import TableEncoder
+from sorct.data.target import Classes
 from sorct.tree.path import Path
+from sorct.tree.training import TrainingRecord
 from tests.data.test_encoder import mixed_table
 from tests.tree.test_tree import random_tree
 
@@ -30,14 +32,14 @@ COLUMNS = [
 
 def training(alpha_local=0.0, alpha_global=0.0, cost=0.1):
     """What a path needs to know of how a tree was made."""
-    return {
-        "alpha_local": alpha_local,
-        "alpha_global": alpha_global,
-        "objective": 2.0 * cost,
-        "cost": cost,
-        "residual": 1e-7,
-        "status": "converged",
-    }
+    return TrainingRecord(
+        alpha_local=alpha_local,
+        alpha_global=alpha_global,
+        objective=2.0 * cost,
+        cost=cost,
+        residual=1e-7,
+        status="converged",
+    )
 
 
 def hand_tree(*cuts, n_wrong=0, cost=0.1, alphas=(0.0, 0.0)):
@@ -57,7 +59,7 @@ def hand_tree(*cuts, n_wrong=0, cost=0.1, alphas=(0.0, 0.0)):
         coef=coef,
         threshold=threshold,
         leaf_class=np.repeat([1, 0], n_leaves // 2),
-        classes=np.array(["no", "yes"]),
+        target=Classes(np.array(["no", "yes"])),
         gamma=1e6,
         cost_matrix=0.5 * (1.0 - np.eye(2)),
         mass=np.full((2, n_leaves), 0.5 / n_leaves),
@@ -82,23 +84,17 @@ def mixed_path(rng, shape=(2, 3), table=None):
         if trees:
             shared = {
                 name: getattr(trees[0], name)
-                for name in ("encoder", "classes", "gamma", "cost_matrix")
+                for name in ("encoder", "target", "gamma", "cost_matrix")
             }
-            tree = Tree(**{**fields(tree), **shared})
-        plain = training(a, b, float(rng.random()))
-        trees.append(Tree(**{**fields(tree), "training": plain}))
+            tree = replace(tree, **shared)
+        told = training(a, b, float(rng.random()))
+        trees.append(replace(tree, training=told))
     return Path(local, spread, tuple(trees), rng.random(len(trees)))
-
-
-def fields(tree):
-    """Arguments that make the same tree."""
-    return {name: getattr(tree, name) for name in Tree.__dataclass_fields__}
 
 
 def with_training(tree, **changes):
     """The same tree, made otherwise; None leaves an entry out."""
-    notes = {k: v for k, v in {**tree.training, **changes}.items() if v is not None}
-    return Tree(**{**fields(tree), "training": notes})
+    return replace(tree, training=replace(tree.training, **changes))
 
 
 @pytest.fixture
@@ -153,7 +149,11 @@ def test_a_path_has_a_tree_and_seconds_for_every_pair(n_local, n_trees, n_second
 @pytest.mark.parametrize(
     "key", ["alpha_local", "alpha_global", "objective", "cost", "residual"]
 )
-@pytest.mark.parametrize("odd", [None, np.nan, np.inf, -np.inf, "much", True, 10**400])
+@pytest.mark.parametrize(
+    "odd",
+    [None, np.nan, np.inf, -np.inf, "much", True, 10**400],
+    ids=lambda odd: repr(odd)[:9],
+)
 def test_trees_must_say_what_the_frame_needs(path, key, odd):
     """A finite number; missing is odd too."""
     trees = (*path.trees[:-1], with_training(path.trees[-1], **{key: odd}))
@@ -197,8 +197,8 @@ def test_a_variable_with_several_columns_counts_once(rng):
     tree = random_tree(rng, mixed_table(rng), depth=1)
     coef = np.zeros_like(tree.coef)
     coef[[0, 1, 2, 4, 5]] = 0.5
-    plain = {"coef": coef, "training": training()}
-    path = Path([0.0], [0.0], (Tree(**{**fields(tree), **plain}),), [0.0])
+    tree = replace(tree, coef=coef, training=training())
+    path = Path([0.0], [0.0], (tree,), [0.0])
     frame = path.to_frame()
     assert frame["n_columns"].tolist() == [5]
     assert frame["n_variables"].tolist() == [3]

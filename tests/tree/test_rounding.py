@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from sorct import SORCTClassifier, Tree, explain
-from sorct.show.text import cut_terms, cut_text
+from sorct.show.text import cut_text
+from sorct.tree.training import TrainingRecord
 from tests.data.test_encoder import mixed_table
 from tests.show.test_text import read_cut, with_cut, without_variables
+from tests.tree.by_hand import only_cut, printed_terms
 from tests.tree.test_tree import random_tree
 
 all_digits = pytest.mark.parametrize("digits", [1, 2, 3, 4, 15])
@@ -48,10 +51,10 @@ def test_weights_have_so_many_digits(rng, table, digits):
     """As printed, the first being 1, numbers and categories alike."""
     tree = random_tree(rng, table, 3).round(digits).tree
     for t in range(tree.n_branches):
-        terms, _ = cut_terms(tree, t)
+        terms, _ = printed_terms(tree, t)
         assert next(iter(terms.values())) == 1.0
         assert max(map(significant_digits, terms.values())) <= digits
-        printed, _ = read_cut(cut_text(tree, t))
+        printed, _ = read_cut(cut_text(only_cut(tree, t)))
         assert list(printed.values()) == pytest.approx(list(terms.values()), rel=1e-13)
 
 
@@ -64,7 +67,7 @@ def test_no_term_takes_the_place_of_the_first(rng, digits, offset):
         named = zip(tree.encoder.column_names, rng.permutation(sizes), strict=True)
         exact = with_cut(tree, 0, dict(named), 0.1)
         short = exact.round(digits).tree
-        (terms, _), (before, _) = cut_terms(short, 0), cut_terms(exact, 0)
+        (terms, _), (before, _) = printed_terms(short, 0), printed_terms(exact, 0)
         assert next(iter(terms)) == next(iter(before))
         assert max(map(significant_digits, terms.values())) <= digits
         for j, weight in terms.items():
@@ -77,7 +80,7 @@ def test_equal_terms_keep_their_order(rng):
         X = pd.DataFrame({"a": [0.0, 0.15 * k], "b": [0.0, 0.1 * k]})
         tree = random_tree(rng, X, 1, CLASSES[:2])
         tree = with_cut(tree, 0, {"a": 0.7, "b": 0.7}, 0.2).round(2).tree
-        assert cut_text(tree, 0).startswith("a + 1.5 b > ")
+        assert cut_text(tree.view.root).startswith("a + 1.5 b > ")
 
 
 @pytest.mark.parametrize("digits", [1, 2, 3, 4])
@@ -86,10 +89,10 @@ def test_limits_have_one_digit_more_of_the_first_range(rng, digits):
     X = pd.DataFrame({"a": np.linspace(3.0, 723.0, 50), "b": rng.random(50)})
     tree = with_cut(random_tree(rng, X, 1, CLASSES[:2]), 0, {"a": 1.0, "b": 0.3}, 0.21)
     tree = tree.round(digits).tree
-    _, limit = cut_terms(tree, 0)
+    _, limit = printed_terms(tree, 0)
     steps = limit / 10.0 ** (2 - digits)
     assert steps == pytest.approx(round(steps), abs=1e-9)
-    assert read_cut(cut_text(tree, 0, 6))[1] == pytest.approx(limit, rel=1e-13)
+    assert read_cut(cut_text(tree.view.root, 6))[1] == pytest.approx(limit, rel=1e-13)
 
 
 @all_digits
@@ -182,7 +185,7 @@ def test_one_digit_leaves_a_single_limit_near_its_place(rng, width):
     """Whatever the range of its variable, within a twentieth of it."""
     X = pd.DataFrame({"a": width * rng.random(200)})
     tree = with_cut(random_tree(rng, X, 1, CLASSES[:2]), 0, {"a": 1.0}, 0.455)
-    (before, after) = (cut_terms(one, 0)[1] for one in (tree, tree.round(1).tree))
+    (before, after) = (printed_terms(one, 0)[1] for one in (tree, tree.round(1).tree))
     assert abs(after - before) <= 0.051 * width
 
 
@@ -222,11 +225,13 @@ def test_a_rounded_tree_is_a_tree(rng, table, tmp_path, digits):
 def test_a_rounded_tree_says_so(rng, table, digits, words):
     """And no longer tells an objective or recall that are not its own."""
     tree = random_tree(rng, table, 2)
-    told = {**tree.training, "alpha_local": 0.5, "recall": [1.0] * 3, "search": "found"}
-    tree = Tree(**{**vars(tree), "training": told})
+    told = replace(
+        tree.training, alpha_local=0.5, recall=(1.0, 1.0, 1.0), search="found"
+    )
+    tree = replace(tree, training=told)
     short = tree.round(digits).tree
     assert f"\nThe tree itself was rounded to {words}; " in str(short)
-    assert short.training == {"alpha_local": 0.5, "rounded": digits}
+    assert short.training == TrainingRecord(alpha_local=0.5, rounded=digits)
     assert "Search" not in str(short)
     assert "recall" not in str(short)
     assert tree.training == told

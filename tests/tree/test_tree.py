@@ -5,7 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,11 @@ import pytest
 
 from sorct import Tree
 from sorct.data.encoder import TableEncoder
+from sorct.data.target import Classes
+from sorct.tree.training import TrainingRecord
 from tests.data.test_encoder import mixed_table
 from tests.reference import Reference
+from tests.tree.by_hand import cut_in_units
 
 LABELS = [
     np.array(["no", "yes", "ünsure"]),
@@ -42,11 +45,11 @@ def random_tree(rng, X, depth=2, classes=LABELS[0], gamma=64.0):
         coef=coef,
         threshold=threshold,
         leaf_class=rng.permutation(np.arange(n_branches + 1) % K),
-        classes=classes,
+        target=Classes(classes),
         gamma=gamma,
         cost_matrix=rng.random((K, K)) * (1.0 - np.eye(K)),
         mass=mass / mass.sum(),
-        training={"objective": 1 / 3, "status": "converged"},
+        training=TrainingRecord(objective=1 / 3, status="converged"),
     )
 
 
@@ -93,7 +96,7 @@ def test_cuts_in_units_agree_with_scaled_cuts(rng, table, t):
     """The sum w . x - limit is p times the scaled margin, categories included."""
     tree = random_tree(rng, table, depth=3)
     rows = mixed_table(rng, 500)
-    weight, limit = tree.cut_in_units(t)
+    weight, limit = cut_in_units(tree, t)
     in_units = tree.encoder.encode(rows)
     for name in ("age", "year"):
         in_units[:, tree.encoder.column_names.index(name)] = rows[name]
@@ -108,7 +111,7 @@ def test_what_a_tree_uses_are_its_nonzero_rows(rng, table):
     tree = random_tree(rng, table, depth=1)
     coef = np.zeros_like(tree.coef)
     coef[[0, 4, 5]] = 0.5
-    sparse = Tree(**{**vars(tree), "coef": coef})
+    sparse = replace(tree, coef=coef)
     assert sparse.columns_used == ("age", "grade = mid", "grade = high")
     assert sparse.variables_used == ("age", "grade")
 
@@ -144,7 +147,7 @@ def test_trees_differ_by_a_single_bit(tree):
     """Equality is not about shapes."""
     threshold = tree.threshold.copy()
     threshold[0] = np.nextafter(threshold[0], 2.0)
-    assert tree != Tree(**{**vars(tree), "threshold": threshold})
+    assert tree != replace(tree, threshold=threshold)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sorct.export import to_javascript
 
+from sorct.data.target import Classes
 from tests.show.export.exported_trees import (
     MAKERS,
     NASTY,
@@ -141,7 +142,7 @@ def test_an_unknown_module_kind_is_refused(rng):
 def test_whole_numbers_that_would_be_rounded_are_refused(rng):
     """2^53 + 1 is not a number of JavaScript."""
     tree, _ = MAKERS["iris-1"](rng)
-    large = replace(tree, classes=np.array([0, 2**53 + 1]))
+    large = replace(tree, target=Classes(np.array([0, 2**53 + 1])))
     with pytest.raises(ValueError, match="JavaScript would round it"):
         to_javascript(large)
 
@@ -150,4 +151,7 @@ def test_the_text_can_be_written_to_a_file(rng):
     """Halves of surrogate pairs, which UTF-8 has no bytes for, are escaped."""
     tree, _ = MAKERS["iris-1"](rng)
     labels = np.array(["a", "half \ud800"], dtype=object)
-    assert to_javascript(replace(tree, classes=labels)).encode().count(b"ud800") == 2
+    assert (
+        to_javascript(replace(tree, target=Classes(labels))).encode().count(b"ud800")
+        == 2
+    )

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sorct.export import to_onnx
 
+from sorct.data.target import Classes
 from tests.show.export.exported_trees import (
     MAKERS,
     NASTY,
@@ -163,7 +164,7 @@ def test_labels_that_onnx_cannot_hold_are_refused(rng, labels):
     tree, _ = MAKERS["iris-1"](rng)
     labels = np.array(labels, dtype=object if isinstance(labels[0], str) else None)
     with pytest.raises(ValueError, match="Class labels cannot be held in ONNX"):
-        to_onnx(replace(tree, classes=labels))
+        to_onnx(replace(tree, target=Classes(labels)))
 
 
 def test_levels_that_float32_takes_for_one_are_refused(rng):

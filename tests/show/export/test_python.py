@@ -10,6 +10,7 @@ import pytest
 from sorct.export import to_python
 
 from sorct.data.encoder import Categorical, TableEncoder
+from sorct.data.target import Classes
 from tests.show.export.exported_trees import MAKERS, assert_same, each_tree, rows_of
 
 
@@ -128,4 +129,6 @@ def test_the_text_can_be_written_to_a_file(rng):
     """Halves of surrogate pairs, which UTF-8 has no bytes for, are escaped."""
     tree, _ = MAKERS["iris-1"](rng)
     labels = np.array(["a", "half \ud800"], dtype=object)
-    assert to_python(replace(tree, classes=labels)).encode().count(b"ud800") == 2
+    assert (
+        to_python(replace(tree, target=Classes(labels))).encode().count(b"ud800") == 2
+    )

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sorct.export import to_sql
 
+from sorct.data.target import Classes
 from tests.show.export.databases import (
     PostgreSQL,
     postgresql,
@@ -301,4 +302,4 @@ def test_labels_that_sql_cannot_hold_are_refused(rng, labels):
     """NUL in text, and whole numbers of more than 64 bits."""
     tree, _ = MAKERS["iris-1"](rng)
     with pytest.raises(ValueError, match=r"Expected (text|whole numbers)"):
-        to_sql(replace(tree, classes=np.array(labels)))
+        to_sql(replace(tree, target=Classes(np.array(labels))))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from sorct.data.encoder import TableEncoder
+from sorct.data.target import Classes
 from sorct.tree.tree import Tree
 
 
@@ -32,7 +33,7 @@ def make_tree(rng, depth=2, classes=("no", "yes"), names=None, density=1.0, **fi
         coef=coef,
         threshold=encoder.encode(X).mean(axis=0) @ coef / len(names),
         leaf_class=np.arange(2**depth) % len(classes),
-        classes=np.asarray(list(classes)),
+        target=Classes(np.asarray(list(classes))),
         gamma=64.0,
         cost_matrix=0.5 * (1.0 - np.eye(len(classes))),
         mass=np.zeros((len(classes), 2**depth)),

@@ -10,8 +10,9 @@ from matplotlib.patches import Rectangle
 from sorct.plotting import TreeDisplay
 
 from sorct.data.encoder import TableEncoder
-from sorct.show.plotting._tree_parts import Cut, Leaf
-from sorct.show.text import cut_text, leaf_text, leaves_below, shown_cuts
+from sorct.show.plotting._tree_parts import DrawnCut
+from sorct.show.text import cut_text
+from sorct.tree.view import Leaf
 from tests.show.plotting.drawn_trees import (
     draw_rows,
     long_names,
@@ -19,6 +20,7 @@ from tests.show.plotting.drawn_trees import (
     mass_of,
     noisy_labels,
 )
+from tests.tree.by_hand import leaf_text, leaves_below, only_cut, visible_nodes
 
 CASES = [(d, k) for d in (1, 2, 3, 4) for k in (2, 3, 8) if k <= 2**d]
 
@@ -111,12 +113,14 @@ def test_cuts_read_as_the_rules_do(rng, depth):
     """Terms, signs, numbers and limit together are the printed line."""
     tree = make_tree(rng, depth, "abc", list("pqrst"), density=0.7)
     parts = TreeDisplay.from_tree(tree).parts
-    assert [t for t, part in parts.items() if isinstance(part, Cut)] == shown_cuts(tree)
-    for t in shown_cuts(tree):
+    cuts, leaves = visible_nodes(tree)
+    assert {t for t, part in parts.items() if isinstance(part, DrawnCut)} == {*cuts}
+    assert {t for t, part in parts.items() if isinstance(part, Leaf)} == {*leaves}
+    for t in cuts:
         terms = " ".join(f"{term.number} {term.name}" for term in parts[t].terms)
         limit = parts[t].question.removeprefix("sum ").removesuffix(" ?")
         told = f"{terms} {limit}".replace("−", "-").strip()
-        assert told == cut_text(tree, t)
+        assert told == cut_text(only_cut(tree, t))
 
 
 def test_all_terms_numbers_and_names_are_written(rng):
@@ -125,10 +129,10 @@ def test_all_terms_numbers_and_names_are_written(rng):
     display = TreeDisplay.from_tree(tree).plot()
     written = [text.get_text() for text in display.ax_.texts]
     for part in display.parts.values():
-        if isinstance(part, Cut):
+        if isinstance(part, DrawnCut):
             assert {part.question, *(term.number for term in part.terms)} <= {*written}
     for name in "pqrst":
-        assert written.count(name) == len(shown_cuts(tree))
+        assert written.count(name) == len(visible_nodes(tree)[0])
 
 
 def test_leaves_say_what_the_rules_say(rng):
@@ -137,7 +141,7 @@ def test_leaves_say_what_the_rules_say(rng):
     display = TreeDisplay.from_tree(tree).plot()
     written = [text.get_text() for text in display.ax_.texts]
     leaves = [t for t, part in display.parts.items() if isinstance(part, Leaf)]
-    assert len(leaves) == len(shown_cuts(tree)) + 1
+    assert len(leaves) == len(visible_nodes(tree)[0]) + 1
     for t in leaves:
         label, share, *mix = re.split(r"  \(|: |, |\)", leaf_text(tree, t))
         assert {label, share, *filter(None, mix)} <= {*written}
@@ -172,7 +176,7 @@ def test_bands_are_as_thick_as_the_share_of_samples(rng):
     whole = sum(size for (t, _), size in thick.items() if t == 0)
     for place, size in thick.items():
         assert size == pytest.approx(whole * shares[place])
-    for t in shown_cuts(tree):
+    for t in visible_nodes(tree)[0]:
         for k in range(3):
             below = thick.get((2 * t + 1, k), 0.0) + thick.get((2 * t + 2, k), 0.0)
             assert below == pytest.approx(thick.get((t, k), 0.0), abs=2e-4 * whole)
@@ -202,7 +206,7 @@ def test_cuts_that_decide_nothing_are_not_drawn(rng):
         leaf_class=np.array([0, 0, 0, 0, 0, 1, 0, 1]),
     )  # fmt: skip
     parts = TreeDisplay.from_tree(tree).parts
-    assert [t for t, part in parts.items() if isinstance(part, Cut)] == [0, 5]
+    assert [t for t, part in parts.items() if isinstance(part, DrawnCut)] == [0, 5]
 
 
 def test_a_tree_without_cuts_is_a_leaf(rng):

@@ -11,6 +11,8 @@ import pandas as pd
 
 from sorct import Path, Tree
 from sorct.data.encoder import TableEncoder
+from sorct.data.target import Classes
+from sorct.tree.training import TrainingRecord
 
 # What names must survive: markup, quotes, templates, line ends, nothing, too much.
 SCRIPT = "</script><img src=x onerror=alert(1)>"
@@ -64,11 +66,10 @@ def drawn_tree(rng, X, classes, depth=2, density=1.0, gamma=64.0):
         coef=coef,
         threshold=scaled.mean(axis=0) @ coef / encoder.n_columns,
         leaf_class=rng.permutation(np.arange(2**depth) % len(classes)),
-        classes=np.asarray(classes),
+        target=Classes(np.asarray(classes)),
         gamma=gamma,
         cost_matrix=1.0 - np.eye(len(classes)),
         mass=np.ones((len(classes), 2**depth)),
-        training={},
     )
     own = np.eye(len(classes))[drawn_codes(rng, tree, X)]
     return replace(tree, mass=own.T @ tree.leaf_reach(X) / len(scaled))
@@ -97,13 +98,13 @@ def drawn_path(rng, tree, X, n_local=3, n_global=2):
             share = (a + b) / (local[-1] + spread[-1] + 1e-9)
             coef = tree.coef * rng.uniform(0.9, 1.0, tree.coef.shape)
             coef[rng.random(len(coef)) < share] = 0.0
-            told = {
-                "alpha_local": float(a),
-                "alpha_global": float(b),
-                "objective": float(a + b),
-                "cost": 0.25,
-                "residual": 1e-9,
-            }
+            told = TrainingRecord(
+                alpha_local=float(a),
+                alpha_global=float(b),
+                objective=float(a + b),
+                cost=0.25,
+                residual=1e-9,
+            )
             one = replace(tree, coef=coef, training=told)
             mass = own.T @ one.leaf_reach(X) / len(own)
             trees.append(replace(one, mass=mass))

@@ -9,8 +9,8 @@ from sklearn.metrics import accuracy_score, confusion_matrix, recall_score
 from sorct.export import to_sql
 
 from sorct import SORCTClassifier, Tree, export_text
-from sorct.show.text import cut_terms, reads_left
 from tests.show.report.cases import drawn_labels, drawn_path, drawn_tree
+from tests.tree.by_hand import printed_terms, reads_left
 
 # -- what is in it ---------------------------------------------------------------------
 
@@ -45,7 +45,7 @@ def test_training_is_told_whole(iris):
     tree = clf.fit(X, y).tree_
     summary = tree.report(X, y).summary
     told = summary["points"][0]["training"]
-    assert told == tree.training
+    assert told == dict(tree.training)
     wanted = {"call", "versions", "min_recall", "recall", "residual", "objective"}
     assert wanted | {"cost", "search", "status", "n_samples"} <= set(told)
     assert "min_recall={'setosa': 0.8}" in summary["call"]
@@ -167,7 +167,7 @@ def leaves_under(nodes, n):
 
 def margins(tree, t, X):
     """Sum minus limit of a cut, worked out from the raw table."""
-    terms, limit = cut_terms(tree, t)
+    terms, limit = printed_terms(tree, t)
     names = list(tree.encoder.column_names)
     dummies = pd.DataFrame(index=X.index)
     for variable in tree.encoder.variables:
