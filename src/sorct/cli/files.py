@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from sorct.cli.messages import WorkError
-from sorct.tree.storage import write_bytes
+from sorct.tree.files import write_bytes
 
 if TYPE_CHECKING:
     from sorct.tree.path import Path as TreePath
@@ -171,6 +171,7 @@ def read_model_file(name: str) -> Tree | TreePath:
 
     data = _read_json(name)
     given = data.get("format") if isinstance(data, dict) else None
+    given = given if isinstance(given, str) else None
     readers: dict[Any, Callable[[Any], Tree | TreePath]] = {
         TREE_FORMAT: Tree.from_dict,
         PATH_FORMAT: TreePath.from_dict,

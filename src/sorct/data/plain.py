@@ -12,8 +12,14 @@ import numpy as np
 
 from sorct._typing import FloatArray
 
-#: Kinds of values that JSON brings back as they were.
-PLAIN = (str, int, float, bool)
+
+def is_shallow(value: Any, depth: int = 8) -> bool:
+    """Whether plain data are nested no deeper than so many levels."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return True
+    return depth > 0 and all(is_shallow(one, depth - 1) for one in value)
 
 
 def expect(condition: bool, message: str) -> None:

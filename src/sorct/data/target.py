@@ -6,6 +6,7 @@ for codes, splitters and scores instead of supposing classes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,11 +21,15 @@ from sklearn.utils import column_or_1d
 
 from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
 from sorct.data.plain import expect, field
+from sorct.data.variables import kind_of_levels
 from sorct.data.wording import printable
 
 # Share of a class below which its recall would be lost in rounding.
 _LIGHTEST = 1e-14
 _LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
+_LABEL_CODE = re.compile(r"[<>|=]([biufUO])([0-9]{0,9})")
+# A type for text may be so many times longer than the longest label.
+_ROOM = 1000
 # A smaller share of a leaf is not told.
 _LITTLE, _NOBODY = 5e-3, 5e-4
 _MOST_TOLD = 4
@@ -63,7 +68,7 @@ class Classes:
                 f"sample_weight leaves class {label!r} next to nothing beside the "
                 f"others ({share.min():.1e} of {share.sum():.1e})."
             )
-        return cls(labels)
+        return cls(_plain_labels(labels))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -172,19 +177,37 @@ class Classes:
     def from_dict(cls, data: dict[str, Any]) -> Classes:
         """Check plain data."""
         labels, code = field(data, "labels", list), field(data, "dtype", str)
-        known = len(code) >= 2 and code[1] in _LABEL_KINDS
-        expect(known, f"unknown label type {code!r}")
+        known = _LABEL_CODE.fullmatch(code)
+        expect(known is not None, f"unknown label type {code[:20]!r}")
         kind = _LABEL_KINDS[code[1]]
         same = all(isinstance(label, kind) for label in labels)
         expect(same, "labels of mixed types")
         expect(len(labels) >= 2, "there are fewer than two classes")
         expect(len(set(labels)) == len(labels), "two classes have the same label")
+        # Memory is asked for by the type: it must be of the size of the labels.
+        longest = max(len(str(label)) for label in labels)
+        fits = int(known[2] or 0) <= _ROOM * (longest + 1) if known else False
+        expect(fits, f"label type {code!r} is much longer than any label")
         try:
             array = np.array(labels, dtype=np.dtype(code))
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"label type {code!r}") from error
         expect(array.tolist() == labels, f"labels do not fit their type {code!r}")
         return cls(array)
+
+
+def _plain_labels(labels: AnyArray) -> AnyArray:
+    """Labels of a type of their own; what could not be saved is refused."""
+    listed = labels.tolist()
+    if labels.dtype.kind not in _LABEL_KINDS or kind_of_levels(listed) is None:
+        raise TypeError(
+            f"y has labels such as {listed[0]!r} of type {type(listed[0]).__name__}; "
+            "expected strings, numbers or booleans, all of one kind, or the tree could "
+            "not be saved. Convert y, for example with astype(str)."
+        )
+    if labels.dtype.kind == "O" and not isinstance(listed[0], str):
+        return np.array(listed)
+    return labels
 
 
 def unequal(cost_matrix: FloatArray) -> bool:

@@ -8,7 +8,7 @@ and name it in ``KINDS``; ``docs/extending.md`` has an example.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.preprocessing import OneHotEncoder
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.plain import PLAIN, expect, field, number
+from sorct.data.plain import expect, field, number
 from sorct.data.terms import LevelTerm, LinearTerm, Term
 from sorct.data.wording import listed
 
@@ -180,24 +180,27 @@ class Categorical:
             levels = [level for level in known if level in values]
         else:
             levels = _sorted(values, name)
-        return cls(name, tuple(getattr(v, "item", lambda v=v: v)() for v in levels))
+        levels = [level.item() if hasattr(level, "item") else level for level in levels]
+        if levels and kind_of_levels(levels) is None:
+            raise TypeError(
+                f"Column {name!r} has levels such as {levels[0]!r}, of type "
+                f"{_kinds(levels)}; each argument must be a string or a number, all of "
+                "one kind, or they could not be saved. Convert the column, for example "
+                "with astype(str)."
+            )
+        return cls(name, tuple(levels))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Categorical:
         """Check plain data."""
         name, levels = field(data, "name", str), field(data, "levels", list)
-        plain = all(isinstance(level, PLAIN) for level in levels)
-        expect(plain and len(levels) > 0, f"levels of variable {name!r} are not plain")
+        plain = len(levels) > 0 and kind_of_levels(levels) is not None
+        expect(plain, f"levels of variable {name!r} must be of one plain kind")
         expect(len(set(levels)) == len(levels), f"levels of variable {name!r} repeat")
         return cls(name, tuple(levels))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; levels must be such."""
-        if not all(isinstance(level, PLAIN) for level in self.levels):
-            raise TypeError(
-                f"Levels of column {self.name!r} cannot be saved: expected strings, "
-                f"numbers or booleans, got {self.levels[:3]}."
-            )
+        """Plain data."""
         return {"name": self.name, "levels": list(self.levels)}
 
     @property
@@ -311,11 +314,36 @@ def _sorted(values: set[Any], name: str) -> list[Any]:
     try:
         return sorted(values)
     except TypeError as error:
-        kinds = sorted({type(value).__name__ for value in values})
         raise TypeError(
-            f"Column {name!r} mixes values of types {listed(kinds)}; each "
+            f"Column {name!r} mixes values of types {_kinds(values)}; each "
             "argument must be a string or a number. Convert the column to one type."
         ) from error
+
+
+def kind_of_levels(levels: Collection[Any]) -> type | None:
+    """Text, truth or number, if all levels are one of these, else None."""
+    kinds = {_kind(level) for level in levels}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _kind(level: Any) -> type | None:
+    if isinstance(level, (bool, str)):
+        return bool if isinstance(level, bool) else str
+    if isinstance(level, (int, float)) and _is_finite(level):
+        return float
+    return None
+
+
+def _is_finite(value: float) -> bool:
+    """Whether a number is one that a float can hold."""
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
+
+
+def _kinds(values: Collection[Any]) -> str:
+    return listed(sorted({type(value).__name__ for value in values}))
 
 
 def _number(cell: Any) -> float:

@@ -19,8 +19,9 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from sorct._typing import AnyArray, BoolArray, FloatArray
 from sorct.data.target import mean_cost
+from sorct.tree.files import read_json, write_json
 from sorct.tree.frontier import unbeaten
-from sorct.tree.storage import COMMON, read_json, write_json
+from sorct.tree.storage import COMMON
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:

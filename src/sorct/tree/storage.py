@@ -1,15 +1,10 @@
-"""Storage: the file format of trees, plain data both ways, checked on the way in.
+"""Storage: the format of trees in files, plain data both ways, checked on the way in.
 
-Files are written whole or not at all, and reading one executes nothing.
+Whatever a file holds, reading it gives a tree that works or a ValueError.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,52 +25,6 @@ COMMON = (
     "format", "version", "variables", "named", "unknown", "classes", "gamma",
     "cost_matrix",
 )  # fmt: skip
-
-
-# -- files -----------------------------------------------------------------------------
-
-
-def write_json(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write plain data to a file, whole or not at all."""
-    write_text(json.dumps(data, indent=1, allow_nan=False), path)
-
-
-def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write text to a file as UTF-8, whole or not at all."""
-    with _replacing(path) as partial:
-        partial.write_text(text, encoding="utf-8")
-
-
-def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
-    """Write bytes to a file, whole or not at all."""
-    with _replacing(path) as partial:
-        partial.write_bytes(content)
-
-
-@contextmanager
-def _replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A file to write to, which takes the place of another once all is written."""
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        yield partial
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def read_json(path: str | os.PathLike[str], kind: str) -> Any:
-    """Plain data of a file that should hold a model or a path."""
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{path} is not a sorct {kind}: expected JSON, got {error}. The file may "
-            "be truncated."
-        ) from error
-
-
-# -- trees -----------------------------------------------------------------------------
 
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from sorct.data.plain import expect, number, numbers
+from sorct.data.plain import expect, is_shallow, number, numbers
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ class TrainingRecord(Mapping[str, Any]):
         known = {f.name for f in fields(cls)} - {"others"}
         told: dict[str, Any] = {key: data[key] for key in data if key in known}
         others = {key: value for key, value in data.items() if key not in known}
+        expect(is_shallow(list(data.values())), "'training' is nested too deep")
         return cls(**(told | rates), others=others)
 
     # -- like a dictionary -------------------------------------------------------------

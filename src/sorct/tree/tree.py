@@ -25,14 +25,10 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.product import Product, make_product
 from sorct.data.table import Table
 from sorct.data.target import Classes, unequal
+from sorct.tree.files import read_json, write_json
 from sorct.tree.link import cdf
 from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
-from sorct.tree.storage import (
-    read_json,
-    tree_from_dict,
-    tree_to_dict,
-    write_json,
-)
+from sorct.tree.storage import tree_from_dict, tree_to_dict
 from sorct.tree.topology import Topology
 from sorct.tree.training import TrainingRecord
 from sorct.tree.view import View

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sorct.data.terms import LinearTerm, Term
-from sorct.data.variables import Variable
+from sorct.data.variables import Variable, kind_of_levels
 from sorct.data.wording import printable
 from sorct.show.text import check_tree
 from sorct.tree.view import Cut, Route, View
@@ -144,19 +143,12 @@ def linear_text(
 
 def _plain(values: Any, what: str) -> list[Any]:
     """Values of one kind that every language has: text, booleans or numbers."""
-    kinds = {_kind(value) for value in values}
-    if len(kinds) != 1 or None in kinds:
+    if kind_of_levels(values) is None:
         raise ValueError(
             f"{what} must be all strings, all booleans or all finite numbers to be "
             f"exported, got {', '.join(map(repr, values[:5]))}."
         )
     return list(values)
-
-
-def _kind(value: Any) -> type | None:
-    if isinstance(value, (bool, str)):
-        return type(value)
-    return float if isinstance(value, (int, float)) and isfinite(value) else None
 
 
 def header(formula: Formula, title: str) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from sorct.show.report.render import page
 from sorct.show.report.rows import Shown
 from sorct.show.report.summarize import summarize
-from sorct.tree.storage import write_text
+from sorct.tree.files import write_text
 
 if TYPE_CHECKING:
     from sorct.tree.path import Path

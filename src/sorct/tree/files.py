@@ -1,0 +1,94 @@
+"""Files: written whole or not at all, by any number of writers at once.
+
+Text goes to a file of another name first, which then takes the place of the one asked
+for. Such a file is named after its writer, so that two never share one, and so that
+what a killed process left behind is known and taken away by the next writer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+_PARTIAL = ".partial"
+
+
+def write_json(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write plain data to a file, whole or not at all."""
+    write_text(json.dumps(data, indent=1, allow_nan=False), path)
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write text to a file as UTF-8, whole or not at all."""
+    write_bytes(text.encode("utf-8"), path)
+
+
+def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write bytes to a file, whole or not at all."""
+    with _replacing(Path(path)) as partial, partial.open("xb") as file:
+        file.write(content)
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A file to write to, which takes the place of another once all is written."""
+    _clean(target)
+    writer = f"{os.getpid()}-{secrets.token_hex(8)}"
+    partial = target.with_name(f"{_stem(target)}{writer}{_PARTIAL}")
+    try:
+        yield partial
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _stem(target: Path) -> str:
+    """How names of writers on this machine begin: a folder may be shared by several.
+
+    Names of files are at most 255 bytes long.
+    """
+    host = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:40]
+    name = target.name.encode()[:120].decode(errors="ignore")
+    return f".{name}.{host}-"
+
+
+def _clean(target: Path) -> None:
+    """Take away what writers of this file left behind that are no more."""
+    begins, ends = re.escape(_stem(target)), re.escape(_PARTIAL)
+    pattern = re.compile(rf"{begins}(\d+)-[0-9a-f]+{ends}")
+    with suppress(OSError):
+        for place in target.parent.iterdir():
+            left = pattern.fullmatch(place.name)
+            if left and not _is_alive(int(left.group(1))):
+                place.unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process runs; where that cannot be asked, it does."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def read_json(path: str | os.PathLike[str], kind: str) -> Any:
+    """Plain data of a file that should hold a model or a path."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is not a sorct {kind}: expected JSON, got {error}. The file may "
+            "be truncated."
+        ) from error
