@@ -1,4 +1,9 @@
-"""Table: what users hand in as X, checked: data frames as they are, else a matrix."""
+"""Table: what users hand in as X, checked.
+
+Frames of pandas are taken as they are, frames of other libraries (polars, pyarrow and
+whatever narwhals knows) are read column by column under their names, anything else is a
+matrix of numbers.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +42,9 @@ def is_frame(X: Any) -> bool:
 
 
 def as_table(X: Any) -> Any:
-    """A checked data frame as it is, anything else as a float64 matrix."""
+    """A checked frame of pandas, or a float64 matrix."""
+    X = _in_pandas(X)
+    refuse_masked(X, "X")
     if is_frame(X):
         _check_frame(X)
         return X
@@ -50,6 +57,48 @@ def as_table(X: Any) -> Any:
             f"{error}. Plain arrays must be numeric; pass a pandas DataFrame for "
             "categorical columns."
         ) from error
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse masked cells: they are missing, and nobody says what to put there."""
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has masked cells, which are missing values (NaN and masked cells "
+            "are not supported). Fill them in (filled), or drop these rows first."
+        )
+
+
+def _in_pandas(X: Any) -> Any:
+    """A frame of another library as one of pandas; all else as it is."""
+    if is_frame(X) or not (hasattr(X, "columns") or hasattr(X, "column_names")):
+        return X
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    import pandas as pd
+
+    columns = {name: _column(frame[name]) for name in frame.columns}
+    return pd.DataFrame(columns, columns=frame.columns)
+
+
+def _column(column: Any) -> Any:
+    """A column of another library for a frame of pandas."""
+    import narwhals.stable.v2 as nw
+    import pandas as pd
+
+    dtype = column.dtype
+    if dtype in (nw.Categorical, nw.Enum):
+        levels = column.cat.get_categories().to_list()
+        return pd.Categorical(column.to_list(), categories=levels)
+    if dtype == nw.Boolean:
+        return pd.array(column.to_list(), dtype="boolean")
+    if dtype == nw.Decimal:
+        return column.cast(nw.Float64).to_numpy()
+    if dtype == nw.String:
+        return np.array(column.to_list(), dtype=object)
+    return column.to_numpy()
 
 
 def take_rows(X: Any, rows: Any) -> Any:
@@ -82,12 +131,13 @@ def _check_frame(X: Any) -> None:
 
 def is_text(column: Any) -> bool:
     """Whether a column of a frame holds text or categories."""
-    return column.dtype.name in ("category", "object", "string", "str")
+    name: str = column.dtype.name
+    return name.startswith(("category", "object", "str", "large_string", "dictionary<"))
 
 
 def is_categorical(column: Any) -> bool:
     """Whether a column of a frame is treated as a category."""
-    return is_text(column) or column.dtype.name in ("bool", "boolean")
+    return is_text(column) or str(column.dtype.name).startswith("bool")
 
 
 def numeric_part(X: Any, names: list[Any]) -> FloatArray:

@@ -11,8 +11,9 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.table import as_table, take_rows
+from sorct.data.table import as_table, is_frame, refuse_masked, take_rows
 from sorct.data.target import Classes
+from sorct.data.wording import listed
 from sorct.tree.topology import Topology, smallest_depth
 
 _DEEPEST = 12
@@ -44,6 +45,8 @@ def checked_samples(
     X: Any, y: Any, sample_weight: Any
 ) -> tuple[Any, AnyArray, FloatArray]:
     """Table, labels and weights of the rows with a weight above 0."""
+    refuse_masked(y, "y")
+    refuse_masked(sample_weight, "sample_weight")
     X, y = as_table(X), column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
@@ -97,6 +100,9 @@ def checked_cost_matrix(cost_matrix: Any, classes: Classes) -> FloatArray:
     n_classes = len(classes)
     if cost_matrix is None:
         return 0.5 * (1.0 - np.eye(n_classes))
+    refuse_masked(cost_matrix, "cost_matrix")
+    if is_frame(cost_matrix):
+        cost_matrix = _aligned(cost_matrix, classes)
     matrix = _floats("cost_matrix", cost_matrix)
     if matrix.shape != (n_classes, n_classes):
         raise ValueError(
@@ -111,6 +117,29 @@ def checked_cost_matrix(cost_matrix: Any, classes: Classes) -> FloatArray:
             f"got {np.diag(matrix).tolist()}."
         )
     return matrix
+
+
+def _aligned(costs: Any, classes: Classes) -> Any:
+    """Costs of a labelled frame in the order of the classes.
+
+    A frame whose rows and columns are merely counted has no labels.
+    """
+    axes = {"rows": costs.index, "columns": costs.columns}
+    counted = [list(axis) == list(range(len(axis))) for axis in axes.values()]
+    labels = classes.labels.tolist()
+    if all(counted) and sorted(map(str, labels)) != sorted(map(str, costs.index)):
+        return costs.to_numpy()
+    order = []
+    for where, axis in axes.items():
+        place = {str(label): k for k, label in enumerate(axis)}
+        if sorted(map(str, axis)) != sorted(map(str, labels)):
+            raise ValueError(
+                f"cost_matrix must have {where} labelled with the classes, "
+                f"{listed(labels)}, in any order, got {listed(axis)}. Pass "
+                "cost_matrix.to_numpy() if they are in the order of the classes."
+            )
+        order.append([place[str(label)] for label in labels])
+    return costs.to_numpy()[np.ix_(*order)]
 
 
 def checked_floor(min_recall: Any, classes: Classes) -> FloatArray:

@@ -38,15 +38,18 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every class, shape (n_samples, n_classes)."""
-        return self._checked_tree(X).predict_proba(X)
+        tree, X = self._checked(X)
+        return tree.predict_proba(X)
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of every sample."""
-        return self._checked_tree(X).predict(X)
+        tree, X = self._checked(X)
+        return tree.predict(X)
 
     def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
         """Class of least expected cost under priors; see ``Tree.predict_bayes``."""
-        return self._checked_tree(X).predict_bayes(X, priors)
+        tree, X = self._checked(X)
+        return tree.predict_bayes(X, priors)
 
     def _keep_tree(self, tree: Tree) -> None:
         """Set what users of scikit-learn look for, all of it read from the tree."""
@@ -60,11 +63,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.recall_, self.residual_ = np.array(told.recall), told.residual
         self.n_iter_ = told.n_iterations
 
-    def _checked_tree(self, X: Any) -> Tree:
+    def _checked(self, X: Any) -> tuple[Tree, Any]:
+        """The tree, and the table to predict for."""
         check_is_fitted(self)
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self.tree_
+        return self.tree_, X
 
 
 class SORCTClassifier(TreeClassifier):

@@ -248,11 +248,13 @@ class SORCTClassifierCV(TreeClassifier):
         gammas = _listed("gammas", self.gammas)
         for gamma in gammas:
             check_real("gammas", gamma, "finite numbers > 0", positive=True)
-        checked_cost_matrix(self.cost_matrix, target)
         checked_floor(self.min_recall, target)
         local = checked_alphas("alphas_local", self.alphas_local, PAPER_ALPHAS)
         linf = checked_alphas("alphas_global", self.alphas_global, (0.0,))
-        model = Model(None, self.cost_matrix, self.min_recall, 1.0, self.handle_unknown)
+        costs = None
+        if self.cost_matrix is not None:
+            costs = checked_cost_matrix(self.cost_matrix, target)
+        model = Model(None, costs, self.min_recall, 1.0, self.handle_unknown)
         effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
         model.check()
         effort.check()

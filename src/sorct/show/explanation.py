@@ -13,6 +13,7 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.table import as_table, refuse_masked
 from sorct.data.wording import printable
 from sorct.show.counterfactual import Flip, find_flip
 from sorct.show.text import check_tree, cut_text, rounded
@@ -158,15 +159,15 @@ def explain(tree: Tree, x: Any) -> Explanation:
 
 def _one_row(encoder: TableEncoder, x: Any) -> Any:
     """The sample as a table of one row."""
-    if hasattr(x, "columns") and hasattr(x, "iloc"):
-        table = x
+    if not isinstance(x, dict) and np.ndim(x) == 2:
+        table = as_table(x)
     elif isinstance(x, dict) or hasattr(x, "index") and hasattr(x, "to_dict"):
         import pandas as pd
 
         table = pd.DataFrame([_in_order(encoder, dict(x))])
     else:
-        table = np.asarray(x)
-        table = table.reshape(1, -1) if table.ndim < 2 else table
+        refuse_masked(x, "x")
+        table = as_table([x])
     if len(table) != 1:
         raise ValueError(f"Expected one sample, got {len(table)}; pass one row.")
     encoder.read(table)
