@@ -78,6 +78,8 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     _check_names(variables)
     graph = _Graph({variable.name for variable in variables} | {"X"}, dtype)
     columns = _columns(graph, tree, variables)
+    if not formula.variables:
+        columns = graph.zeros_like(columns)
     proba = _probabilities(graph, formula, columns, variables)
     graph.add_outputs(formula.labels, proba)
     model = onnx.helper.make_model(
@@ -135,6 +137,13 @@ class _Graph:
         node = helper.make_node(operator, list(inputs), [result], **options)
         self._nodes.append(node)
         return result
+
+    def zeros_like(self, value: str) -> str:
+        """Zeros of the shape of a value, whatever it holds."""
+        from onnx import numpy_helper
+
+        zero = numpy_helper.from_array(np.zeros(1, dtype=self.dtype))
+        return self.add("ConstantOfShape", self.add("Shape", value), value=zero)
 
     def add_outputs(self, classes: list[Any], proba: str) -> None:
         """Declare the label and the probabilities as outputs."""
@@ -204,6 +213,10 @@ def _one_hot(
     same = graph.add("Equal", value, graph.constant([levels], levels.dtype))
     one, zero = graph.constant(1.0), graph.constant(0.0)
     columns = graph.add("Where", same, one, zero)
+    if unknown_is_first and levels.dtype.kind == "f":
+        # A missing cell is no new level.
+        missing = graph.add("IsNaN", value)
+        return graph.add("Where", missing, graph.constant(np.nan), columns)
     if unknown_is_first:
         return columns
     total = graph.add("ReduceSum", columns, graph.constant([1], np.int64))
