@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sorct.data.wording import printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -86,7 +88,8 @@ def score_line(training: TrainingRecord) -> str | None:
     """What cross-validation said of a tree, if it was chosen by it."""
     if training.cv_score is None:
         return None
-    scorer, error = training.cv_scoring or "score", training.cv_standard_error
+    scorer = printable(training.cv_scoring or "score")
+    error = training.cv_standard_error
     return (
         f"{scorer[:1].upper()}{scorer[1:]} in {training.cv_folds}-fold "
         f"cross-validation: {training.cv_score:.3f} (standard error "

@@ -28,6 +28,8 @@ class Summand(NamedTuple):
         Position among the columns of the variable.
     is_level : bool
         Whether x is the indicator of a level.
+    is_scaled : bool
+        Whether x is the column scaled to [0, 1] instead of the raw one.
     """
 
     text: str
@@ -36,6 +38,12 @@ class Summand(NamedTuple):
     span: float
     column: int = 0
     is_level: bool = False
+    is_scaled: bool = False
+
+    def scaled(self) -> Summand:
+        """The same on the column scaled to [0, 1], where raw numbers do not serve."""
+        text = f"[{self.text} scaled to 0..1]"
+        return self._replace(text=text, lower=0.0, span=1.0, is_scaled=True)
 
     @property
     def largest(self) -> float:

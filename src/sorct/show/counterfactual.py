@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 # Where the search for another class looks around a cut, in widths of its soft border.
+_CLOSEST = 0.0625
 _AROUND = np.concatenate(
-    [np.arange(-8.0, 8.0, 0.0625), [-32, -24, -16, -12, 8, 12, 16, 24, 32]]
+    [np.arange(-8.0, 8.0, _CLOSEST), [-32, -24, -16, -12, 8, 12, 16, 24, 32]]
 )
 # A gap in which the class changes is cut into so many parts, so many times.
 _PARTS, _ROUNDS = 64, 10
+# Scores that are computed at a time.
+_AT_ONCE = 1_000_000
 # By how much another class must be the more probable one: no rounding does that.
 _CLEARLY = 1e-9
 
@@ -58,6 +61,18 @@ class _Line:
         """Positions of the classes at other places."""
         score = self.score[:, np.newaxis] + np.outer(self.slope, places)
         return _classes(self.tree, score, self.before)
+
+    def first_change(self, places: FloatArray) -> int | None:
+        """Number of the first place, in their order, that has another class.
+
+        Places are tried some at a time: memory stays linear in the nodes of the tree.
+        """
+        size = max(_AT_ONCE // self.score.size, 64)
+        for begin in range(0, places.size, size):
+            changed = self.classes(places[begin : begin + size]) != self.before
+            if changed.any():
+                return begin + int(np.argmax(changed))
+        return None
 
 
 def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> Flip:
@@ -130,10 +145,9 @@ def _first_flip(line: _Line, side: float) -> float | None:
     places, start = _places_to_try(line), np.clip(line.place, 0.0, 1.0)
     ahead = np.sort(side * places[side * (places - line.place) > 0.0]) * side
     for _ in range(_ROUNDS):
-        flipped = line.classes(ahead) != line.before
-        if not flipped.any():
+        n = line.first_change(ahead)
+        if n is None:
             return None
-        n = int(np.argmax(flipped))
         ahead = np.linspace(ahead[n - 1] if n else start, ahead[n], _PARTS + 1)
     return float(ahead[-1])
 
@@ -145,6 +159,10 @@ def _places_to_try(line: _Line) -> FloatArray:
     """
     turning = line.slope != 0.0
     slope = line.slope[turning]
+    # Where many cuts crowd, places as close as the steepest cut needs are fewer.
+    n_even = int(min(np.abs(slope).max(initial=0.0) / _CLOSEST, 1e9))
+    if 4 * n_even < _AROUND.size * slope.size:
+        return np.linspace(0.0, 1.0, max(n_even, 64) + 1)
     places = np.subtract.outer(_AROUND, line.score[turning]) / slope
     even = np.linspace(0.0, 1.0, 65)
     return np.concatenate([places[(places > 0.0) & (places < 1.0)], even])

@@ -160,6 +160,8 @@ def explain(tree: Tree, x: Any) -> Explanation:
 def _one_row(encoder: TableEncoder, x: Any) -> Any:
     """The sample as a table of one row."""
     if not isinstance(x, dict) and np.ndim(x) == 2:
+        if len(x) != 1:
+            raise ValueError(f"Expected one sample, got {len(x)}; pass one row.")
         table = as_table(x)
     elif isinstance(x, dict) or hasattr(x, "index") and hasattr(x, "to_dict"):
         import pandas as pd
@@ -168,8 +170,6 @@ def _one_row(encoder: TableEncoder, x: Any) -> Any:
     else:
         refuse_masked(x, "x")
         table = as_table([x])
-    if len(table) != 1:
-        raise ValueError(f"Expected one sample, got {len(table)}; pass one row.")
     encoder.read(table)
     return table
 
@@ -239,7 +239,7 @@ def _step(
 ) -> Step:
     names, reading, parts = tree.encoder.names, cut.reading, dict[str, float]()
     raw = {
-        (i, summand.column): value
+        (i, summand.column): (value, (value - summand.lower) / summand.span)
         for i, term in cut.terms.items()
         for summand, value in zip(
             term.summands(), term.raw(values[names[i]]), strict=True
@@ -248,7 +248,8 @@ def _step(
     for summand, i, weight in zip(
         reading.summands, reading.variables, reading.weights, strict=True
     ):
-        added = weight * raw[i, summand.column]
+        value, scaled = raw[i, summand.column]
+        added = weight * (scaled if summand.is_scaled else value)
         parts[names[i]] = parts.get(names[i], 0.0) + added
     listed = [Part(name, values[name], added) for name, added in parts.items()]
     return Step(

@@ -236,7 +236,7 @@ def rounded(number: float, error: float, decimals: int | None = None) -> str:
         text = f"{number:.{decimals}f}"
         return text if float(text) != 0.0 or number == 0.0 else f"{number:.1g}"
     digits = 4
-    if number != 0.0 and error > 0.0:
+    if number != 0.0 and 0.0 < error < np.inf:
         places = np.floor(np.log10(abs(number))) + 1 - np.floor(np.log10(2.0 * error))
         digits = int(np.clip(places, 4, 17))
     return f"{number:.{digits}g}"

@@ -25,6 +25,9 @@ from sorct.tree.topology import Topology
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
+# Scales that differ by more than this cannot be compared: products would overflow.
+_LEAST = 1e-150
+
 #: What variables add to a cut, by their positions in the table.
 Terms: TypeAlias = dict[int, Term]
 
@@ -55,15 +58,21 @@ class Reading:
     def of(cls, encoder: TableEncoder, terms: Terms, threshold: float) -> Reading:
         """Read "the sum of the terms is above the threshold", in scaled units."""
         found = [(s, i) for i, term in terms.items() for s in term.summands()]
-        for summand, _ in found:
-            threshold += summand.weight * (summand.lower / summand.span)
         found.sort(key=lambda pair: -abs(pair[0].weight))
-        lead = found[0][0].weight / found[0][0].span if found else 1.0
+        summands = tuple(summand for summand, _ in found)
+        if not _comparable(summands):
+            summands = tuple(summand.scaled() for summand in summands)
+        for column in np.argsort(
+            [s.column + encoder.first_column[i] for s, i in found]
+        ):
+            summand = summands[column]
+            threshold += summand.weight * (summand.lower / summand.span)
+        lead = summands[0].weight / summands[0].span if summands else 1.0
         return cls(
-            summands=tuple(s for s, _ in found),
+            summands=summands,
             columns=tuple(encoder.columns_of(i).start + s.column for s, i in found),
             variables=tuple(i for _, i in found),
-            weights=tuple((s.weight / s.span) / lead for s, _ in found),
+            weights=tuple((s.weight / s.span) / lead for s in summands),
             # A threshold of 0 has no sign, whichever way the cut is turned.
             threshold=threshold / lead + 0.0,
         )
@@ -72,6 +81,17 @@ class Reading:
     def is_left(self) -> bool:
         """Whether "yes" means left: the first summand speaks for "yes"."""
         return not self.summands or self.summands[0].weight > 0.0
+
+
+def _comparable(summands: tuple[Summand, ...]) -> bool:
+    """Whether raw columns can be weighed in the units of the first of them."""
+    if not summands:
+        return True
+    first = summands[0].span
+    sizes = [max(s.span, s.largest) for s in summands]
+    return all(_LEAST < size / first < 1.0 / _LEAST for size in sizes) and all(
+        s.span / first > _LEAST and abs(s.weight) > _LEAST for s in summands
+    )
 
 
 @dataclass(frozen=True, eq=False)

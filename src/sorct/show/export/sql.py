@@ -36,6 +36,7 @@ _TITLE = (
     "where a column read is NULL{unknown}."
 )
 _INDENT = "    "
+_MOST_CUTS = 700
 
 
 def to_sql(
@@ -70,6 +71,13 @@ def to_sql(
         SQL for SQLite (3.35 or later), DuckDB and PostgreSQL (12 or later).
     """
     formula = read_formula(tree)
+    if len(formula.scores) > _MOST_CUTS:
+        raise ValueError(
+            f"Expected a tree of at most {_MOST_CUTS} cuts for SQL, got "
+            f"{len(formula.scores)}: databases take no more columns in a query "
+            "(PostgreSQL 1664, SQLite 2000), and every cut needs two. Train a tree of "
+            "smaller depth, or export it to another language."
+        )
     parts = [table] if isinstance(table, str) else list(table)
     kept = [keep] if isinstance(keep, str) else None if keep is None else list(keep)
     names = _Names(tree, kept or [], parts)
