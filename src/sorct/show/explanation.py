@@ -169,7 +169,7 @@ def _one_row(encoder: TableEncoder, x: Any) -> Any:
         table = pd.DataFrame([_in_order(encoder, dict(x))])
     else:
         refuse_masked(x, "x")
-        table = as_table([x])
+        table = as_table([np.atleast_1d(x)])
     encoder.read(table)
     return table
 
