@@ -25,16 +25,17 @@ def cut_in_units(tree, t):
 def printed_terms(tree, t):
     """Weights by column, the largest in scaled units first and 1, and the limit."""
     weight, limit = cut_in_units(tree, t)
-    by_size = np.argsort(-np.abs(tree.coef[:, t]), kind="stable")
-    used = [int(j) for j in by_size if tree.coef[j, t] != 0.0]
+    coef = _counting(tree, t)
+    by_size = np.argsort(-np.abs(coef), kind="stable")
+    used = [int(j) for j in by_size if coef[j] != 0.0]
     lead = weight[used[0]] if used else 1.0
     return {j: float(weight[j] / lead) for j in used}, float(limit / lead)
 
 
 def reads_left(tree, t):
     """Whether "yes" is left: the largest weight is positive, or there is none."""
-    lead = tree.coef[np.argmax(np.abs(tree.coef[:, t])), t]
-    return bool(lead >= 0.0)
+    coef = _counting(tree, t)
+    return bool(coef[np.argmax(np.abs(coef))] >= 0.0)
 
 
 def leaves_below(tree, node):
@@ -71,6 +72,12 @@ def only_cut(tree, t):
         mass=tree.mass[:, :2],
     )
     return alone.view.root
+
+
+def _counting(tree, t):
+    """Coefficients of a cut; a column that was constant in training does not count."""
+    spans = [span_of(tree, j) for j in range(tree.n_columns)]
+    return np.where(np.array(spans) == 0.0, 0.0, tree.coef[:, t])
 
 
 def _range(tree, j):
