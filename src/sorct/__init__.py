@@ -7,16 +7,19 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sorct.estimators.bounds import PenaltyBounds, penalty_bounds
-from sorct.estimators.classifier import SORCTClassifier
-from sorct.estimators.compare.comparison import compare
-from sorct.estimators.cross_validated import SORCTClassifierCV
-from sorct.estimators.fitting import InfeasibleError
-from sorct.estimators.path import sorct_path
-from sorct.show.explanation import explain
-from sorct.show.text import export_text
-from sorct.tree.path import Path
-from sorct.tree.tree import Tree
+if TYPE_CHECKING:
+    from sorct.data import datasets
+    from sorct.estimators.bounds import PenaltyBounds, penalty_bounds
+    from sorct.estimators.classifier import SORCTClassifier
+    from sorct.estimators.compare.comparison import compare
+    from sorct.estimators.cross_validated import SORCTClassifierCV
+    from sorct.estimators.fitting import InfeasibleError
+    from sorct.estimators.path import sorct_path
+    from sorct.show import export, plotting
+    from sorct.show.explanation import explain
+    from sorct.show.text import export_text
+    from sorct.tree.path import Path
+    from sorct.tree.tree import Tree
 
 __version__ = "0.1.0"
 
@@ -38,24 +41,53 @@ __all__ = [
     "sorct_path",
 ]
 
+# Where public names live. They are loaded when they are used: the command line must
+# answer before scikit-learn is there.
+_PLACES = {
+    "InfeasibleError": "sorct.estimators.fitting",
+    "Path": "sorct.tree.path",
+    "PenaltyBounds": "sorct.estimators.bounds",
+    "SORCTClassifier": "sorct.estimators.classifier",
+    "SORCTClassifierCV": "sorct.estimators.cross_validated",
+    "Tree": "sorct.tree.tree",
+    "compare": "sorct.estimators.compare.comparison",
+    "explain": "sorct.show.explanation",
+    "export_text": "sorct.show.text",
+    "penalty_bounds": "sorct.estimators.bounds",
+    "sorct_path": "sorct.estimators.path",
+}
+# Users write sorct.plotting; which room a part lives in is our own business.
+_PARTS = {
+    "datasets": "sorct.data.datasets",
+    "export": "sorct.show.export",
+    "plotting": "sorct.show.plotting",
+}
 
-def _short_name(name: str, place: str) -> ModuleType:
-    """Module ``sorct.<name>``: what is public in a room, loaded when it is used."""
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _part(name: str, place: str) -> ModuleType:
+    """Module ``sorct.<name>``: the public names of a part of a room."""
+    module = ModuleType(f"{__name__}.{name}", f"The public names of ``{place}``.")
 
     def look_up(attribute: str) -> Any:
         return getattr(import_module(place), attribute)
 
-    module = ModuleType(f"{__name__}.{name}", f"The public names of ``{place}``.")
-    module.__getattr__ = look_up  # type: ignore[method-assign]
-    module.__dir__ = lambda: import_module(place).__all__  # type: ignore[method-assign]
+    def listed() -> list[str]:
+        return list(import_module(place).__all__)
+
+    vars(module).update(__getattr__=look_up, __dir__=listed)
     return sys.modules.setdefault(module.__name__, module)
 
 
-if TYPE_CHECKING:
-    from sorct.data import datasets
-    from sorct.show import export, plotting
-else:
-    # Which room a part lives in is our own business: users write sorct.plotting.
-    datasets = _short_name("datasets", "sorct.data.datasets")
-    export = _short_name("export", "sorct.show.export")
-    plotting = _short_name("plotting", "sorct.show.plotting")
+globals().update({name: _part(name, place) for name, place in _PARTS.items()})

@@ -1,31 +1,20 @@
 """The command line ``sorct``: a verb parses, calls one function, writes one file.
 
-``main`` turns whatever goes wrong into one line on standard error and an exit code: 0
-done, 1 the work failed, 2 wrong usage, 130 interrupted.
+This file answers at once; the program and the libraries under it take a second or two
+to load, and somebody who presses Ctrl-C in that time gets one line, not a traceback.
 """
 
 from __future__ import annotations
 
 import os
-import shlex
+import signal
 import sys
-from argparse import Namespace
-from collections.abc import Sequence
-
-from sorct.cli.messages import (
-    UsageError,
-    WorkError,
-    in_flags,
-    one_line,
-    say,
-    warnings_as_lines,
-)
-from sorct.cli.parser import build_parser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from typing import Any
 
 __all__ = ["main"]
-
-DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
-_TRACEBACK = "SORCT_TRACEBACK"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,87 +25,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str or None
         Words after ``sorct``; None means those of the process.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
-    _speak_utf8()
+    with _leaving_at_once():
+        from sorct.cli.program import run
+    return run(argv)
+
+
+@contextmanager
+def _leaving_at_once() -> Iterator[None]:
+    """Let an interrupt end the process with one line: nothing has begun yet.
+
+    A library that is being loaded may swallow an exception, so none is raised.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, _leave)
     try:
-        code = _run(words)
-        sys.stdout.flush()
-    except OSError as error:
-        # What is still to be flushed goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            # Whoever read has seen enough.
-            return DONE
-        say("error", f"Standard output: {error.strerror}.")
-        return FAILED
-    if code == INTERRUPTED and argv is None:
-        # Threads still at work are not waited for.
-        sys.stderr.flush()
-        os._exit(code)
-    return code
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
-def _run(words: list[str]) -> int:
-    try:
-        args = build_parser().parse_args(words)
-        if args.verb is None:
-            raise UsageError(
-                "a verb is missing, such as fit or show (see sorct --help)"
-            )
-        args.call = shlex.join(["sorct", *words])
-        with warnings_as_lines(args.quiet):
-            _verb(args)
-    except SystemExit as end:
-        # What argparse does after --help and --version.
-        return DONE if end.code is None else int(end.code)
-    except UsageError as error:
-        say("error", error)
-        return MISUSED
-    except KeyboardInterrupt:
-        say("interrupted", "nothing was written.")
-        return INTERRUPTED
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        if os.environ.get(_TRACEBACK):
-            raise
-        say("error", _explained(error))
-        return FAILED
-    return DONE
-
-
-def _verb(args: Namespace) -> None:
-    from sorct.cli import training, verbs
-
-    module = training if args.verb in ("fit", "path", "compare") else verbs
-    getattr(module, args.verb)(args)
-
-
-def _explained(error: BaseException) -> str:
-    """One line for whatever went wrong."""
-    if isinstance(error, FileNotFoundError) and error.filename:
-        return f"There is no file {error.filename}."
-    if isinstance(error, IsADirectoryError) and error.filename:
-        return f"{error.filename} is a folder; expected a file."
-    if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}."
-    if isinstance(error, MemoryError):
-        return f"Not enough memory. {error}"
-    text = one_line(error) or type(error).__name__
-    if isinstance(error, WorkError):
-        return text
-    if not isinstance(error, (ValueError, ImportError)):
-        text = f"{type(error).__name__}: {text} ({_TRACEBACK}=1 shows where)"
-    return in_flags(text)
-
-
-def _speak_utf8() -> None:
-    """Rules and tables are UTF-8, whatever the locale says."""
-    if sys.stdout is None:
-        # Closed by the shell.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        encoding = str(getattr(stream, "encoding", "") or "").lower().replace("-", "")
-        if hasattr(stream, "reconfigure") and encoding != "utf8":
-            stream.reconfigure(encoding="utf-8")
+def _leave(*_: Any) -> None:
+    sys.stderr.write("sorct: interrupted: nothing was written.\n")
+    sys.stderr.flush()
+    os._exit(130)

@@ -346,9 +346,8 @@ def rows_for(
     if missing:
         raise no_such("column", missing[0], source.columns, source.name, _NEEDED)
     text = [v.name for v in variables if v.choices is not None]
-    frame = _suited(source, needed, text=text)
-    n_rows = len(frame) if needed else len(source.as_written())
-    columns = {}
+    frame = _suited(source, needed, text=text) if needed else source.as_written()
+    n_rows, columns = len(frame), {}
     for variable in variables:
         if variable.name in needed:
             column = frame[variable.name]

@@ -22,7 +22,7 @@ from sklearn.utils import column_or_1d
 from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
 from sorct.data.plain import expect, field
 from sorct.data.variables import kind_of_levels
-from sorct.data.wording import printable
+from sorct.data.wording import readable_label
 
 # Share of a class below which its recall would be lost in rounding.
 _LIGHTEST = 1e-14
@@ -150,10 +150,10 @@ class Classes:
     def leaf_text(self, code: int, mass: FloatArray) -> str:
         """Class of a leaf, its share of the sample, and the classes in it."""
         share = float(mass.sum())
-        text = f"{printable(self.labels[code])}  ({100 * share:.1f} % of samples"
+        text = f"{readable_label(self.labels[code])}  ({100 * share:.1f} % of samples"
         if share > _NOBODY:
             parts = [
-                f"{100 * mass[k] / share:.0f} % {printable(self.labels[k])}"
+                f"{100 * mass[k] / share:.0f} % {readable_label(self.labels[k])}"
                 for k in np.argsort(-mass, kind="stable")
                 if mass[k] / share >= _LITTLE
             ]

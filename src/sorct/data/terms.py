@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
-from sorct.data.wording import printable
+from sorct.data.wording import printable, readable
 
 
 class Summand(NamedTuple):
@@ -99,7 +99,7 @@ class LinearTerm:
 
     def summands(self) -> tuple[Summand, ...]:
         """The one column."""
-        return (Summand(printable(self.name), self.weight, self.lower, self.span),)
+        return (Summand(readable(self.name), self.weight, self.lower, self.span),)
 
     def raw(self, cell: Any) -> tuple[float, ...]:
         """The number itself."""
@@ -141,7 +141,7 @@ class LevelTerm:
         _, *levels = self.weights.items()
         return tuple(
             Summand(
-                f"[{printable(self.name)} is {printable(level)}]",
+                f"[{readable(self.name)} is {printable(level)}]",
                 weight, 0.0, 1.0, column, is_level=True,
             )
             for column, (level, weight) in enumerate(levels)

@@ -5,10 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+_ANSWERS = ("yes", "no")
+
 
 def printable(name: Any) -> str:
     """A name on one line, control characters escaped."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(name))
+
+
+def readable(name: Any) -> str:
+    """A name that stands apart from the numbers and words around it.
+
+    Names that are numbers, blank, or the words of an answer are quoted.
+    """
+    text = printable(name)
+    return f'"{text}"' if _is_odd(text) else text
+
+
+def readable_label(label: Any) -> str:
+    """A class as an answer of the tree: text that is "yes" or "no" is quoted."""
+    text = printable(label)
+    odd = isinstance(label, str) and text.strip().lower() in ("", *_ANSWERS)
+    return f'"{text}"' if odd else text
+
+
+def _is_odd(text: str) -> bool:
+    if text.strip() != text or text.lower() in ("", *_ANSWERS):
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def listed(values: Iterable[Any], most: int = 10) -> str:

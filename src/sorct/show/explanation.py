@@ -14,7 +14,7 @@ import numpy as np
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.table import as_table, refuse_masked
-from sorct.data.wording import printable
+from sorct.data.wording import printable, readable
 from sorct.show.counterfactual import Flip, find_flip
 from sorct.show.text import check_tree, cut_text, rounded
 from sorct.tree.link import cdf
@@ -292,7 +292,7 @@ def _signed(number: float, error: float) -> str:
 
 
 def _named_value(name: str, value: Any) -> str:
-    return f"{printable(name)} = {_value_text(value)}"
+    return f"{readable(name)} = {_value_text(value)}"
 
 
 def _value_text(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sorct.data.wording import printable
+from sorct.data.wording import printable, readable, readable_label
 from sorct.tree.view import Cut, Leaf, Reading, View
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _variables_text(tree: Tree) -> list[str]:
     used = tree.variables_used
     if not used:
         return ["Variables: none."]
-    names, cuts = ", ".join(printable(name) for name in used), tree.view.cuts
+    names, cuts = ", ".join(readable(name) for name in used), tree.view.cuts
     if len(cuts) < 2:
         return [f"Variables: {names}."]
     counts = ", ".join(f"cut {cut.number}: {len(cut.terms)}" for cut in cuts)
@@ -120,7 +120,7 @@ def _recall_text(tree: Tree) -> list[str]:
         return []
     floors = tree.training.min_recall or [0.0] * len(recall)
     parts = [
-        f"{printable(label)} {rate:.3f}" + (f" (floor {floor:g})" if floor else "")
+        f"{readable_label(label)} {rate:.3f}" + (f" (floor {floor:g})" if floor else "")
         for label, rate, floor in zip(tree.classes, recall, floors, strict=True)
     ]
     return [f"Expected recall on the training sample: {', '.join(parts)}."]

@@ -37,7 +37,11 @@ if TYPE_CHECKING:
     from sorct.show.report import Report
 
 _ROWS, _MANY_ROWS = 16_384, 131_072
-_BLAS = Lock()
+# BLAS has one limit for the process: who sets it must be the one to lift it. A process
+# that is forked meanwhile has nobody who would, and begins with a lock of its own.
+_BLAS = [Lock()]
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _BLAS.__setitem__(0, Lock()))
 
 
 def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
@@ -55,9 +59,8 @@ def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
         for rows in blocks:
             work(rows)
         return
-    # BLAS has one limit for the process: who sets it must be the one to lift it.
     with (
-        _BLAS,
+        _BLAS[0],
         threadpool_limits(1, user_api="blas"),
         ThreadPoolExecutor(cpu_count()) as pool,
     ):

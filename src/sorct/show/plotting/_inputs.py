@@ -17,6 +17,8 @@ from sorct.tree.tree import Tree
 
 def tree_of(estimator: Any) -> Tree:
     """Tree of a fitted classifier."""
+    if isinstance(estimator, Tree):
+        raise TypeError("Expected a fitted classifier, got a Tree; use from_tree.")
     check_is_fitted(estimator)
     tree = getattr(estimator, "tree_", None)
     if not isinstance(tree, Tree):
