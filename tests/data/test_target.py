@@ -129,6 +129,11 @@ def test_a_label_is_found_by_how_it_is_written(labels):
 # -- leaves ----------------------------------------------------------------------------
 
 
+def quoted(label):
+    """A label that could be taken for an answer stands in quotes."""
+    return f'"{label}"' if str(label) in ("yes", "no") else str(label)
+
+
 @labels
 def test_a_leaf_tells_its_class_its_share_and_its_mix(rng, labels):
     """Shares are per cent of all samples, the mix is per cent of the leaf."""
@@ -137,11 +142,11 @@ def test_a_leaf_tells_its_class_its_share_and_its_mix(rng, labels):
     for code in range(len(labels)):
         text = target.leaf_text(code, mass)
         head, _, mix = text.partition("  (")
-        assert head == str(labels[code])
+        assert head == quoted(labels[code])
         assert mix.startswith(f"{100 * mass.sum():.1f} % of samples: ")
         told = re.findall(r"(\d+) % ([^,)]+)", mix.partition(": ")[2])
         by_mass = np.argsort(-mass)
-        assert [name for _, name in told] == [str(labels[k]) for k in by_mass]
+        assert [name for _, name in told] == [quoted(labels[k]) for k in by_mass]
         shares = 100 * mass[by_mass] / mass.sum()
         assert [int(share) for share, _ in told] == shares.round().astype(int).tolist()
 
@@ -150,13 +155,13 @@ def test_hand_values_of_a_leaf():
     """A quarter of all, of which 80 % are yes."""
     target = Classes(np.array(["no", "yes"]))
     assert target.leaf_text(1, np.array([0.05, 0.2])) == (
-        "yes  (25.0 % of samples: 80 % yes, 20 % no)"
+        '"yes"  (25.0 % of samples: 80 % "yes", 20 % "no")'
     )
     # Less than half a per cent of a leaf is not told, nor is the mix of an empty one.
     assert target.leaf_text(0, np.array([0.5, 0.002])) == (
-        "no  (50.2 % of samples: 100 % no)"
+        '"no"  (50.2 % of samples: 100 % "no")'
     )
-    assert target.leaf_text(0, np.zeros(2)) == "no  (0.0 % of samples)"
+    assert target.leaf_text(0, np.zeros(2)) == '"no"  (0.0 % of samples)'
     many = Classes(np.arange(6))
     assert many.leaf_text(0, np.full(6, 0.1)).count(" % ") == 1 + 4
 

@@ -381,7 +381,7 @@ def test_expected_recall_is_told_with_its_floors(rng, table):
     told = TrainingRecord(recall=(0.9876, 0.5, 1.0), min_recall=(0.95, 0.0, 0.25))
     assert (
         "\nExpected recall on the training sample: "
-        "no 0.988 (floor 0.95), yes 0.500, ünsure 1.000 (floor 0.25).\n"
+        '"no" 0.988 (floor 0.95), "yes" 0.500, ünsure 1.000 (floor 0.25).\n'
     ) in str(replace(tree, training=told))
     assert "recall" not in str(replace(tree, training=TrainingRecord()))
 
