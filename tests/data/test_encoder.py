@@ -75,7 +75,7 @@ def test_the_order_of_a_category_is_the_users(levels, ordered):
     unused = type(levels[0])("9")
     column = pd.Categorical(levels * 3, categories=[*levels, unused], ordered=ordered)
     encoder = TableEncoder.learn(pd.DataFrame({"v": column}))
-    assert encoder.variables == (Categorical("v", tuple(levels)),)
+    assert encoder.variables == (Categorical("v", tuple(levels), levels[0]),)
     assert encoder.column_names == tuple(f"v = {level}" for level in levels[1:])
     expected = np.tile(np.eye(3)[:, 1:], (3, 1))
     np.testing.assert_array_equal(encoder.encode(pd.DataFrame({"v": column})), expected)

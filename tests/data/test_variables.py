@@ -98,7 +98,8 @@ def test_encode_is_the_inverse_of_decode(rng, bounds):
     places = np.concatenate([[0.0, 1.0], rng.random(50)])
     raw = np.array([variable.decode(place) for place in places])
     np.testing.assert_allclose(variable.encode(raw)[:, 0], places, rtol=0, atol=1e-12)
-    assert variable.decode(0.0) == variable.typical == bounds[0]
+    assert variable.decode(0.0) == bounds[0]
+    assert variable.typical == variable.decode(0.5)
     assert variable.decode(1.0) == pytest.approx(bounds[1], rel=1e-15)
     assert variable.choices is None
 

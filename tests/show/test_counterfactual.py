@@ -110,7 +110,7 @@ def test_flips_hold_far_from_zero(rng, offset):
 
 def two_leaves(limit, upper, gamma=512.0, sign=1.0):
     """Tree of one cut: "high" where x is above a limit, x being from 0 to upper."""
-    X = pd.DataFrame({"x": [0.0, upper]})
+    X = pd.DataFrame({"x": [0.0, 0.5, upper]})
     return Tree(
         encoder=TableEncoder.learn(X),
         coef=np.array([[sign]]),

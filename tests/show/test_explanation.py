@@ -82,7 +82,7 @@ def test_parts_add_up_to_the_margin(case):
         x = tree.encoder.encode(row)[0]
         for step in found.steps:
             t = step.cut - 1
-            added = sum(part.contribution for part in step.parts)
+            added = step.base + sum(part.contribution for part in step.parts)
             assert added == pytest.approx(step.total, abs=1e-12)
             lead = leads_with(tree, t)
             unit = tree.coef[lead, t] / span_of(tree, lead)
@@ -103,7 +103,7 @@ def test_every_variable_of_a_cut_is_a_part_of_it(case):
             assert sizes == sorted(sizes, reverse=True)
 
 
-def test_a_part_is_weight_times_value(case):
+def test_a_part_is_weight_times_the_way_from_a_typical_value(case):
     """As printed: a number times its weight, or the weight of the level."""
     tree, explained = case
     for _, found in explained:
@@ -112,11 +112,25 @@ def test_a_part_is_weight_times_value(case):
             weight = weight / weight[leads_with(tree, step.cut - 1)]
             of = dict(zip(tree.encoder.column_names, weight, strict=True))
             for part in step.parts:
-                if part.variable in of:
-                    exact = of[part.variable] * part.value
-                else:
-                    exact = of.get(f"{part.variable} = {part.value}", 0.0)
-                assert part.contribution == pytest.approx(exact, abs=1e-12)
+                here, there = (
+                    of[part.variable] * value
+                    if part.variable in of
+                    else of.get(f"{part.variable} = {value}", 0.0)
+                    for value in (part.value, part.typical)
+                )
+                assert part.contribution == pytest.approx(here - there, abs=1e-11)
+
+
+def test_typical_is_the_median_or_the_most_frequent_level(case):
+    """Of the table that the tree was trained on."""
+    tree, explained = case
+    (_, found), *_ = explained
+    parts = [part for step in found.steps for part in step.parts]
+    for part in parts:
+        i = tree.encoder.names.index(part.variable)
+        assert part.typical == tree.encoder.variables[i].typical
+    X = pd.DataFrame({"n": [3.0, 1.0, 9.5], "c": ["u", "v", "v"]})
+    assert [v.typical for v in TableEncoder.learn(X).variables] == [3.0, "v"]
 
 
 def test_the_probability_of_yes_is_the_logistic_function(case):
@@ -339,15 +353,20 @@ def test_what_is_no_row_of_numbers_is_refused(rng, x, words):
 
 
 def test_an_unseen_level_counts_as_the_first_where_it_may(rng, table):
-    """The value shown is the one given; it adds nothing."""
+    """The value shown is the one given; it adds what the first level does."""
     tree = random_tree(rng, table, 1)
     tree = replace(tree, encoder=TableEncoder.learn(table, unknown="first_level"))
     tree = with_cut(tree, 0, {"age": 0.7, "city = Rome": 0.5}, 0.1)
     row = {**table.iloc[0], "city": "Paris"}
     found = explain(tree, row)
-    assert found.proba == explain(tree, {**row, "city": "Bonn"}).proba
-    parts = {part.variable: part for part in found.steps[0].parts}
-    assert (parts["city"].value, parts["city"].contribution) == ("Paris", 0.0)
+    first = explain(tree, {**row, "city": "Bonn"})
+    assert found.proba == first.proba
+    added, expected = (
+        {part.variable: part.contribution for part in one.steps[0].parts}
+        for one in (found, first)
+    )
+    assert added == expected
+    assert "Paris" in [part.value for part in found.steps[0].parts]
 
 
 # -- plain data and text ---------------------------------------------------------------
@@ -431,7 +450,8 @@ def test_text_tells_all(case):
         for step in found.steps:
             assert f"\nCut {step.cut}: {step.question}\n" in text
             for part in step.parts:
-                assert re.search(rf"(?m)^  {part.variable} = \S+ +[+-][\d.e-]+$", text)
+                said = rf"(?m)^  {part.variable} = \S+, not \S+ +[+-][\d.e-]+$"
+                assert re.search(said, text)
         assert f"Leaf: {found.leaf}, by this route with probability " in text
         for flip in found.flips:
             value = f"{flip.value:.15g}" if type(flip.value) is float else flip.value

@@ -8,8 +8,9 @@ and name it in ``KINDS``; ``docs/extending.md`` has an example.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -56,8 +57,12 @@ class Variable(Protocol):
         """Values that it can take if they can be listed, None for a continuum."""
 
     @property
+    def whole(self) -> bool:
+        """Whether it is a continuum of which only whole numbers make sense."""
+
+    @property
     def typical(self) -> Any:
-        """Some value seen in training."""
+        """A value in the middle of training: the median, or the most frequent."""
 
     def encode(self, column: Any, unknown: str = "error") -> FloatArray:
         """Columns in [0, 1] of raw cells, shape (n, n_columns)."""
@@ -80,13 +85,33 @@ class Variable(Protocol):
 
 @dataclass(frozen=True)
 class Numeric:
-    """A number, scaled as (x - lower) / span; span 0 means constant."""
+    """A number, scaled as (x - lower) / span; span 0 means constant.
+
+    Attributes
+    ----------
+    name : str
+    lower, span : float
+    whole : bool
+        Whether all values of training were whole numbers.
+    median : float or None
+        Median of training; None where it is not known, as in files of version 0.1.0.
+    """
 
     name: str
     lower: float
     span: float
+    whole: bool = False
+    median: float | None = None
 
     choices = None
+
+    @classmethod
+    def learn(cls, name: str, values: FloatArray) -> Numeric:
+        """Range, median and wholeness of finite numbers."""
+        known = cls.of_range(name, values.min(), values.max())
+        # Most columns that are not whole show it in their first values.
+        whole = all((v == np.floor(v)).all() for v in (values[:100], values))
+        return replace(known, whole=whole, median=float(np.median(values)))
 
     @classmethod
     def of_range(cls, name: str, lower: float, upper: float) -> Numeric:
@@ -106,11 +131,20 @@ class Numeric:
         name = field(data, "name", str)
         lower, span = number(data, "lower"), number(data, "span")
         expect(span >= 0, f"range of variable {name!r} is negative")
-        return cls(name, lower, span)
+        whole = field(data, "whole", bool) if "whole" in data else False
+        median = number(data, "median") if "median" in data else None
+        return cls(name, lower, span, whole, median)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"name": self.name, "lower": self.lower, "span": self.span}
+        """Plain data, without what is not known."""
+        plain: dict[str, Any] = {
+            "name": self.name, "lower": self.lower, "span": self.span,
+        }  # fmt: skip
+        if self.whole:
+            plain["whole"] = True
+        if self.median is not None:
+            plain["median"] = self.median
+        return plain
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -124,8 +158,8 @@ class Numeric:
 
     @property
     def typical(self) -> float:
-        """Least value seen in training."""
-        return self.lower
+        """Median of training, or the middle of its range."""
+        return self.decode(0.5) if self.median is None else self.median
 
     def encode(self, column: Any, unknown: str = "error") -> FloatArray:
         """Column scaled to [0, 1] over the range of training."""
@@ -164,17 +198,28 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Categorical:
-    """A category; the first of its levels is the reference."""
+    """A category; the first of its levels is the reference.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple of str, bool or numbers
+    mode : level or None
+        The most frequent one; None where it is not known, as in files of version 0.1.0.
+    """
 
     name: str
     levels: tuple[Any, ...]
+    mode: Any = None
 
     affine = None
+    whole = False
 
     @classmethod
     def learn(cls, name: str, column: Any) -> Categorical:
         """Levels that occur, in the order of a pandas category or else sorted."""
-        values = set(level_values(column, name))
+        cells = level_values(column, name)
+        values = set(cells)
         if column.dtype.name == "category":
             known = column.cat.categories.to_list()
             levels = [level for level in known if level in values]
@@ -188,7 +233,8 @@ class Categorical:
                 "one kind, or they could not be saved. Convert the column, for example "
                 "with astype(str)."
             )
-        return cls(name, tuple(levels))
+        counts = Counter(cells)
+        return cls(name, tuple(levels), max(levels, key=lambda level: counts[level]))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Categorical:
@@ -197,11 +243,15 @@ class Categorical:
         plain = len(levels) > 0 and kind_of_levels(levels) is not None
         expect(plain, f"levels of variable {name!r} must be of one plain kind")
         expect(len(set(levels)) == len(levels), f"levels of variable {name!r} repeat")
-        return cls(name, tuple(levels))
+        mode = data.get("mode")
+        known = "mode" not in data or any(type(mode) is type(v) for v in levels)
+        expect(known and (mode is None or mode in levels), f"'mode' of {name!r}")
+        return cls(name, tuple(levels), mode)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"name": self.name, "levels": list(self.levels)}
+        """Plain data, without what is not known."""
+        plain = {"name": self.name, "levels": list(self.levels)}
+        return plain if self.mode is None else {**plain, "mode": self.mode}
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -215,8 +265,8 @@ class Categorical:
 
     @property
     def typical(self) -> Any:
-        """The first level."""
-        return self.levels[0]
+        """The most frequent level, or the first."""
+        return self.levels[0] if self.mode is None else self.mode
 
     @cached_property
     def _one_hot(self) -> OneHotEncoder:

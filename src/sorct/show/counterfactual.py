@@ -27,6 +27,8 @@ _AROUND = np.concatenate(
 _PARTS, _ROUNDS = 64, 10
 # Scores that are computed at a time.
 _AT_ONCE = 1_000_000
+# Whole numbers that are tried one by one, at most.
+_MOST_WHOLE = 10_000
 # By how much another class must be the more probable one: no rounding does that.
 _CLEARLY = 1e-9
 
@@ -132,12 +134,27 @@ def _number_flip(
     line: _Line, variable: Variable, now: float
 ) -> tuple[float, int] | None:
     """Nearest value within the range of training that gives another class."""
+    lower, upper = variable.decode(0.0), variable.decode(1.0)
+    if variable.whole and upper - lower <= _MOST_WHOLE:
+        return _whole_flip(line, variable, np.arange(lower, upper + 0.5), now)
     found = [_first_flip(line, side) for side in (-1.0, 1.0)]
     reached = [place for place in found if place is not None]
     if not reached:
         return None
     nearest = min(reached, key=lambda place: abs(place - line.place))
     return _readable(line, nearest, variable, now)
+
+
+def _whole_flip(
+    line: _Line, variable: Variable, values: FloatArray, now: float
+) -> tuple[float, int] | None:
+    """Nearest of some values that gives another class, the smaller of two."""
+    nearest = values[np.argsort(np.abs(values - now), kind="stable")]
+    places = variable.encode(nearest)[:, 0]
+    n = line.first_change(places)
+    if n is None:
+        return None
+    return float(nearest[n]), int(line.classes(places[n : n + 1])[0])
 
 
 def _first_flip(line: _Line, side: float) -> float | None:
@@ -176,7 +193,7 @@ def _readable(
     side = 1.0 if exact > now else -1.0
     size = np.floor(np.log10(min(abs(exact - now), upper - lower) or 1.0))
     for digits in range(3, 17):
-        unit = 10.0 ** (size + 1 - digits)
+        unit = 1.0 if variable.whole else 10.0 ** (size + 1 - digits)
         beyond = side * np.ceil(side * exact / unit) * unit
         value = float(np.clip(float(f"{beyond:.15g}"), lower, upper))
         k = int(line.classes(variable.encode([value])[:, 0])[0])

@@ -24,15 +24,23 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 
+_TYPICAL = (
+    "Contributions are measured from a typical sample: the median, or the most "
+    "frequent level, of every variable in training."
+)
+
+
 @dataclass(frozen=True)
 class Part:
-    """What one variable adds to the sum of a cut: the value given, and weight x value.
+    """What one variable adds to the sum of a cut, beside what a typical value adds.
 
-    A level that counts for nothing adds 0.
+    A typical value is the median of training, or the most frequent level (the middle of
+    the range, or the first level, where a model file is too old to know them).
     """
 
     variable: str
     value: Any
+    typical: Any
     contribution: float
 
 
@@ -46,8 +54,10 @@ class Step:
         Number of the cut as printed, from 1.
     question : str
         The cut as printed.
+    base : float
+        Sum of the cut for a sample that is typical in every variable.
     parts : tuple of Part
-        Largest first; their contributions add up to ``total``.
+        Largest first; ``base`` and their contributions add up to ``total``.
     total, limit : float
         "yes" is the more probable answer when the total is above the limit.
     answer : {"yes", "no"}
@@ -57,6 +67,7 @@ class Step:
 
     cut: int
     question: str
+    base: float
     parts: tuple[Part, ...]
     total: float
     limit: float
@@ -102,6 +113,8 @@ class Explanation:
             f"Predicted: {printable(self.predicted)}",
             f"Probability by the tree's routes, not calibrated: {shares}",
         ]
+        if any(step.parts for step in self.steps):
+            lines.append(_TYPICAL)
         for step in self.steps:
             lines += ["", *_step_lines(step)]
         lines += ["", f"Leaf: {printable(self.leaf)}, by this route with probability "]
@@ -237,30 +250,46 @@ def _step(
     answer: str,
     proba: float,
 ) -> Step:
-    names, reading, parts = tree.encoder.names, cut.reading, dict[str, float]()
-    raw = {
-        (i, summand.column): (value, (value - summand.lower) / summand.span)
-        for i, term in cut.terms.items()
-        for summand, value in zip(
-            term.summands(), term.raw(values[names[i]]), strict=True
+    encoder, given, usual = tree.encoder, dict[int, float](), dict[int, float]()
+    for i in cut.terms:
+        variable = encoder.variables[i]
+        given[i] = _weighed(cut, i, values[variable.name])
+        usual[i] = _weighed(cut, i, variable.typical)
+    parts = [
+        Part(
+            encoder.names[i],
+            values[encoder.names[i]],
+            encoder.variables[i].typical,
+            given[i] - usual[i],
         )
-    }
-    for summand, i, weight in zip(
-        reading.summands, reading.variables, reading.weights, strict=True
-    ):
-        value, scaled = raw[i, summand.column]
-        added = weight * (scaled if summand.is_scaled else value)
-        parts[names[i]] = parts.get(names[i], 0.0) + added
-    listed = [Part(name, values[name], added) for name, added in parts.items()]
+        for i in dict.fromkeys(cut.reading.variables)
+    ]
     return Step(
         cut=cut.number,
         question=cut_text(cut),
-        parts=tuple(sorted(listed, key=lambda part: -abs(part.contribution))),
-        total=float(sum(parts.values())),
-        limit=reading.threshold,
+        base=float(sum(usual.values())),
+        parts=tuple(sorted(parts, key=lambda part: -abs(part.contribution))),
+        total=float(sum(given[i] for i in dict.fromkeys(cut.reading.variables))),
+        limit=cut.reading.threshold,
         answer=answer,
         proba=proba,
     )
+
+
+def _weighed(cut: Cut, i: int, cell: Any) -> float:
+    """What a value of variable i adds to the sum of a cut as it reads."""
+    term, reading, total = cut.terms[i], cut.reading, 0.0
+    own_raw = zip(term.summands(), term.raw(cell), strict=True)
+    raw = {summand.column: (summand, value) for summand, value in own_raw}
+    for summand, own, weight in zip(
+        reading.summands, reading.variables, reading.weights, strict=True
+    ):
+        if own == i:
+            plain, value = raw[summand.column]
+            if summand.is_scaled:
+                value = (value - plain.lower) / plain.span
+            total += weight * value
+    return total
 
 
 # -- text ------------------------------------------------------------------------------
@@ -272,18 +301,23 @@ def _step_lines(step: Step) -> list[str]:
         return [f"{head}: {step.answer} with probability {step.proba:.4g}"]
     # So many digits that a reader sees on which side of the limit the sum is.
     error = 0.01 * abs(step.total - step.limit)
-    names = [_named_value(part.variable, part.value) for part in step.parts]
+    names = ["a typical sample", *map(_part_text, step.parts)]
+    added = [step.base, *(part.contribution for part in step.parts)]
     width = max(map(len, names))
     lines = [head]
     lines += [
-        f"  {name:<{width}}  {_signed(part.contribution, error):>12}"
-        for name, part in zip(names, step.parts, strict=True)
+        f"  {name:<{width}}  {_signed(number, error):>12}"
+        for name, number in zip(names, added, strict=True)
     ]
     lines.append(
         f"  {'sum':<{width}}  {_signed(step.total, error):>12}, limit "
         f"{rounded(step.limit, error)}: {step.answer} with probability {step.proba:.4g}"
     )
     return lines
+
+
+def _part_text(part: Part) -> str:
+    return f"{_named_value(part.variable, part.value)}, not {_value_text(part.typical)}"
 
 
 def _signed(number: float, error: float) -> str:
