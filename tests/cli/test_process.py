@@ -62,7 +62,8 @@ def test_a_reader_that_leaves_is_no_failure(folder):
 # What the module does, as nobody if it is root's, who may write everywhere; no work can
 # be done. Everything is imported before, for nobody may read this Python.
 AS_NOBODY = """
-import os, sys, sorct.cli.program, sorct.cli.training as training, sorct.cli.verbs, tempfile
+import os, sys, tempfile
+import sorct.cli.program, sorct.cli.training as training, sorct.cli.verbs
 sorct.cli.program.build_parser()
 training._fit_chosen = training._training = None
 if os.getuid() == 0:

@@ -2,8 +2,6 @@
 
 import json
 import pickle
-import subprocess
-import sys
 from pathlib import Path as File
 
 import numpy as np
@@ -13,7 +11,7 @@ import pytest
 from sorct import Tree
 from sorct.tree.path import Path
 from tests.data.test_encoder import mixed_table
-from tests.tree.test_path import mixed_path, place, with_training
+from tests.tree.test_path import mixed_path, with_training
 
 
 @pytest.fixture
@@ -176,21 +174,3 @@ def test_a_path_that_cannot_be_saved_leaves_no_file(path, tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         Path([0.0], [0.0], (odd,), [0.0]).to_json(tmp_path / "path.json")
     assert not list(tmp_path.iterdir())
-
-
-def test_reading_a_path_needs_no_compiler_and_no_solver(path, tmp_path):
-    """A fresh process loads, evaluates and selects without either."""
-    path.to_json(tmp_path / "path.json")
-    code = """
-import sys
-sys.modules["numba"] = None  # importing it now fails
-from sorct.tree.path import Path
-path = Path.from_json("path.json")
-print(len(path), path.trees.index(path.select()))
-banned = ("llvmlite", "sorct.search.sweep", "sorct.problem.problem", "sorct.solvers")
-assert not [name for name in sys.modules if name.startswith(banned)]
-"""
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["6", str(place(path, path.select()))]

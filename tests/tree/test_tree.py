@@ -3,8 +3,6 @@
 import json
 import os
 import pickle
-import subprocess
-import sys
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
@@ -324,24 +322,6 @@ def test_labels_that_no_file_can_hold_are_refused(rng, table, tmp_path):
     with pytest.raises(TypeError, match="strings, numbers or booleans"):
         tree.to_json(tmp_path / "model.json")
     assert not os.listdir(tmp_path)
-
-
-def test_predicting_from_a_file_needs_no_compiler_and_no_solver(tree, table, tmp_path):
-    """A fresh process reads a model and predicts without either."""
-    tree.to_json(tmp_path / "model.json")
-    table.to_pickle(tmp_path / "table.pickle")
-    code = """
-import sys, pandas as pd
-from sorct import Tree
-tree = Tree.from_json("model.json")
-print(",".join(tree.predict(pd.read_pickle("table.pickle"))), str(tree)[:4])
-banned = ("numba", "llvmlite", "sorct.search.multistart", "sorct.problem.problem", "sorct.solvers")
-assert not [name for name in sys.modules if name.startswith(banned)]
-"""
-    command = [sys.executable, "-X", "utf8", "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    said = done.stdout.decode().split()
-    assert said == [",".join(tree.predict(table)), "Tree"]
 
 
 def test_a_frame_and_its_values_predict_the_same(rng):
