@@ -3,13 +3,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format bench reproduce clean
+.PHONY: demo test test-slow lint format bench reproduce clean
 
 demo: $(VENV)/ready-demo
 	$(BIN)/python examples/demo.py
 
+# Compiled code is made once, before the workers that share it start. BLAS on one thread:
+# there is a worker for every core.
 test: $(VENV)/ready-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m tests.warm_up
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-slow: $(VENV)/ready-test
+	$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/ready-lint
 	$(BIN)/ruff check .
