@@ -1,5 +1,6 @@
 """Tables come in as they are meant and go out as they came in."""
 
+import csv
 import datetime as dt
 import io
 import json
@@ -306,3 +307,15 @@ def test_names_in_quotes_are_no_flags():
         "Column 'min_recall' is bad; lower --min-recall, --jobs, "
         "--max-features-per-cut."
     )
+
+
+@pytest.mark.parametrize("cell", ["=HYPERLINK(1)", "+49 1", "-x", "@SUM(1)", "\tx"])
+def test_what_a_spreadsheet_would_compute_is_written_as_text(cell):
+    """In cells and names of columns, unless it is to be raw; numbers stay numbers."""
+    table = pd.DataFrame({cell: [cell, "-5,2", "plain"], "n": [-1, 2, 3]})
+    text = table_bytes(table, "out.csv").decode()
+    names, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert (names, rows[0]) == ([f"'{cell}", "n"], [f"'{cell}", "-1"])
+    assert [row[0] for row in rows[1:]] == ["-5,2", "plain"]
+    raw = table_bytes(table, "out.csv", raw=True).decode()
+    assert next(csv.reader(io.StringIO(raw, newline="")))[0] == cell

@@ -6,6 +6,7 @@ is refused with the column, the row and the cure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -43,6 +44,7 @@ _REFUSED: dict[tuple[type, ...], tuple[str, str]] = {
         "Give each of their parts a column of its own",
     ),
 }
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}([,.' ]\d{3})+([,.]\d+)?")
 _OTHERS = ("values of another type", "Turn it into text or numbers")
 
 
@@ -306,6 +308,8 @@ def _odd_numbers(levels: list[Any], decimal: str) -> str | None:
     """Why levels that are numbers for the most part are read as text, if they are."""
     texts = [str(level) for level in levels]
     others = [text for text in texts if not _is_number(text)]
+    if others and all(_THOUSANDS.fullmatch(text) for text in texts):
+        return "but looks like numbers with thousands separators; write them without"
     pointed = all(_is_number(text.replace(",", ".", 1)) for text in texts)
     if others and pointed and decimal == ".":
         return "but looks like numbers with a decimal comma; add --decimal ,"

@@ -93,9 +93,9 @@ def recall(text: str) -> tuple[str | None, float]:
 def encoding(text: str) -> str:
     """Type of the name of a text encoding."""
     try:
-        b"".decode(text)
+        b"a".decode(text, errors="replace")
         return codecs.lookup(text).name
-    except LookupError:
+    except (LookupError, ValueError):
         raise argparse.ArgumentTypeError(
             f"there is no encoding {text!r}; expected one such as cp1252 or utf-16"
         ) from None

@@ -356,6 +356,11 @@ def _add_predict(verbs: Verbs) -> None:
     parser.add_argument(
         "--keep", action="store_true", help="put the columns of ROWS in front"
     )
+    parser.add_argument(
+        "--raw",
+        action="store_true",
+        help="write text as it is, also what a spreadsheet would take for a formula",
+    )
     _add_reading(parser)
 
 

@@ -31,6 +31,8 @@ _NO_TABLES = {
     b"\x1f\x8b": "a compressed file; unpack it first",
 }
 _SNIFFED_LINES = 50
+# How a cell begins that a spreadsheet computes.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # A name that no header holds, for columns that have none.
 _UNNAMED = "\0unnamed"
 
@@ -299,15 +301,40 @@ def _read_parquet(name: str, content: bytes, reading: ReadOptions) -> Source:
 # -- writing -----------------------------------------------------------------------
 
 
-def table_bytes(frame: pd.DataFrame, name: str | None) -> bytes:
-    """A table as Parquet, if the name of the file says so, else as CSV."""
+def table_bytes(frame: pd.DataFrame, name: str | None, *, raw: bool = False) -> bytes:
+    """A table as Parquet, if the name of the file says so, else as CSV.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe before it in a
+    CSV file, unless it is to be written raw.
+    """
     if is_parquet(name):
         _check_parquet("Writing")
         buffer = io.BytesIO()
         frame.to_parquet(buffer, engine="pyarrow", index=False)
         return buffer.getvalue()
+    if not raw:
+        frame = _without_formulas(frame)
     text: str = frame.to_csv(index=False, lineterminator="\n")
     return text.encode("utf-8")
+
+
+def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with formulas turned into text, names of columns included."""
+    texts = frame.select_dtypes(exclude=["number", "bool", "datetime"])
+    changed = {name: texts[name].map(_without_formula) for name in texts.columns}
+    frame = frame.assign(**changed)
+    return frame.set_axis([_without_formula(name) for name in frame.columns], axis=1)
+
+
+def _without_formula(cell: Any) -> Any:
+    """A cell with an apostrophe where it begins like a formula and is no number."""
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def has_header(path: Path, columns: Sequence[str], name: str) -> bool:
@@ -316,9 +343,11 @@ def has_header(path: Path, columns: Sequence[str], name: str) -> bool:
         return _parquet_columns(path) == list(columns)
     import pandas as pd
 
-    header = table_bytes(pd.DataFrame(columns=list(columns)), name)
+    empty = pd.DataFrame(columns=list(columns))
+    headers = [table_bytes(empty, name, raw=raw) for raw in (False, True)]
     with path.open("rb") as file:
-        return file.read(len(header)) == header
+        head = file.read(max(map(len, headers)))
+    return any(head.startswith(header) for header in headers)
 
 
 def _parquet_columns(path: Path) -> list[str] | None:

@@ -210,11 +210,6 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     )  # fmt: skip
     with _threads():
         search.fit(data.X, data.y, data.weight)
-    if search.cv_results_["mean_score"].isna().all():
-        raise WorkError(
-            f"The scorer {args.scoring!r} gives no number for any tree; choose another "
-            "with --scoring, such as balanced_accuracy."
-        )
     row = search.cv_results_.iloc[search.best_index_]
     tree = search.tree_
     told = replace(

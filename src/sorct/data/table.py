@@ -50,6 +50,10 @@ def as_table(X: Any) -> Any:
         return X
     try:
         return check_array(X, dtype=np.float64, ensure_all_finite=False)
+    except OverflowError as error:
+        raise ValueError(
+            "X has whole numbers beyond the largest float (1.8e308); rescale them."
+        ) from error
     except ValueError as error:
         if "convert" not in str(error):
             raise

@@ -7,6 +7,8 @@ for codes, splitters and scores instead of supposing classes.
 from __future__ import annotations
 
 import re
+import reprlib
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,7 +70,7 @@ class Classes:
                 f"sample_weight leaves class {label!r} next to nothing beside the "
                 f"others ({share.min():.1e} of {share.sum():.1e})."
             )
-        return cls(_plain_labels(labels))
+        return cls(labels)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -196,18 +198,29 @@ class Classes:
         return cls(array)
 
 
-def _plain_labels(labels: AnyArray) -> AnyArray:
+def plain_labels(y: AnyArray) -> AnyArray:
     """Labels of a type of their own; what could not be saved is refused."""
-    listed = labels.tolist()
-    if labels.dtype.kind not in _LABEL_KINDS or kind_of_levels(listed) is None:
+    if y.dtype.kind != "O":
+        good = y.dtype.kind in _LABEL_KINDS
+    else:
+        listed = y.tolist()
+        good = kind_of_levels(set(map(_hashable, listed))) is not None
+        if good and not isinstance(listed[0], str):
+            y = np.array(listed)
+            # Whole numbers of more than 64 bits stay objects.
+            good = y.dtype.kind != "O"
+    if not good:
+        odd = max(y.tolist(), key=lambda label: len(repr(label)))
         raise TypeError(
-            f"y has labels such as {listed[0]!r} of type {type(listed[0]).__name__}; "
-            "expected strings, numbers or booleans, all of one kind, or the tree could "
-            "not be saved. Convert y, for example with astype(str)."
+            f"y has labels such as {reprlib.repr(odd)} of type {type(odd).__name__}; "
+            "expected strings, numbers of 64 bits or booleans, all of one kind, or the "
+            "tree could not be saved. Convert y, for example with astype(str)."
         )
-    if labels.dtype.kind == "O" and not isinstance(listed[0], str):
-        return np.array(listed)
-    return labels
+    return y
+
+
+def _hashable(label: Any) -> Any:
+    return label if isinstance(label, Hashable) else None
 
 
 def unequal(cost_matrix: FloatArray) -> bool:

@@ -8,6 +8,7 @@ and name it in ``KINDS``; ``docs/extending.md`` has an example.
 
 from __future__ import annotations
 
+import reprlib
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -228,7 +229,7 @@ class Categorical:
         levels = [level.item() if hasattr(level, "item") else level for level in levels]
         if levels and kind_of_levels(levels) is None:
             raise TypeError(
-                f"Column {name!r} has levels such as {levels[0]!r}, of type "
+                f"Column {name!r} has levels such as {reprlib.repr(levels[0])} of type "
                 f"{_kinds(levels)}; each argument must be a string or a number, all of "
                 "one kind, or they could not be saved. Convert the column, for example "
                 "with astype(str)."

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.table import as_table, is_frame, refuse_masked, take_rows
-from sorct.data.target import Classes
+from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import listed
 from sorct.tree.topology import Topology, smallest_depth
 
@@ -49,6 +49,7 @@ def checked_samples(
     refuse_masked(sample_weight, "sample_weight")
     X, y = as_table(X), column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
+    y = plain_labels(y)
     check_classification_targets(y)
     check_consistent_length(X, y)
     if sample_weight is None:

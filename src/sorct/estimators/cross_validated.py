@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.table import as_table
-from sorct.data.target import Classes, unequal
+from sorct.data.target import Classes, plain_labels, unequal
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import (
     check_real,
@@ -43,6 +43,7 @@ from sorct.estimators.folds import (
 )
 from sorct.estimators.path import PAPER_ALPHAS, checked_alphas, warn_if_slow
 from sorct.estimators.progress import progress_bar
+from sorct.estimators.scorers import scorer_name
 from sorct.tree.path import check_limit, sparsest, within_limits
 from sorct.tree.tree import Tree
 
@@ -225,7 +226,7 @@ class SORCTClassifierCV(TreeClassifier):
         if self.scoring is None and unequal(costs):
             scorer = MinusMeanCost(costs, target)
         given = None if sample_weight is None else np.asarray(sample_weight)
-        data = Data(X, column_or_1d(y), given)
+        data = Data(X, plain_labels(column_or_1d(y)), given)
         self._keep(self._run(tasks, data.folds(self.cv), data, scorer))
         warn_if_slow(self.path_, tasks[0].effort, stacklevel=4)
 
@@ -304,6 +305,12 @@ class SORCTClassifierCV(TreeClassifier):
             raise found[0].error
         frames = [one.frame() for one in feasible]
         self.cv_results_ = _joined(frames)
+        if self.cv_results_["mean_score"].isna().all():
+            raise ValueError(
+                f"The scorer {scorer_name(self.scoring)!r} gives no number for any "
+                "tree (NaN in some fold): there is nothing to choose by. Take another, "
+                "such as 'balanced_accuracy', or fewer folds."
+            )
         self._paths = [one.path for one in feasible]
         self.best_index_ = self._choose(
             self.rule, self.max_features, self.max_features_per_cut

@@ -164,8 +164,22 @@ def score_fold(
     if test.weight is not None and takes_weights(scorer):
         extra = {"sample_weight": test.weight}
     return np.array(
-        [scorer(_classifier(tree, test.X), test.X, test.y, **extra) for tree in path]
+        [
+            _checked_score(scorer(_classifier(tree, test.X), test.X, test.y, **extra))
+            for tree in path
+        ]
     )
+
+
+def _checked_score(score: Any) -> float:
+    """A score that can be compared; NaN says that there is none."""
+    try:
+        number = float(score)
+    except (TypeError, ValueError):
+        number = np.inf
+    if np.isinf(number):
+        raise ValueError(f"scoring must give finite numbers, got {score!r}.")
+    return number
 
 
 def trace_all(task: PathTask, data: Data) -> Path | InfeasibleError:

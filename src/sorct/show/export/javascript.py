@@ -94,12 +94,13 @@ def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> s
     -------
     str
     """
-    if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name):
+    text = name if isinstance(name, str) else ""
+    if not _NAME.fullmatch(text) or _RESERVED.fullmatch(text):
         raise ValueError(
             "name must be a JavaScript name of letters, digits, _ and $ that has no "
             f"meaning of its own, got {name!r}."
         )
-    if module not in _ENDS:
+    if not isinstance(module, str) or module not in _ENDS:
         raise ValueError(f"module must be one of {tuple(_ENDS)}, got {module!r}.")
     formula = read_formula(tree)
     head = [f"// {_without_tags(line)}" for line in header(formula, _TITLE)]

@@ -93,7 +93,8 @@ def to_python(tree: Tree, *, name: str = "predict") -> str:
 
 
 def _check_name(name: str) -> None:
-    free = name.isidentifier() and not iskeyword(name) and not hasattr(builtins, name)
+    free = isinstance(name, str) and name.isidentifier()
+    free = free and not iskeyword(name) and not hasattr(builtins, name)
     if not free or name.startswith("_"):
         raise ValueError(
             "name must be a Python name that is no keyword, no built-in function and "

@@ -78,11 +78,26 @@ def to_sql(
             "(PostgreSQL 1664, SQLite 2000), and every cut needs two. Train a tree of "
             "smaller depth, or export it to another language."
         )
-    parts = [table] if isinstance(table, str) else list(table)
-    kept = [keep] if isinstance(keep, str) else None if keep is None else list(keep)
+    parts = _texts("table", table)
+    kept = None if keep is None else _texts("keep", keep)
+    if not parts:
+        raise ValueError(f"table must be a name or parts of one, got {table!r}.")
     names = _Names(tree, kept or [], parts)
     query = _query(formula, names, ".".join(map(_identifier, parts)), kept)
     return "\n".join([*_head(tree, formula, names), *query]) + "\n"
+
+
+def _texts(option: str, given: Any) -> list[str]:
+    """Names given one by one or alone."""
+    listed = [given] if isinstance(given, str) else given
+    good = isinstance(listed, Iterable) and not isinstance(listed, (bytes, dict))
+    listed = list(listed) if good else [None]
+    if not all(isinstance(name, str) for name in listed):
+        raise TypeError(
+            f"{option} must be a text, or several, such as ('schema', 'table'); got "
+            f"{given!r}."
+        )
+    return listed
 
 
 class _Names:
