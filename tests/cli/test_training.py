@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
+from sklearn.model_selection import StratifiedKFold
 
 from sorct import Path, SORCTClassifier, SORCTClassifierCV
 from sorct.cli import main
@@ -23,7 +24,7 @@ def test_accuracies_of_a_path_count_the_weights(tmp_path, monkeypatch, capsys):
     line = ["path", "data.csv", "--target", "y", "--sample-weight", "w", "--all"]
     assert main([*line, "--out", "path.json", *GRID]) == 0
     out = capsys.readouterr().out
-    said = [line.split()[-1] for line in out.splitlines() if re.match(r" *\d+  ", line)]
+    said = [line.split()[-3] for line in out.splitlines() if re.match(r" *\d+  ", line)]
     X, y = frame[["a", "b", "c"]], frame["y"]
     trees = Path.from_json("path.json").trees
     true, plain = (
@@ -32,6 +33,33 @@ def test_accuracies_of_a_path_count_the_weights(tmp_path, monkeypatch, capsys):
     )
     assert said == true
     assert true != plain
+
+
+def test_a_path_tells_scores_on_rows_held_out(tmp_path, monkeypatch, capsys):
+    """They are those of cross-validation with the same folds, trees are the same."""
+    monkeypatch.chdir(tmp_path)
+    small_table().to_csv("data.csv", index=False)
+    line = ["path", "data.csv", "--target", "y", "--all", *GRID]
+    assert main([*line, "--cv", "4", "--out", "scored.json"]) == 0
+    header = capsys.readouterr().out.splitlines()[2]
+    assert header.split()[-4:] == ["held", "out", "std.", "error"]
+    assert main([*line, "--cv", "0", "--out", "plain.json"]) == 0
+    assert "held out" not in capsys.readouterr().out
+    scored, plain = (Path.from_json(f"{n}.json").trees for n in ("scored", "plain"))
+    frame = small_table()
+    search = SORCTClassifierCV(
+        alphas_local=[tree.training.alpha_local for tree in scored],
+        cv=StratifiedKFold(4, shuffle=True, random_state=0),
+        n_solutions=2,
+        random_state=0,
+    ).fit(frame[["a", "b", "c"]], frame["y"])
+    for tree, other, score in zip(
+        scored, plain, search.cv_results_["mean_score"], strict=True
+    ):
+        np.testing.assert_array_equal(tree.coef, other.coef)
+        assert tree.training.cv_score == score
+        assert tree.training.cv_folds == 4
+    assert main([*line, "--cv", "3", "--time-limit", "9"]) == 2
 
 
 def never(*_, **__):

@@ -247,7 +247,9 @@ def test_show_lists_a_path_and_prints_a_point_of_it(run, folder):
     lines = [line for line in out.splitlines() if line.lstrip()[:1].isdigit()]
     assert [int(line.split()[0]) for line in lines] == [0, 1, 2, 3]
     _, out, _ = run("show path.json --point 3")
-    assert out.strip() == str(path.trees[3])
+    rules, _, score = out.strip().rpartition("\n\n")
+    assert rules == str(path.trees[3])
+    assert score.startswith("Accuracy in 3-fold cross-validation: ")
     _, out, _ = run("show path.json --json")
     assert json.loads(out)["frontier"] == path.frontier().index.tolist()
 

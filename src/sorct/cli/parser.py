@@ -384,6 +384,13 @@ def _add_path(verbs: Verbs) -> None:
     parser.add_argument(
         "--all", action="store_true", help="print all points, not the frontier"
     )
+    parser.add_argument(
+        "--cv",
+        type=options.whole(0),
+        metavar="N",
+        help="folds for the held-out score of every tree, 0 for none (default: 3, or "
+        "none with --time-limit)",
+    )
     group = parser.add_argument_group("penalties")
     _add_grid(group, "as local; 0 at depth 1")
     _add_model(parser)

@@ -80,8 +80,13 @@ def path_table(frame: pd.DataFrame, trees: Sequence[Tree]) -> str:
         ]
         if "accuracy" in row:
             cells.append(f"{row['accuracy']:.3f}")
+        told = trees[point].training
+        if told.cv_score is not None:
+            cells += [f"{told.cv_score:.3f}", f"{told.cv_standard_error or 0.0:.3f}"]
         rows.append(cells)
-    return text_table([*header, "accuracy"][: len(rows[0])], rows)
+    header += ["accuracy"] if "accuracy" in frame else []
+    header += ["held out", "std. error"]
+    return text_table(header[: len(rows[0])], rows)
 
 
 def score_line(training: TrainingRecord) -> str | None:

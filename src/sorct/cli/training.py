@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sorct.tree.path import Path
     from sorct.tree.tree import Tree
 
-_CV, _RULE, _GAMMA = 5, "one-standard-error", 512.0
+_CV, _PATH_CV, _RULE, _GAMMA = 5, 3, "one-standard-error", 512.0
 # Flags of fit that only one of its two ways knows.
 _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
@@ -287,31 +287,20 @@ def _print_unless_quiet(args: Namespace, document: dict[str, Any], text: str) ->
 
 
 def path(args: Namespace) -> None:
-    """Train the trees of a grid of penalties."""
-    from sorct.estimators.path import sorct_path
-
+    """Train the trees of a grid of penalties, and score them on folds."""
     for name in ("depth", "gamma"):
         given = getattr(args, name)
         if given is not None and len(given) > 1:
             raise UsageError(f"--{name} of a path takes one value, got {given}")
+    if args.time_limit is not None and args.cv:
+        raise UsageError("--cv and --time-limit cannot be had together")
     refuse_two_documents(args)
     out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
     data = _training(args)
-    with bars.bar("path", shown=bars.are_shown(args.quiet)) as update:
-        found = sorct_path(
-            data.X,
-            data.y,
-            depth=_one(args.depth, None),
-            gamma=_one(args.gamma, _GAMMA),
-            sample_weight=data.weight,
-            callback=lambda now: update(now.n_done, now.n_points),
-            **_given(
-                args, "alphas_local", "alphas_global", "n_solutions", "time_limit"
-            ),
-            **_shared(args, data.y),
-        )
-    extra = {"call": args.call, "target": args.target}
-    trees = [replace(t, training=replace(t.training, **extra)) for t in found.trees]
+    n_folds = _path_folds(args, data.y)
+    found = _scored_path(args, data, n_folds) if n_folds else _plain_path(args, data)
+    told = {"call": args.call, "target": args.target}
+    trees = [replace(t, training=replace(t.training, **told)) for t in found.trees]
     found = replace(found, trees=tuple(trees))
     if args.out is not None:
         out.write_json(found.to_dict())
@@ -324,6 +313,72 @@ def path(args: Namespace) -> None:
     _print_unless_quiet(args, document, text)
     if out.path is not None:
         note(args.quiet, f"the path is in {args.out}; sorct show lists it again.")
+
+
+def _path_folds(args: Namespace, y: AnyArray) -> int:
+    """Folds to score the trees of a path on; none where there are too few rows."""
+    if args.cv is not None or args.time_limit is not None:
+        return args.cv or 0
+    most = int(np.unique(y, return_counts=True)[1].max())
+    return min(_PATH_CV, most) if most > 1 else 0
+
+
+def _plain_path(args: Namespace, data: Training) -> Path:
+    from sorct.estimators.path import sorct_path
+
+    with bars.bar("path", shown=bars.are_shown(args.quiet)) as update:
+        return sorct_path(
+            data.X,
+            data.y,
+            depth=_one(args.depth, None),
+            gamma=_one(args.gamma, _GAMMA),
+            sample_weight=data.weight,
+            callback=lambda now: update(now.n_done, now.n_points),
+            **_given(
+                args, "alphas_local", "alphas_global", "n_solutions", "time_limit"
+            ),
+            **_shared(args, data.y),
+        )
+
+
+def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
+    """The same path, every tree with its score on rows that were held out."""
+    from sorct.estimators.cross_validated import SORCTClassifierCV
+    from sorct.estimators.path import path_alphas
+
+    options = _given(args, "n_solutions")
+    local, linf = path_alphas(
+        args.alphas_local, args.alphas_global, _one(args.depth, None), data.y
+    )
+    search = SORCTClassifierCV(
+        _one(args.depth, None),
+        local,
+        linf,
+        gammas=_one(args.gamma, _GAMMA),
+        cv=folds(n_folds, data.y, args.seed),
+        progress=bars.are_shown(args.quiet),
+        **options,
+        **_shared(args, data.y),
+    )
+    with _threads():
+        search.fit(data.X, data.y, data.weight)
+    found = search.path_
+    scoring = found.trees[0].target.default_score(found.trees[0].cost_matrix)
+    scores = search.cv_results_[["mean_score", "se_score"]].to_numpy()
+    trees = [
+        replace(
+            tree,
+            training=replace(
+                tree.training,
+                cv_score=float(score),
+                cv_standard_error=float(error),
+                cv_scoring=scoring,
+                cv_folds=n_folds,
+            ),
+        )
+        for tree, (score, error) in zip(found.trees, scores, strict=True)
+    ]
+    return replace(found, trees=tuple(trees))
 
 
 def _accuracies(found: Path, data: Training) -> list[float]:
@@ -343,10 +398,16 @@ def path_text(
     if accuracy is not None:
         frame = frame.assign(accuracy=[accuracy[point] for point in frame.index])
     which = "All" if everything else f"The {len(frame)} best of"
+    told = found.trees[0].training
+    held_out = (
+        f"; held out is {told.cv_scoring} in {told.cv_folds}-fold cross-validation"
+        if told.cv_score is not None
+        else ""
+    )
     return "\n".join(
         [
             f"{which} {len(found)} trees on the path; cost and accuracy are those of "
-            "training",
+            f"training{held_out}",
             "",
             path_table(frame, found.trees),
             "",

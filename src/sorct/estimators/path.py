@@ -17,6 +17,7 @@ from sorct.estimators.call import call_text
 from sorct.estimators.checks import check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
 from sorct.tree.path import Path
+from sorct.tree.topology import smallest_depth
 
 if TYPE_CHECKING:
     from sorct.search.sweep import SweepProgress
@@ -103,19 +104,35 @@ def sorct_path(
     check_whole("n_solutions", n_solutions)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}.")
-    local = checked_alphas("alphas_local", alphas_local, PAPER_ALPHAS)
-    linf = checked_alphas("alphas_global", alphas_global, PAPER_ALPHAS)
+    path_alphas(alphas_local, alphas_global, depth, None)
     if y is None:
         raise ValueError(
             "sorct_path requires y to be passed, but the target y is None."
         )
     seed = effort.seed()
     prepared = Prepared.of(X, y, sample_weight, model, call)
-    if alphas_global is None and prepared.problem.topology.depth == 1:
-        linf = np.zeros(1)
+    local, linf = path_alphas(
+        alphas_local, alphas_global, prepared.problem.topology.depth, None
+    )
     path = trace(prepared, local, linf, n_solutions, effort, seed, callback)
     warn_if_slow(path, effort)
     return path
+
+
+def path_alphas(
+    alphas_local: Any, alphas_global: Any, depth: Any, y: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Strengths of both axes, checked; at depth 1 one of them is enough.
+
+    Where no depth is given, that of the smallest tree for the classes in y counts.
+    """
+    if depth is None and y is not None:
+        depth = smallest_depth(len(np.unique(y)))
+    default = (0.0,) if depth == 1 else PAPER_ALPHAS
+    return (
+        checked_alphas("alphas_local", alphas_local, PAPER_ALPHAS),
+        checked_alphas("alphas_global", alphas_global, default),
+    )
 
 
 def trace(
