@@ -228,7 +228,7 @@ def test_the_rules_see_what_they_should(rule, lines, fine):
 
 LIGHT = """
 import sys
-for name in ("numba", "llvmlite", "pandas"):
+for name in ("numba", "llvmlite", "pandas", "matplotlib"):
     sys.modules[name] = None  # importing it now fails
 import sorct
 from sorct import Path, Tree
@@ -238,15 +238,22 @@ del sys.modules["pandas"]
 import pandas
 print(tree.predict(pandas.read_pickle("rows.pickle")).tolist())
 print([tree is path.select() for tree in path.trees].index(True))
-heavy = ("sorct.search", "sorct.solvers", "sorct.problem", "sorct.cli", "matplotlib")
+heavy = ("sorct.search", "sorct.solvers", "sorct.problem", "sorct.cli")
 assert not [name for name in sys.modules if name.startswith(heavy)]
+sorct.penalty_bounds([[0.0], [1.0]], [0, 1])
 for name in sorct.__all__:
     getattr(sorct, name)
+for name in dir(sorct.plotting):
+    getattr(sorct.plotting, name)
+for module in ("numba", "matplotlib"):
+    assert sys.modules[module] is None
 """
 
 
 def test_the_front_door_needs_no_compiler_and_no_tables(tmp_path):
     """Files are read and trees predict with numba and pandas gone; public names load.
+
+    Neither bounds nor displays need a compiler or a plotting library.
 
     scikit-learn imports pandas where it can, so that its absence is what tells. A table
     with categories, and the choice from a path, need pandas and nothing more.

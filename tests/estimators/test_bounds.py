@@ -3,8 +3,6 @@
 import doctest
 import itertools
 import math
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -331,18 +329,6 @@ def test_a_table_without_a_usable_level_is_refused():
     frame = pytest.importorskip("pandas").DataFrame({"c": ["u", "u"]})
     with pytest.raises(ValueError, match="at least two levels"):
         penalty_bounds(frame, [0, 1])
-
-
-def test_no_compiler_is_loaded():
-    """Bounds need NumPy and the encoder only."""
-    code = """
-import sys
-sys.modules["numba"] = None  # importing it now fails
-from sorct.estimators.bounds import penalty_bounds
-penalty_bounds([[0.0], [1.0]], [0, 1])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 def test_the_example_runs():

@@ -380,7 +380,9 @@ def test_an_interrupted_fit_changes_nothing(clouds, iris, n_jobs, fitted):
     assert all(value is before[name] for name, value in vars(clf).items())
 
 
-@pytest.mark.parametrize("n_starts", [500, 20_000])
+@pytest.mark.parametrize(
+    "n_starts", [500, pytest.param(20_000, marks=pytest.mark.slow)]
+)
 def test_ctrl_c_ends_a_long_fit(n_starts):
     """However early it comes, starts that had not begun never run.
 

@@ -50,6 +50,18 @@ def test_the_papers_grid_is_the_default(clouds):
     assert path.alphas_local.tolist() == PAPER
     assert path.alphas_global.tolist() == [0.0]
     assert len(path) == 17
+
+    def stop(progress):
+        assert progress.n_points == 17 * 17
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        sorct_path(*clouds, depth=2, n_solutions=1, random_state=0, callback=stop)
+
+
+@pytest.mark.slow
+def test_the_papers_grid_is_the_default_of_deeper_trees(clouds):
+    """Both axes, and a tree at every point."""
     deeper = sorct_path(*clouds, depth=2, n_solutions=1, random_state=0)
     assert deeper.alphas_local.tolist() == deeper.alphas_global.tolist() == PAPER
     assert len(deeper) == 17 * 17

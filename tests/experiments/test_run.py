@@ -218,7 +218,11 @@ def whole(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "sent", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"]
+    "sent",
+    [
+        pytest.param(signal.SIGKILL, id="kill"),
+        pytest.param(signal.SIGINT, id="ctrl-c", marks=pytest.mark.slow),
+    ],
 )
 def test_a_run_that_was_killed_goes_on(place, whole, sent):
     """Killed after its first unit, then run again: the uninterrupted table."""

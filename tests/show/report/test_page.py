@@ -197,6 +197,7 @@ def test_a_report_says_what_it_is(path):
 # -- size ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_full_path_of_breast_cancer_is_under_two_megabytes():
     """As promised, with a hundred rows."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
