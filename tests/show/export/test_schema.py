@@ -20,6 +20,7 @@ BEYOND = re.compile(
     r"has shape|positions of classes|labels do not fit|label type|mass must be positive"
     r"|Expected \d+ trees|expected the tree of alphas|labels of mixed types"
     r"|'cost_matrix' must hold numbers"  # rows of several lengths
+    r"|'mode' of"  # one of the levels
 )
 ODD = [None, True, -1.5, "x", [], {}, [[]], [None], {"a": 1}]
 
@@ -124,6 +125,16 @@ def test_sizes_fit_one_depth(documents, key):
     parts = data[key] if isinstance(data[key][0], list) else [data[key]]
     for part in parts:
         part.append(0)
+    assert not is_valid("tree", data)
+
+
+@pytest.mark.parametrize("odd", [None, [], {}, ["a"]])
+def test_a_mode_is_of_a_plain_type(documents, odd):
+    """That it is one of the levels, only the reader sees."""
+    data = documents["tree"]
+    variable = next(one for one in data["variables"] if "mode" in one)
+    assert variable["mode"] in variable["levels"]
+    variable["mode"] = odd
     assert not is_valid("tree", data)
 
 
