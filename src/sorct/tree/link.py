@@ -1,7 +1,7 @@
 """The logistic CDF F that turns the score of a cut into the probability of going left.
 
 This is the NumPy form, used for prediction and for drawing starts. Training uses the
-compiled twin in ``_kernels.py``; a test holds the two to the last digit. To try another
+compiled twin in ``problem/kernels.py``; a test holds the two to the last digit. To try another
 CDF, replace ``cdf`` and ``quantile`` here and ``fill_cdf`` and ``density`` there.
 """
 
