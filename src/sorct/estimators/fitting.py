@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.encoder import UNKNOWN_POLICIES, TableEncoder
+from sorct.data.samples import TrainingSet
 from sorct.estimators.call import versions
 from sorct.estimators.checks import (
     check_n_jobs,
@@ -133,14 +134,19 @@ class Prepared:
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
         begun += _load_compiled_code()
-        from sorct.problem.constraints import MinRecall
+        from sorct.problem.constraints import Constraint
         from sorct.problem.datafit import ExpectedCost
-        from sorct.problem.penalty import Sparsity
+        from sorct.problem.penalty import Penalty
         from sorct.problem.problem import Problem
 
-        cost = ExpectedCost.from_columns(encoder.columns(X), codes, weight, cost_matrix)
+        columns, n_classes = encoder.columns(X), len(classes)
         problem = Problem(
-            cost, Sparsity(), MinRecall(floor), topology, float(model.gamma)
+            TrainingSet.from_columns(columns, codes, weight, n_classes),
+            ExpectedCost(cost_matrix),
+            Penalty.none(encoder.n_columns),
+            Constraint.min_recall(floor),
+            topology,
+            float(model.gamma),
         )
         seconds = time.perf_counter() - begun
         return cls(encoder, classes, problem, len(codes), call, seconds)
@@ -160,7 +166,7 @@ class Prepared:
             leaf_class=params.leaf_class,
             classes=self.classes,
             gamma=problem.gamma,
-            cost_matrix=problem.cost.cost_matrix,
+            cost_matrix=problem.datafit.cost_matrix,
             mass=solution.mass,
             training={
                 "alpha_local": alphas[0],

@@ -20,6 +20,7 @@ from sorct.search.annealing import anneal
 from sorct.search.subtrees import grow, random_tree, refit_nodes
 from sorct.tree.link import quantile
 from sorct.tree.params import Params
+from sorct.tree.topology import Topology
 
 # Ways to begin annealing: flat, less flat, hardly flat.
 _ANNEAL_KINDS = 3
@@ -59,27 +60,36 @@ def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
     """Best tree with all coefficients zero, and the multipliers that prove it.
 
     All samples then share one distribution over the leaves. The cheapest class gets
-    all of it but what the floors on recall demand for the others.
+    all of it but what floors on recall demand for the others.
     """
-    cost, topology = problem.cost, problem.topology
-    class_cost = cost.share @ cost.cost_matrix
+    data, topology = problem.data, problem.topology
+    class_cost = problem.datafit.label_cost(data.share)
     cheapest = int(np.argmin(class_cost))
-    label = _labels_around(cheapest, cost.n_classes, topology.n_leaves)
+    label = _labels_around(cheapest, data.n_codes, topology.n_leaves)
     mass = problem.constraint.floor.copy()
     mass[cheapest] = max(1.0 - mass.sum() + mass[cheapest], 0.0)
-    reach = np.zeros(topology.n_branches + topology.n_leaves)
+    leaf_mass = np.zeros(topology.n_leaves)
     first_leaf = {int(k): int(np.argmax(label == k)) for k in np.unique(label)}
     for k, leaf in first_leaf.items():
-        reach[topology.n_branches + leaf] = mass[k]
-    for t in reversed(range(topology.n_branches)):
-        reach[t] = reach[2 * t + 1] + reach[2 * t + 2]
-    inner = reach[: topology.n_branches]
-    left = reach[1 : 2 * topology.n_branches : 2]
-    proba = np.divide(left, inner, out=np.ones_like(inner), where=inner > 0.0)
+        leaf_mass[leaf] = mass[k]
+    proba = _turning_left(topology, leaf_mass)
     threshold = np.clip(-quantile(proba) / problem.gamma, -1.0, 1.0)
-    coef = np.zeros((cost.n_features, topology.n_branches))
-    price = np.where(problem.constraint.floor > 0, class_cost - class_cost[cheapest], 0)
-    return Params(coef, threshold, label), price
+    coef = np.zeros((data.n_columns, topology.n_branches))
+    dearer = class_cost - class_cost[cheapest]
+    multiplier = np.where(problem.constraint.floor > 0, dearer, 0)
+    return Params(coef, threshold, label), multiplier
+
+
+def _turning_left(topology: Topology, leaf_mass: FloatArray) -> FloatArray:
+    """Probability of going left at every cut that brings each leaf its mass."""
+    reach = np.append(np.zeros(topology.n_branches), leaf_mass)
+    proba = np.ones(topology.n_branches)
+    for t in reversed(range(topology.n_branches)):
+        left, right = topology.children(t)
+        reach[t] = reach[left] + reach[right]
+        if reach[t] > 0.0:
+            proba[t] = reach[left] / reach[t]
+    return proba
 
 
 def _labels_around(cheapest: int, n_classes: int, n_leaves: int) -> IntArray:
