@@ -13,7 +13,7 @@ def _assign(cost, work):
 
 def assign(cost):
     """Column of every row."""
-    work = labels.make_labelling(*cost.shape)
+    work = labels.make_labelling(*cost.shape, len(cost))
     _assign(cost, work)
     owner = work.owner[0, 1:]
     column = np.flatnonzero(owner)
@@ -26,7 +26,7 @@ def _best_labels(work):
 
 
 def best_labels(cost):
-    work = labels.make_labelling(*cost.shape)
+    work = labels.make_labelling(*cost.shape, len(cost))
     work.cost[:] = cost
     _best_labels(work)
     return work.label
@@ -62,7 +62,9 @@ def _renew_leaves(sub, point, renewed, buffers, labelling):
 
 
 def renew_leaves(sub, point, renewed, buffers):
-    labelling = labels.make_labelling(*buffers.mass.shape)
+    n_codes, n_leaves = buffers.mass.shape
+    n_labels = sub.floors.reward.shape[1]
+    labelling = labels.make_labelling(n_labels, n_leaves, n_codes)
     return _renew_leaves(sub, point, renewed, buffers, labelling)
 
 

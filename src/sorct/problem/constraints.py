@@ -58,9 +58,15 @@ class Constraint:
         return cls(floor, np.eye(floor.size))
 
     @classmethod
-    def none(cls, n_classes: int) -> Constraint:
-        """No demand on any class."""
-        return cls.min_recall(np.zeros(n_classes))
+    def none(cls, n_codes: int, n_labels: int | None = None) -> Constraint:
+        """No demand on any code; by default every code is a label."""
+        n_labels = n_codes if n_labels is None else n_labels
+        return cls(np.zeros(n_codes), np.zeros((n_codes, n_labels)))
+
+    @property
+    def on_recall(self) -> bool:
+        """Whether the floors are on the recall of classes."""
+        return np.array_equal(self.reward, np.eye(self.floor.size))
 
     def attained(
         self, mass: FloatArray, label: IntArray, share: FloatArray

@@ -57,12 +57,18 @@ class ExpectedCost:
 
     Attributes
     ----------
-    cost_matrix : array of shape (n_classes, n_classes)
-        Cost of predicting the column's class for a sample of the row's class.
+    cost_matrix : array of shape (n_codes, n_labels)
+        Cost of predicting the column's class for a sample of the row's code; for a
+        classifier codes are the classes too.
     """
 
     cost_matrix: FloatArray
     rule = LABELS
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels that leaves can have."""
+        return self.cost_matrix.shape[1]
 
     def table(self, n_codes: int) -> FloatArray:
         """Costs of every class under every label."""

@@ -38,14 +38,14 @@ class Labelling(NamedTuple):
     owner: IntArray
 
 
-def make_labelling(n_labels: int, n_leaves: int) -> Labelling:
+def make_labelling(n_labels: int, n_leaves: int, n_codes: int) -> Labelling:
     """Allocate the scratch memory for a tree."""
     return Labelling(
         np.zeros((n_labels, n_leaves)),
         np.zeros((n_labels, n_leaves)),
         np.zeros(n_leaves, dtype=np.int64),
         np.zeros(n_labels, dtype=np.int64),
-        np.zeros(n_labels),
+        np.zeros(n_codes),
         np.zeros(n_labels + 1),
         np.zeros((2, n_leaves + 1)),
         np.zeros((3, n_leaves + 1), dtype=np.int64),

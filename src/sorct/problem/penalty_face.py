@@ -84,11 +84,12 @@ def project_on_face(
                 elif abs(coef[j, t]) == tied:
                     n_tied += 1
                     pull += direction[i] if coef[j, t] > 0.0 else -direction[i]
-        for j in range(penalty.start[g], penalty.start[g + 1]):
-            for t in range(n_branches):
-                if n_tied > 1 and abs(coef[j, t]) == tied:
-                    sign = 1.0 if coef[j, t] > 0.0 else -1.0
-                    direction[j * n_branches + t] = sign * pull / n_tied
+        if n_tied > 1:
+            for j in range(penalty.start[g], penalty.start[g + 1]):
+                for t in range(n_branches):
+                    if abs(coef[j, t]) == tied:
+                        sign = 1.0 if coef[j, t] > 0.0 else -1.0
+                        direction[j * n_branches + t] = sign * pull / n_tied
 
 
 @compiled_inside

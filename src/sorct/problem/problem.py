@@ -108,7 +108,7 @@ class Problem:
     def entropy(self, gamma: float) -> Subproblem:
         """Compiled face of the entropy instead, without penalties and floors."""
         n_codes = self.data.n_codes
-        none = Constraint.none(n_codes)
+        none = Constraint.none(n_codes, self.datafit.n_labels)
         floors = none.floors(self.data.share, np.zeros(n_codes), 1.0)
         return self._face(Entropy(), self.penalty.scaled(0.0), floors, gamma)
 

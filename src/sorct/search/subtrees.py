@@ -38,7 +38,7 @@ def random_tree(problem: Problem, rng: np.random.Generator) -> Params:
     # A constant column has no gradient: its coefficients would stay as drawn.
     coef[data.variance == 0.0] = 0.0
     # Any labels that cover the classes: a descent begins by choosing the best.
-    label = np.arange(topology.n_leaves) % data.n_codes
+    label = np.arange(topology.n_leaves) % problem.datafit.n_labels
     params = Params(coef, np.zeros(topology.n_branches), label)
     return place(problem, params, range(topology.n_branches), rng)
 
@@ -96,12 +96,12 @@ def _part(problem: Problem, rows: Rows, depth: int) -> Problem | None:
     classes, codes = np.unique(rows.codes, return_inverse=True)
     if classes.size < 2:
         return None
-    cost_matrix = problem.datafit.cost_matrix[np.ix_(classes, classes)]
+    datafit = ExpectedCost(problem.datafit.cost_matrix[classes])
     return Problem(
         TrainingSet.from_rows(rows._replace(codes=codes), classes.size),
-        ExpectedCost(np.ascontiguousarray(cost_matrix)),
+        datafit,
         problem.penalty.scaled(0.0),
-        Constraint.none(classes.size),
+        Constraint.none(classes.size, datafit.n_labels),
         Topology(depth),
         problem.gamma,
     )

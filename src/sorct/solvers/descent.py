@@ -106,7 +106,7 @@ def _make_scratch(sub: Subproblem, point: Point, memory_size: int) -> Scratch:
         make_work(point),
         make_memory(memory_size),
         make_buffers(p, n_branches, n_codes),
-        make_labelling(sub.floors.reward.shape[1], point.label.size),
+        make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),
         np.zeros(n_codes),
         np.zeros(_MEMORY),
     )
