@@ -108,5 +108,7 @@ def test_blocks_hold_every_row_once(rng, n):
     x = np.concatenate([block for block, _ in blocks], axis=1)[:, :n]
     found = np.column_stack([x.T, laid.codes, laid.weight[:n]])
     expected = np.column_stack([X, y, weight / weight.sum()])
-    for one, other in zip(sorted(found.tolist()), sorted(expected.tolist()), strict=True):
+    for one, other in zip(
+        sorted(found.tolist()), sorted(expected.tolist()), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-14)

@@ -114,7 +114,9 @@ def test_second_gradients_are_the_product_rule(
         own[k] = second[k]
         d_coef, d_threshold = case.truth.mass_gradient(case.tree, own)
         np.testing.assert_allclose(buffers.second_gradient[k, :p], d_coef, **exact)
-        np.testing.assert_allclose(buffers.second_gradient[k, p], d_threshold / p, **exact)
+        np.testing.assert_allclose(
+            buffers.second_gradient[k, p], d_threshold / p, **exact
+        )
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -131,8 +133,12 @@ def test_second_gradients_are_the_limit_of_differences(rng, draw_case, depth, ga
         own[k] = second[k]
         by_threshold = central_difference(case.truth, case.tree, own, "threshold", step)
         by_coef = central_difference(case.truth, case.tree, own, "coef", p * step)
-        np.testing.assert_allclose(p * buffers.second_gradient[k, p], by_threshold, **exact)
-        np.testing.assert_allclose(p * buffers.second_gradient[k, :p], p * by_coef, **exact)
+        np.testing.assert_allclose(
+            p * buffers.second_gradient[k, p], by_threshold, **exact
+        )
+        np.testing.assert_allclose(
+            p * buffers.second_gradient[k, :p], p * by_coef, **exact
+        )
 
 
 @shapes

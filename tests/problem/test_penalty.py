@@ -1,4 +1,4 @@
-"""The penalty: norms in scale-free strengths, an exact prox, bounds, groups and faces."""
+"""The penalty: scale-free norms, an exact prox, bounds, groups and faces."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,10 @@ def make(strengths, start, bounds, free, n_branches=3, rng=None):
     n_groups = len(start) - 1
     prices = {}
     if rng is not None:
-        prices = {"local": rng.uniform(0.2, 2.0, 5), "linf": rng.uniform(0.2, 2, n_groups)}
+        prices = {
+            "local": rng.uniform(0.2, 2.0, 5),
+            "linf": rng.uniform(0.2, 2, n_groups),
+        }
     return Penalty.of(
         strengths,
         5,
@@ -180,7 +183,7 @@ def test_the_prox_is_odd_and_idempotent_without_strength(v, local, linf):
 
 
 def generic_minimiser(penalty, v, step):
-    """SLSQP on a smooth form: x, sizes s >= |x|, largest beta >= s, paid >= beta - f."""
+    """SLSQP on a smooth form: x, s >= |x|, largest b >= s, paid >= b - free."""
     n, n_groups = v.size, penalty.linf.size
     column = np.repeat(np.arange(5), v.shape[1])
     group = np.repeat(np.arange(n_groups), np.diff(penalty.start))[column]

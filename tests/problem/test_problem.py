@@ -1,4 +1,4 @@
-"""Value, gradient, residual and labels of a problem with its floors under multipliers."""
+"""Value, gradient, residual and labels of a problem with multipliers on floors."""
 
 from dataclasses import replace
 from itertools import product

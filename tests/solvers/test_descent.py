@@ -56,9 +56,7 @@ def test_descent_goes_down_and_stays_in_the_box(
     first = value_at(samples, sub, point)
     progress = descend(samples, sub, point, TOL, max_iter, never())
     assert progress.objective <= first + 1e-15
-    assert progress.objective == pytest.approx(
-        value_at(samples, sub, point), abs=1e-13
-    )
+    assert progress.objective == pytest.approx(value_at(samples, sub, point), abs=1e-13)
     assert np.all(np.abs(point.coef) <= 1.0)
     assert np.all(np.abs(point.threshold) <= len(point.coef))
     assert set(point.label) == set(range(sub.floors.share.size))

@@ -68,7 +68,7 @@ class ExpectedCost:
     @property
     def n_labels(self) -> int:
         """Number of labels that leaves can have."""
-        return self.cost_matrix.shape[1]
+        return int(self.cost_matrix.shape[1])
 
     def table(self, n_codes: int) -> FloatArray:
         """Costs of every class under every label."""

@@ -191,15 +191,15 @@ def penalty_value(penalty: Penalty, coef: FloatArray) -> float:
     """Penalty of the coefficients."""
     value = 0.0
     for g in range(penalty.linf.size):
-        total = 0.0
+        largest, total = 0.0, 0.0
         for j in range(penalty.start[g], penalty.start[g + 1]):
-            size = 0.0
             for t in range(coef.shape[1]):
-                size += abs(coef[j, t])
-            total += penalty.local[j] * size
-        paid = max(largest_size(penalty, g, coef) - penalty.free[g], 0.0)
+                size = abs(coef[j, t])
+                total += penalty.local[j] * size
+                largest = max(largest, size)
         strength = penalty.linf_strength * penalty.linf[g]
-        value += penalty.local_strength * total + strength * paid
+        paid = strength * max(largest - penalty.free[g], 0.0)
+        value += penalty.local_strength * total + paid
     return value
 
 

@@ -107,7 +107,7 @@ def _limit(
                 limit = abs(coef[j, t] + scale * direction[j * n_branches + t])
     free = penalty.free[g]
     limit = free if 0.0 < largest <= free else max(limit, free)
-    return min(limit, 1.0)
+    return float(min(limit, 1.0))
 
 
 @compiled_inside

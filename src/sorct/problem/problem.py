@@ -62,7 +62,7 @@ class Point(NamedTuple):
     @property
     def threshold(self) -> FloatArray:
         """Thresholds times n_columns, a view."""
-        return self.cuts[-1]
+        return np.asarray(self.cuts[-1])
 
 
 class Subproblem(NamedTuple):
@@ -261,7 +261,7 @@ def renew_leaves(
     buffers: Buffers,
     labelling: Labelling,
 ) -> bool:
-    """Renew the leaves at fixed cuts by the datafit's rule; tell whether any changed."""
+    """Renew the leaves at fixed cuts by the datafit's rule; tell if any changed."""
     if sub.rule == LABELS:
         return _relabel(sub, point, renewed, buffers, labelling)
     return renew_tangent(buffers.mass, buffers.payoff)

@@ -19,6 +19,7 @@ from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
 from sorct.solvers.solution import Solution, Status
 
+
 @dataclass(frozen=True)
 class Multistart:
     """Independent starts, each to its own stationary tree.

@@ -332,7 +332,11 @@ class _Sweep:
         def solve() -> Solution:
             margin = (1.0 + _POOL_MARGIN) * bar
             found = _race(
-                problem, solution.params, solution.multiplier, stop=self.stop, bar=margin
+                problem,
+                solution.params,
+                solution.multiplier,
+                stop=self.stop,
+                bar=margin,
             )
             if found.objective < bar:
                 found = _carry(self.options.solver, problem, found, self.stop)
@@ -371,7 +375,9 @@ def _carry(
     solver: AugmentedLagrangian, problem: Problem, solution: Solution, stop: IntArray
 ) -> Solution:
     """Descend from a solution of a neighbouring problem, its multipliers included."""
-    return solver.solve(problem, solution.params, multiplier=solution.multiplier, stop=stop)
+    return solver.solve(
+        problem, solution.params, multiplier=solution.multiplier, stop=stop
+    )
 
 
 def _race(

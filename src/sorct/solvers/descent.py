@@ -232,9 +232,7 @@ def _learn(sub: Subproblem, point: Point, state: State, scratch: Scratch) -> Non
     gradient, work = scratch.buffers.gradient, scratch.work
     if state.on_face:
         was_cut = state.outcome == CUT
-        state.along = learn_on_face(
-            sub, point, gradient, work, scratch.memory, was_cut
-        )
+        state.along = learn_on_face(sub, point, gradient, work, scratch.memory, was_cut)
     else:
         short = state.iteration % 2 == 0
         state.step = learn_spectral(sub, gradient, work, short, state.step)
@@ -271,7 +269,7 @@ def _shorten(stop: IntArray, state: State, history: FloatArray) -> bool:
             _leave_face(state, history)
         return True
     state.step *= 0.25
-    return state.step >= SHORTEST_STEP and stop[0] == 0
+    return bool(state.step >= SHORTEST_STEP and stop[0] == 0)
 
 
 @compiled_here
