@@ -9,16 +9,14 @@ points when that is done, without moves and without learning from neighbours.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from joblib import Parallel, delayed
 
 from experiments.protocol import Split
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.path import PAPER_ALPHAS
-from sorct.problem.penalty import Sparsity
-from sorct.search.multistart import best_of
+from sorct.problem.penalty import Strengths
+from sorct.search.log import best_of
 from sorct.search.polish import Polisher, without_idle_cuts
 from sorct.search.starts import draw_start
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
@@ -34,8 +32,8 @@ def first_points(dataset: str, number: int) -> np.ndarray:
     prepared = Prepared.of(split.X_train, split.y_train, None, model)
     pool, found = None, []
     for local in PAPER_ALPHAS[:N_ROWS]:
-        for spread in PAPER_ALPHAS:
-            problem = replace(prepared.problem, penalty=Sparsity(local, spread))
+        for whole in PAPER_ALPHAS:
+            problem = prepared.problem.at(Strengths(local, whole))
             if pool is None:
                 polisher = Polisher.of(problem, ROUGH)
                 starts = [
@@ -44,14 +42,14 @@ def first_points(dataset: str, number: int) -> np.ndarray:
                 pool = [polisher.polish(start.params, stop) for start in starts]
             else:
                 pool = [
-                    ROUGH.solve(problem, tree.params, multiplier=tree.price)
+                    ROUGH.solve(problem, tree.params, multiplier=tree.multiplier)
                     for tree in pool
                 ]
-            if spread == 0.0:
+            if whole == 0.0:
                 best = best_of(pool)
-                best = END.solve(problem, best.params, multiplier=best.price)
+                best = END.solve(problem, best.params, multiplier=best.multiplier)
                 best = without_idle_cuts(problem, best)
-                tree = prepared.tree(best, (local, spread))
+                tree = prepared.tree(best, (local, whole))
                 hits = tree.predict(split.X_test) == split.y_test
                 row = [100.0 * hits.mean(), tree.local_sparsity, best.objective]
                 found.append(row)

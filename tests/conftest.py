@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from sorct.problem.constraints import MinRecall
+from sorct.data.samples import TrainingSet
+from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import ExpectedCost
-from sorct.problem.penalty import Sparsity
+from sorct.problem.penalty import Penalty, Strengths
 from sorct.problem.problem import Problem
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
@@ -31,11 +32,12 @@ class Case(NamedTuple):
 
 def problem_of(truth: Reference) -> Problem:
     """Hand the library the reference's problem."""
-    cost = ExpectedCost.from_data(truth.X, truth.y, truth.weight, truth.cost_matrix)
+    strengths = Strengths(truth.alpha_local, truth.alpha_global)
     return Problem(
-        cost,
-        Sparsity(truth.alpha_local, truth.alpha_global),
-        MinRecall(truth.floor),
+        TrainingSet.from_data(truth.X, truth.y, truth.weight, truth.n_classes),
+        ExpectedCost(truth.cost_matrix),
+        Penalty.of(strengths, truth.X.shape[1], 2**truth.depth - 1),
+        Constraint.min_recall(truth.floor),
         Topology(truth.depth),
         truth.gamma,
     )

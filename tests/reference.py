@@ -23,10 +23,10 @@ def ancestors(depth: int, leaf: int) -> tuple[set[int], set[int]]:
     return left, right
 
 
-def prox_row(v: np.ndarray, local: float, spread: float) -> np.ndarray:
-    """Prox of local l1 + spread l-inf + box: Moreau, with a sort-based projection."""
+def prox_row(v: np.ndarray, local: float, linf: float) -> np.ndarray:
+    """Prox of local l1 + linf l-inf + box: Moreau, with a sort-based projection."""
     shrunk = np.sign(v) * np.maximum(np.abs(v) - local, 0.0)
-    return np.clip(shrunk - project_on_l1_ball(shrunk, spread), -1.0, 1.0)
+    return np.clip(shrunk - project_on_l1_ball(shrunk, linf), -1.0, 1.0)
 
 
 def project_on_l1_ball(v: np.ndarray, radius: float) -> np.ndarray:
@@ -37,6 +37,18 @@ def project_on_l1_ball(v: np.ndarray, radius: float) -> np.ndarray:
     cuts = (np.cumsum(size) - radius) / np.arange(1, v.size + 1)
     cut = cuts[np.flatnonzero(size > cuts)[-1]] if radius > 0 else size[0]
     return np.sign(v) * np.maximum(np.abs(v) - cut, 0.0)
+
+
+def entropy(mass: np.ndarray, little: float = 1e-3) -> float:
+    """-sum_kl M_kl log(M_kl / M_l), with a little of every class in every leaf."""
+    padded = mass + little / mass.size
+    return float(-np.sum(padded * np.log(padded / padded.sum(axis=0))))
+
+
+def entropy_payoff(mass: np.ndarray, little: float = 1e-3) -> np.ndarray:
+    """Slope of the entropy in every mass, -log of the class's share in the leaf."""
+    padded = mass + little / mass.size
+    return -np.log(padded / padded.sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -139,25 +151,25 @@ class Reference:
         return self.X.T @ d_score / self.X.shape[1], -d_score.sum(axis=0)
 
     def smooth_gradient(
-        self, tree: Any, pressure: np.ndarray
+        self, tree: Any, multiplier: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient of cost - sum_k pressure_k recall_k in coef and threshold."""
+        """Gradient of cost - sum_k multiplier_k recall_k in coef and threshold."""
         share = np.bincount(self.y, self.weight) / self.weight.sum()
         label = np.eye(self.n_classes)[tree.leaf_class].T
-        payoff = self.cost_matrix @ label - (pressure / share)[:, np.newaxis] * label
+        payoff = self.cost_matrix @ label - (multiplier / share)[:, np.newaxis] * label
         return self.mass_gradient(tree, payoff)
 
-    def residual(self, tree: Any, pressure: np.ndarray) -> float:
+    def residual(self, tree: Any, multiplier: np.ndarray) -> float:
         """Largest move of a proximal gradient step of length p in (a, p mu)."""
         p, n_branches = tree.coef.shape
-        d_coef, d_threshold = self.smooth_gradient(tree, pressure)
+        d_coef, d_threshold = self.smooth_gradient(tree, multiplier)
         local = self.alpha_local / n_branches
         rows = tree.coef - p * d_coef
         moved = np.array([prox_row(row, local, self.alpha_global) for row in rows])
-        level = np.clip(p * tree.threshold - d_threshold, -p, p)
+        threshold = np.clip(p * tree.threshold - d_threshold, -p, p)
         return float(
             max(
                 np.abs(moved - tree.coef).max(),
-                np.abs(level - p * tree.threshold).max(),
+                np.abs(threshold - p * tree.threshold).max(),
             )
         )

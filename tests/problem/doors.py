@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sorct.problem import labels, problem
+from sorct.problem import constraints, kernels, labels, penalty, penalty_face, problem
 from sorct.problem.compilation import compiled
 
 
@@ -13,10 +13,11 @@ def _assign(cost, work):
 
 def assign(cost):
     """Column of every row."""
-    work = labels.make_labelling(*cost.shape)
+    work = labels.make_labelling(*cost.shape, len(cost))
     _assign(cost, work)
-    column = np.flatnonzero(work.owner[1:])
-    return column[np.argsort(work.owner[1:][column])]
+    owner = work.owner[0, 1:]
+    column = np.flatnonzero(owner)
+    return column[np.argsort(owner[column])]
 
 
 @compiled
@@ -25,27 +26,89 @@ def _best_labels(work):
 
 
 def best_labels(cost):
-    work = labels.make_labelling(*cost.shape)
+    work = labels.make_labelling(*cost.shape, len(cost))
     work.cost[:] = cost
     _best_labels(work)
     return work.label
 
 
 @compiled
-def evaluate(samples, task, point, pressure, buffers):
-    return problem.evaluate(samples, task, point, pressure, buffers)
+def accumulate(samples, cuts, slope, with_gradient, buffers):
+    kernels.accumulate(samples, cuts, slope, with_gradient, buffers)
 
 
 @compiled
-def _relabel(task, point, pressure, mass, labelling):
-    return problem.relabel(task, point, pressure, mass, labelling)
-
-
-def relabel(task, point, pressure, buffers):
-    labelling = labels.make_labelling(*buffers.mass.shape)
-    return _relabel(task, point, pressure, buffers.mass, labelling)
+def fill_cdf(branch, n_branches, n):
+    kernels.fill_cdf(branch, n_branches, n)
 
 
 @compiled
-def residual(task, point, buffers, row):
-    return problem.residual(task, point, buffers, row)
+def density(proba):
+    return kernels.density(proba)
+
+
+@compiled
+def _evaluate(samples, sub, point, renewed, with_gradient, buffers):
+    return problem.evaluate(samples, sub, point, renewed, with_gradient, buffers)
+
+
+def evaluate(samples, sub, point, renewed, buffers):
+    return _evaluate(samples, sub, point, renewed, True, buffers)
+
+
+@compiled
+def _renew_leaves(sub, point, renewed, buffers, labelling):
+    return problem.renew_leaves(sub, point, renewed, buffers, labelling)
+
+
+def renew_leaves(sub, point, renewed, buffers):
+    n_codes, n_leaves = buffers.mass.shape
+    n_labels = sub.floors.reward.shape[1]
+    labelling = labels.make_labelling(n_labels, n_leaves, n_codes)
+    return _renew_leaves(sub, point, renewed, buffers, labelling)
+
+
+@compiled
+def _residual(sub, point, gradient, scratch):
+    return problem.residual(sub, point, gradient, scratch)
+
+
+def residual(sub, point, buffers):
+    return _residual(sub, point, buffers.gradient, np.zeros(point.cuts.shape))
+
+
+@compiled
+def _prox(rule, step, coef):
+    penalty.prox(rule, step, coef)
+
+
+def prox(rule, coef, step):
+    """Proximal step, as a new array."""
+    result = np.array(coef, dtype=np.float64, order="C")
+    _prox(rule, step, result)
+    return result
+
+
+@compiled
+def penalty_value(rule, coef):
+    return penalty.penalty_value(rule, coef)
+
+
+@compiled
+def renew_multipliers(value, floors, mass, label, renewed):
+    return constraints.renew_multipliers(value, floors, mass, label, renewed)
+
+
+@compiled
+def face_gradient(rule, coef, slope, face):
+    return penalty_face.face_gradient(rule, coef, slope, face)
+
+
+@compiled
+def project_on_face(rule, coef, face, direction):
+    penalty_face.project_on_face(rule, coef, face, direction)
+
+
+@compiled
+def move_on_face(rule, coef, direction, scale, trial, move):
+    return penalty_face.move_on_face(rule, coef, direction, scale, trial, move)

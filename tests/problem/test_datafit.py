@@ -1,105 +1,22 @@
-"""ExpectedCost: the paper's g, unmoved by the order of rows, features and classes."""
+"""Datafits: the paper's expected cost and the entropy, against their slow twins."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from sorct.problem import datafit as objective
-from sorct.problem.datafit import ExpectedCost
-from sorct.problem.kernels import BLOCK
+from sorct.data.samples import TrainingSet
+from sorct.problem.constraints import Constraint, recall_of
+from sorct.problem.datafit import Entropy, ExpectedCost
+from sorct.problem.kernels import make_buffers
+from sorct.problem.penalty import Penalty
+from sorct.problem.problem import Problem
+from sorct.solvers.descent import leaf_masses
 from sorct.tree.params import Params
+from sorct.tree.topology import Topology
 from tests.conftest import problem_of
-
-sizes = pytest.mark.parametrize("n", [1, 2, 9, 2 * BLOCK + 3])
-repeats = pytest.mark.parametrize("equal", [False, True], ids=["distinct", "equal"])
-
-
-def draw_rows(rng, n, equal):
-    """Distinct rows of any weight, or many equal ones with weights that add exactly."""
-    y = rng.integers(0, 3, n)
-    if equal:
-        return rng.integers(0, 3, (n, 2)) / 2.0, y, rng.integers(1, 5, n) / 4.0
-    return rng.random((n, 2)), y, rng.random(n) + 0.1
-
-
-def cost_of(X, y, weight):
-    """Prepare three classes under 0/1 costs."""
-    return ExpectedCost.from_data(X, y, weight, 1.0 - np.eye(3))
-
-
-def assert_identical(one, other):
-    """Every array of the samples is the same to the last bit."""
-    for a, b in zip(one.samples, other.samples, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@sizes
-@repeats
-def test_permuted_rows_are_the_same_samples(rng, n, equal):
-    """To the last bit, whatever the weights of equal rows."""
-    X, y, _ = draw_rows(rng, n, equal)
-    weight, order = rng.random(n), rng.permutation(n)
-    assert_identical(cost_of(X, y, weight), cost_of(X[order], y[order], weight[order]))
-
-
-@sizes
-@repeats
-def test_weight_two_is_the_row_twice(rng, n, equal):
-    """To the last bit, wherever the second one stands."""
-    X, y, weight = draw_rows(rng, n, equal)
-    times = rng.integers(1, 3, n)
-    rows = rng.permutation(np.repeat(np.arange(n), times))
-    assert_identical(
-        cost_of(X, y, weight * times), cost_of(X[rows], y[rows], weight[rows])
-    )
-
-
-@sizes
-@repeats
-def test_scaling_all_weights_changes_nothing(rng, n, equal):
-    """By a power of two, to the last bit: weights are shares."""
-    X, y, weight = draw_rows(rng, n, equal)
-    assert_identical(cost_of(X, y, weight), cost_of(X, y, 8.0 * weight))
-
-
-@sizes
-def test_shares_and_moments_are_weighted_averages(rng, n):
-    """Share, centre and spread against numpy.average; samples weigh 1 in all."""
-    X, y, weight = rng.random((n, 4)), rng.integers(0, 3, n), rng.random(n) + 0.1
-    cost = cost_of(X, y, weight)
-    centre = np.average(X, axis=0, weights=weight)
-    spread = np.average((X - centre) ** 2, axis=0, weights=weight)
-    share = np.average(np.eye(3)[y], axis=0, weights=weight)
-    np.testing.assert_allclose(cost.centre, centre, rtol=1e-13)
-    np.testing.assert_allclose(cost.spread, spread, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(cost.share, share, rtol=0, atol=1e-14)
-    assert cost.samples.weight.sum() == pytest.approx(1.0, abs=1e-14)
-
-
-@pytest.mark.parametrize("most", [100, 333, 999, 1000, 5000])
-def test_rows_are_samples_with_their_classes_and_weights(rng, monkeypatch, most):
-    """All of them, or evenly spread ones, at most as many as may come.
-
-    Weights keep their ratios within a class, and every class its share.
-    """
-    monkeypatch.setattr(objective, "MANY_ROWS", most)
-    X, y = rng.random((1000, 3)), rng.integers(0, 3, 1000)
-    weight = rng.random(1000) + 0.1
-    rows = cost_of(X, y, weight).rows
-    n_kept = rows.weight.size
-    assert min(most, 1000) / 2 < n_kept <= most
-    assert n_kept == 1000 or most < 1000
-    expected = {
-        (*row, k): w for *row, k, w in np.column_stack([X, y, weight / weight.sum()])
-    }
-    found = dict(zip(zip(*rows.X, rows.codes, strict=True), rows.weight, strict=True))
-    assert len(found) == n_kept
-    ratio = np.array([w / expected[key] for key, w in found.items()])
-    for k in range(3):
-        np.testing.assert_allclose(ratio[rows.codes == k], ratio[rows.codes == k][0])
-    share = np.bincount(y, weight) / weight.sum()
-    np.testing.assert_allclose(np.bincount(rows.codes, rows.weight), share, rtol=1e-12)
+from tests.problem.doors import evaluate, renew_leaves
+from tests.reference import entropy, entropy_payoff
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
@@ -108,9 +25,9 @@ def test_value_and_recall_are_the_papers(rng, draw_case, depth, gamma):
     """Equal to sums over single samples, for costs of any sign, right ones included."""
     costs = rng.normal(size=(2, 2))
     problem, truth, tree = draw_case(depth=depth, gamma=gamma, cost_matrix=costs)
-    mass = problem.cost.mass(tree, gamma)
-    value = problem.cost.value(mass, tree.leaf_class)
-    recall = problem.cost.recall(mass, tree.leaf_class)
+    mass = leaf_masses(problem, tree)
+    value = problem.datafit.value(mass, tree.leaf_class)
+    recall = recall_of(mass, tree.leaf_class, problem.data.share)
     assert value == pytest.approx(truth.cost(tree), abs=1e-12)
     np.testing.assert_allclose(recall, truth.recall(tree), rtol=0, atol=1e-12)
 
@@ -124,13 +41,14 @@ def test_one_cut_and_two_samples_by_hand():
     """
     costs = np.array([[0.0, 1.0], [2.0, 0.0]])
     X, y, weight = np.array([[0.0], [1.0]]), np.array([0, 1]), np.array([3.0, 1.0])
-    cost = ExpectedCost.from_data(X, y, weight, costs)
+    cost, data = ExpectedCost(costs), TrainingSet.from_data(X, y, weight, 2)
     tree = Params(np.ones((1, 1)), np.zeros(1), np.array([1, 0]))
-    mass = cost.mass(tree, np.log(3.0))
+    parts = Penalty.none(1), Constraint.none(2), Topology(1), np.log(3.0)
+    mass = leaf_masses(Problem(data, cost, *parts), tree)
     expected = [[3 / 8, 3 / 8], [3 / 16, 1 / 16]]
     np.testing.assert_allclose(mass, expected, rtol=0, atol=1e-15)
     assert cost.value(mass, tree.leaf_class) == pytest.approx(0.5, abs=1e-15)
-    recall = cost.recall(mass, tree.leaf_class)
+    recall = recall_of(mass, tree.leaf_class, data.share)
     np.testing.assert_allclose(recall, [0.5, 0.75], rtol=0, atol=1e-15)
 
 
@@ -142,8 +60,8 @@ def test_a_mirrored_tree_has_mirrored_leaves(draw_case, depth):
     order = np.concatenate(levels)
     coef = np.ascontiguousarray(-tree.coef[:, order])
     mirrored = Params(coef, -tree.threshold[order], tree.leaf_class)
-    mass = problem.cost.mass(mirrored, problem.gamma)
-    expected = problem.cost.mass(tree, problem.gamma)[:, ::-1]
+    mass = leaf_masses(problem, mirrored)
+    expected = leaf_masses(problem, tree)[:, ::-1]
     np.testing.assert_allclose(mass, expected, rtol=0, atol=1e-14)
 
 
@@ -152,8 +70,8 @@ def test_permuted_features_change_nothing(rng, draw_case):
     problem, truth, tree = draw_case(n_features=6)
     order = rng.permutation(6)
     other = problem_of(replace(truth, X=truth.X[:, order]))
-    mass = other.cost.mass(replace(tree, coef=tree.coef[order]), other.gamma)
-    expected = problem.cost.mass(tree, problem.gamma)
+    mass = leaf_masses(other, replace(tree, coef=tree.coef[order]))
+    expected = leaf_masses(problem, tree)
     np.testing.assert_allclose(mass, expected, rtol=0, atol=1e-13)
 
 
@@ -165,7 +83,45 @@ def test_renamed_classes_change_nothing(rng, draw_case):
     costs[np.ix_(name, name)] = truth.cost_matrix
     other = problem_of(replace(truth, y=name[truth.y], cost_matrix=costs))
     values = [
-        p.cost.value(p.cost.mass(tree, p.gamma), label)
+        p.datafit.value(leaf_masses(p, tree), label)
         for p, label in ((problem, tree.leaf_class), (other, name[tree.leaf_class]))
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-14)
+
+
+@pytest.mark.parametrize(("depth", "n_classes"), [(1, 2), (2, 3), (3, 5)])
+def test_the_entropy_is_its_slow_twin(draw_case, depth, n_classes):
+    """Value in Python, and the compiled tangent that is renewed at these masses."""
+    problem, truth, tree = draw_case(depth=depth, n_classes=n_classes)
+    sub, point = problem.entropy(problem.gamma), problem.point(tree)
+    buffers = make_buffers(*point.coef.shape, n_classes)
+    evaluate(problem.data.samples, sub, point, np.zeros(n_classes), buffers)
+    assert renew_leaves(sub, point, np.zeros(n_classes), buffers)
+    mass = truth.mass(tree)
+    np.testing.assert_allclose(buffers.payoff, entropy_payoff(mass), rtol=1e-10)
+    value = Entropy().value(mass, tree.leaf_class)
+    assert value == pytest.approx(entropy(mass), abs=1e-13)
+    # The leaves are renewed: a second time changes nothing, and labels are kept.
+    assert not renew_leaves(sub, point, np.zeros(n_classes), buffers)
+    np.testing.assert_array_equal(point.label, tree.leaf_class)
+
+
+@pytest.mark.parametrize(("depth", "n_classes"), [(1, 2), (2, 3)])
+def test_the_gradient_under_the_tangent_is_the_entropys(draw_case, depth, n_classes):
+    """Central differences of the slow entropy in every threshold and coefficient."""
+    problem, truth, tree = draw_case(depth=depth, n_classes=n_classes, n_features=3)
+    sub, point = problem.entropy(problem.gamma), problem.point(tree)
+    buffers, none = make_buffers(*point.coef.shape, n_classes), np.zeros(n_classes)
+    evaluate(problem.data.samples, sub, point, none, buffers)
+    renew_leaves(sub, point, none, buffers)
+    evaluate(problem.data.samples, sub, point, none, buffers)
+    step = np.cbrt(np.finfo(float).eps) / truth.gamma
+    for index in np.ndindex(point.cuts.shape):
+        ends = []
+        for side in (step, -step):
+            moved = point.cuts.copy()
+            moved[index] += 3 * side
+            there = problem.params(point._replace(cuts=moved))
+            ends.append(entropy(truth.mass(there)))
+        slope = (ends[0] - ends[1]) / (6 * step)
+        assert buffers.gradient[index] == pytest.approx(slope, abs=1e-7 * truth.gamma)

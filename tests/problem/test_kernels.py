@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from sorct.problem.kernels import BLOCK, accumulate, make_buffers
+from sorct.data.samples import BLOCK
+from sorct.problem.kernels import make_buffers
+from tests.problem.doors import accumulate
 
 gammas = pytest.mark.parametrize("gamma", [8.0, 64.0, 512.0])
 shapes = pytest.mark.parametrize(
@@ -20,18 +22,18 @@ def draw(draw_case, depth, n_classes, **options):
     )
 
 
-def run(case, payoff=None, apart=()):
-    """Buffers after one pass; with a payoff, gradients too, some classes' apart."""
-    cost, tree = case.problem.cost, case.tree
-    p, n_branches = tree.coef.shape
-    buffers = make_buffers(p, n_branches, cost.n_classes)
+def run(case, payoff=None, second=None, seconds=()):
+    """Buffers after one pass; with a payoff, gradients too, some codes' second ones."""
+    data, p = case.problem.data, len(case.tree.coef)
+    buffers = make_buffers(p, case.tree.threshold.size, data.n_codes)
     if payoff is not None:
-        buffers.payoff[: len(payoff)] = payoff
-    buffers.apart[list(apart)] = 1
+        buffers.payoff[:] = payoff
+    if second is not None:
+        buffers.second_payoff[:] = second
+    buffers.has_second[list(seconds)] = 1
+    cuts = case.problem.point(case.tree).cuts
     slope = case.problem.gamma / p
-    with_gradient = payoff is not None
-    level = p * tree.threshold
-    accumulate(cost.samples, tree.coef, level, slope, with_gradient, buffers)
+    accumulate(data.samples, cuts, slope, payoff is not None, buffers)
     return buffers
 
 
@@ -72,8 +74,8 @@ def test_gradient_is_the_product_rule(rng, draw_case, depth, n_classes, gamma, s
     buffers, p = run(case, payoff), len(case.tree.coef)
     d_coef, d_threshold = case.truth.mass_gradient(case.tree, payoff)
     exact = {"rtol": 0, "atol": 1e-15 * gamma * gamma / p}
-    np.testing.assert_allclose(buffers.grad_coef, d_coef, **exact)
-    np.testing.assert_allclose(buffers.grad_level, d_threshold / p, **exact)
+    np.testing.assert_allclose(buffers.gradient[:-1], d_coef, **exact)
+    np.testing.assert_allclose(buffers.gradient[-1], d_threshold / p, **exact)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -91,65 +93,73 @@ def test_gradient_is_the_limit_of_differences(rng, draw_case, depth, gamma):
     by_threshold = central_difference(case.truth, case.tree, payoff, "threshold", step)
     by_coef = central_difference(case.truth, case.tree, payoff, "coef", p * step)
     exact = {"rtol": 0, "atol": 1e-9 * gamma}
-    np.testing.assert_allclose(p * buffers.grad_level, by_threshold, **exact)
-    np.testing.assert_allclose(p * buffers.grad_coef, p * by_coef, **exact)
+    np.testing.assert_allclose(p * buffers.gradient[-1], by_threshold, **exact)
+    np.testing.assert_allclose(p * buffers.gradient[:-1], p * by_coef, **exact)
 
 
 @shapes
 @gammas
 @densities
-def test_gradients_apart_are_the_product_rule(
+def test_second_gradients_are_the_product_rule(
     rng, draw_case, depth, n_classes, gamma, sparse
 ):
-    """``side[k]`` is the slow gradient of the class's second payoff alone."""
+    """``second_gradient[k]`` is the slow one of the code's second payoff alone."""
     case = draw(draw_case, depth, n_classes, gamma=gamma, sparse=sparse)
-    payoff = rng.normal(size=(2 * n_classes, 2**depth))
-    buffers, p = run(case, payoff, apart=range(n_classes)), len(case.tree.coef)
+    payoff, second = rng.normal(size=(2, n_classes, 2**depth))
+    buffers = run(case, payoff, second, range(n_classes))
+    p = len(case.tree.coef)
     exact = {"rtol": 0, "atol": 1e-15 * gamma * gamma / p}
     for k in range(n_classes):
         own = np.zeros((n_classes, 2**depth))
-        own[k] = payoff[n_classes + k]
+        own[k] = second[k]
         d_coef, d_threshold = case.truth.mass_gradient(case.tree, own)
-        np.testing.assert_allclose(buffers.side[k, :p], d_coef, **exact)
-        np.testing.assert_allclose(buffers.side[k, p], d_threshold / p, **exact)
+        np.testing.assert_allclose(buffers.second_gradient[k, :p], d_coef, **exact)
+        np.testing.assert_allclose(
+            buffers.second_gradient[k, p], d_threshold / p, **exact
+        )
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @gammas
-def test_gradients_apart_are_the_limit_of_differences(rng, draw_case, depth, gamma):
+def test_second_gradients_are_the_limit_of_differences(rng, draw_case, depth, gamma):
     """As above, without the product rule; steps and bounds as for the whole."""
     case = draw_case(n=40, n_features=3, depth=depth, n_classes=3, gamma=gamma)
-    payoff = rng.normal(size=(6, 2**depth))
-    buffers, p = run(case, payoff, apart=range(3)), 3
+    payoff, second = rng.normal(size=(2, 3, 2**depth))
+    buffers, p = run(case, payoff, second, range(3)), 3
     step = np.cbrt(np.finfo(float).eps) / gamma
     exact = {"rtol": 0, "atol": 1e-9 * gamma}
     for k in range(3):
         own = np.zeros((3, 2**depth))
-        own[k] = payoff[3 + k]
+        own[k] = second[k]
         by_threshold = central_difference(case.truth, case.tree, own, "threshold", step)
         by_coef = central_difference(case.truth, case.tree, own, "coef", p * step)
-        np.testing.assert_allclose(p * buffers.side[k, p], by_threshold, **exact)
-        np.testing.assert_allclose(p * buffers.side[k, :p], p * by_coef, **exact)
+        np.testing.assert_allclose(
+            p * buffers.second_gradient[k, p], by_threshold, **exact
+        )
+        np.testing.assert_allclose(
+            p * buffers.second_gradient[k, :p], p * by_coef, **exact
+        )
 
 
 @shapes
 @densities
-def test_the_gradient_does_not_know_of_classes_apart(
+def test_the_gradient_does_not_know_of_second_payoffs(
     rng, draw_case, depth, n_classes, sparse
 ):
     """To the last bit, whichever are marked; those that are not have no own."""
     case = draw(draw_case, depth, n_classes, sparse=sparse)
-    payoff = rng.normal(size=(2 * n_classes, 2**depth))
-    plain = run(case, payoff[:n_classes])
-    assert not plain.side.any()
-    for apart in ([], [0], [n_classes - 1], range(1, n_classes), range(n_classes)):
-        buffers = run(case, payoff, apart)
-        for name in ("mass", "grad_coef", "grad_level"):
+    payoff, second = rng.normal(size=(2, n_classes, 2**depth))
+    plain = run(case, payoff)
+    assert not plain.second_gradient.any()
+    for seconds in ([], [0], [n_classes - 1], range(1, n_classes), range(n_classes)):
+        buffers = run(case, payoff, second, seconds)
+        for name in ("mass", "gradient"):
             np.testing.assert_array_equal(
                 getattr(buffers, name), getattr(plain, name), name
             )
-        marked = np.isin(np.arange(n_classes), list(apart))
-        np.testing.assert_array_equal(buffers.side.any(axis=(1, 2)), marked)
+        marked = np.isin(np.arange(n_classes), list(seconds))
+        found = buffers.second_gradient.any(axis=(1, 2))
+        np.testing.assert_array_equal(found, marked)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
@@ -158,26 +168,21 @@ def test_one_pass_with_or_without_gradient_gives_the_same_mass(rng, draw_case, d
     case = draw(draw_case, depth, 3)
     plain, full = run(case), run(case, rng.normal(size=(3, 2**depth)))
     np.testing.assert_array_equal(plain.mass, full.mass)
-    assert not plain.grad_coef.any()
-    assert full.grad_coef.any()
+    assert not plain.gradient.any()
+    assert full.gradient.any()
 
 
 def test_buffers_do_not_remember(rng, draw_case):
     """A second pass with the same buffers repeats the first."""
     case = draw(draw_case, 2, 3)
-    payoff = rng.normal(size=(6, 4))
-    buffers = run(case, payoff, apart=[0, 2])
-    names = ("mass", "grad_coef", "grad_level", "side")
+    payoff, second = rng.normal(size=(2, 3, 4))
+    buffers = run(case, payoff, second, [0, 2])
+    names = ("mass", "gradient", "second_gradient")
     once = [getattr(buffers, name).copy() for name in names]
     p = len(case.tree.coef)
-    accumulate(
-        case.problem.cost.samples,
-        case.tree.coef,
-        p * case.tree.threshold,
-        case.problem.gamma / p,
-        True,
-        buffers,
-    )
+    cuts = case.problem.point(case.tree).cuts
+    samples, slope = case.problem.data.samples, case.problem.gamma / p
+    accumulate(samples, cuts, slope, True, buffers)
     again = [getattr(buffers, name) for name in names]
     for first, second in zip(once, again, strict=True):
         np.testing.assert_array_equal(first, second)
@@ -190,5 +195,5 @@ def test_a_very_steep_tree_stays_finite(rng, draw_case, depth):
     buffers = run(case, rng.normal(size=(3, 2**depth)))
     assert buffers.mass.sum() == pytest.approx(1.0, abs=1e-14)
     assert np.all(buffers.mass >= 0.0)
-    assert np.all(np.isfinite(buffers.grad_coef))
-    assert np.all(np.isfinite(buffers.grad_level))
+    assert np.all(np.isfinite(buffers.gradient[:-1]))
+    assert np.all(np.isfinite(buffers.gradient[-1]))

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sorct.problem.datafit import LITTLE
 from sorct.problem.kernels import make_buffers
 from sorct.search.annealing import anneal, gamma_ladder
 from sorct.solvers.augmented_lagrangian import never
 from sorct.solvers.descent import descend
-from tests.problem.doors import relabel
+from tests.problem.doors import renew_leaves
+from tests.reference import entropy
 
-# Mass that every leaf gets besides its own, as a share of its even part.
-LITTLE = 1e-3
 sizes = pytest.mark.parametrize(
     ("depth", "n_classes"), [(1, 2), (2, 2), (2, 3), (3, 5)]
 )
@@ -23,12 +23,6 @@ def padded(mass):
     return mass + LITTLE / mass.size
 
 
-def entropy(mass):
-    """-sum_kl M_kl log(M_kl / M_l) of padded masses."""
-    mass = padded(mass)
-    return -np.sum(mass * np.log(mass / mass.sum(axis=0)))
-
-
 def draw_mass(rng, n_classes, n_leaves):
     """Masses that sum to 1, from even ones to pure leaves."""
     mass = rng.random((n_classes, n_leaves)) ** rng.choice([0.1, 1.0, 10.0, 300.0])
@@ -36,13 +30,12 @@ def draw_mass(rng, n_classes, n_leaves):
 
 
 def tangent_at(problem, tree, mass):
-    """Costs of the classes in every leaf, as the library fills them in."""
-    task = problem.entropy_task(problem.gamma)
-    n_classes, n_leaves = mass.shape
-    buffers = make_buffers(problem.cost.n_features, n_leaves - 1, n_classes)
+    """Payoffs of the classes in every leaf, as the library fills them in."""
+    sub, (n_classes, n_leaves) = problem.entropy(problem.gamma), mass.shape
+    buffers = make_buffers(problem.data.n_columns, n_leaves - 1, n_classes)
     buffers.mass[:] = mass
-    relabel(task, problem.point(tree), np.zeros(n_classes), buffers)
-    return task.cost_matrix
+    renew_leaves(sub, problem.point(tree), np.zeros(n_classes), buffers)
+    return buffers.payoff
 
 
 @sizes
@@ -67,9 +60,8 @@ def test_a_descent_never_raises_the_entropy(
     """However many steps it may take; where it may take some, the entropy falls."""
     problem, truth, tree = draw_case(depth=depth, n_classes=n_classes)
     truth = replace(truth, gamma=gamma)
-    point = problem.point(tree)._replace(leaf_class=np.arange(2**depth))
-    task = problem.entropy_task(gamma)
-    descend(problem.cost.samples, task, point, 1e-6, max_iter, never())
+    point, sub = problem.point(tree), problem.entropy(gamma)
+    descend(problem.data.samples, sub, point, 1e-6, max_iter, never())
     before, after = (
         entropy(truth.mass(t)) for t in (tree, replace(tree, **cuts_of(problem, point)))
     )

@@ -5,7 +5,8 @@ import pytest
 from sorct.datasets import make_planted_tree
 
 from sorct.search.chains import IteratedSearch, _Search
-from sorct.search.multistart import NO_RUN, Multistart
+from sorct.search.log import NO_RUN
+from sorct.search.multistart import Multistart
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import Status
 from tests.conftest import problem_of
@@ -128,7 +129,7 @@ def test_it_ends_when_two_runs_agree_or_after_sixteen(draw_case, options):
 def test_a_perfect_tree_needs_no_second_run():
     """Nothing is below zero."""
     data = make_planted_tree(100, 3, 1, 2, 1, noise=0.0, random_state=0)
-    clear = np.abs(data.X @ data.coef[:, 0] - data.level[0]) > 0.1
+    clear = np.abs(data.X @ data.coef[:, 0] - data.threshold[0]) > 0.1
     X, y = data.X[clear], data.y[clear]
     costs = 1.0 - np.eye(2)
     truth = Reference(X, y, np.ones(len(y)), costs, np.zeros(2), 2, 512.0)
@@ -209,9 +210,9 @@ def test_floors_out_of_reach_end_the_search_after_two_runs(rng, draw_case):
 
 def test_many_rows_are_searched_in_part_and_finished_in_full(draw_case, monkeypatch):
     """Objective, residual and status are those of all rows."""
-    monkeypatch.setattr("sorct.problem.datafit.MANY_ROWS", 100)
+    monkeypatch.setattr("sorct.data.samples.MANY_ROWS", 100)
     problem, truth, _ = draw_case(n=450, depth=2, n_classes=3, alpha_local=2.0**-5)
-    assert problem.thinned is not problem
+    assert problem.subsampled is not problem
     result = search(problem)
     best = result.best
     assert result.starts[-1].run == NO_RUN
@@ -238,7 +239,7 @@ def test_time_that_ends_between_two_runs_still_gives_a_tree(draw_case, monkeypat
     assert ends[1].first == pytest.approx(first.objective, rel=1e-6)
 
 
-def test_a_rare_class_survives_thinning(rng):
+def test_a_rare_class_survives_subsampling(rng):
     """Three of 40 000 samples are of class 1: all of them are searched."""
     X, y = rng.random((40_000, 2)), np.zeros(40_000, dtype=int)
     X[:3] += [[2.0], [2.1], [2.2]]
@@ -246,8 +247,8 @@ def test_a_rare_class_survives_thinning(rng):
     costs = 1.0 - np.eye(2)
     truth = Reference(X / 4.0, y, np.ones(40_000), costs, np.zeros(2), 1, 64.0)
     problem = problem_of(truth)
-    rows = problem.cost.rows
+    rows = problem.data.rows
     assert np.count_nonzero(rows.codes == 1) == 3
     share = np.bincount(rows.codes, rows.weight)
-    np.testing.assert_allclose(share, problem.cost.share, rtol=1e-12)
+    np.testing.assert_allclose(share, problem.data.share, rtol=1e-12)
     assert search(problem, time_limit=5.0).best.objective < 3.0 / 40_000

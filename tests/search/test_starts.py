@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from sorct.problem.datafit import ExpectedCost
 from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
 
@@ -110,8 +111,8 @@ def test_the_empty_tree_comes_with_its_multipliers(rng, draw_case, depth, n_clas
 def test_the_empty_tree_of_equal_costs_predicts_the_majority(draw_case):
     """Its error is one minus the largest share."""
     problem, truth, _ = draw_case(n_classes=3, gamma=STEEP)
-    equal = replace(problem.cost, cost_matrix=1.0 - np.eye(3))
-    tree, _ = empty_tree(replace(problem, cost=equal))
+    equal = ExpectedCost(1.0 - np.eye(3))
+    tree, _ = empty_tree(replace(problem, datafit=equal))
     share = np.bincount(truth.y, truth.weight) / truth.weight.sum()
     recall = truth.recall(tree)
     assert recall[np.argmax(share)] == pytest.approx(1.0, abs=1e-12)

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sorct.problem import datafit as objective
-from sorct.problem.datafit import ExpectedCost
+from sorct.data.samples import MANY_ROWS, TrainingSet
 from sorct.search.subtrees import grow, place, random_tree, refit_nodes, regrow
 from sorct.solvers.augmented_lagrangian import never
+from sorct.solvers.descent import leaf_masses
 
 STEEP = 512.0
 seeds = pytest.mark.parametrize("seed", range(5))
@@ -173,41 +173,42 @@ def test_random_trees_cover_the_classes_in_the_box(rng, draw_case, depth):
 def test_rows_taken_make_the_problem_of_these_rows(rng, draw_case, n):
     """All rows, or some by a mask: masses and shares as from the data themselves."""
     problem, truth, tree = draw_case(n=n, n_classes=3)
-    rows, costs = problem.cost.rows, truth.cost_matrix
+    rows = problem.data.rows
     few = np.flatnonzero(rng.random(n) < 0.5)
     # Rows come in an order of their own; X tells which is which.
     number = {tuple(x): i for i, x in enumerate(truth.X)}
     mask = np.isin([number[tuple(x)] for x in rows.X.T], few)
     for taken, which in ((rows, np.arange(n)), (rows.take(mask), few)):
-        found = ExpectedCost.from_rows(taken, costs)
-        expected = ExpectedCost.from_data(
-            truth.X[which], truth.y[which], truth.weight[which], costs
-        )
+        found = TrainingSet.from_rows(taken, 3)
+        part = truth.X[which], truth.y[which], truth.weight[which]
+        expected = TrainingSet.from_data(*part, 3)
         close = {"rtol": 0, "atol": 1e-14}
-        np.testing.assert_allclose(
-            found.mass(tree, STEEP), expected.mass(tree, STEEP), **close
-        )
-        for name in ("share", "centre", "spread"):
+        masses = [
+            leaf_masses(replace(problem, data=data, gamma=STEEP), tree)
+            for data in (found, expected)
+        ]
+        np.testing.assert_allclose(*masses, **close)
+        for name in ("share", "centre", "variance"):
             np.testing.assert_allclose(
                 getattr(found, name), getattr(expected, name), **close
             )
 
 
-def test_a_problem_of_few_rows_is_its_own_thinned(draw_case):
-    """Not a copy, and the thinned one is thin enough."""
+def test_a_problem_of_few_rows_is_its_own_subsampled(draw_case):
+    """Not a copy, and the subsampled one is thin enough."""
     problem = draw_case(n=500).problem
-    assert problem.thinned is problem
+    assert problem.subsampled is problem
 
 
 @pytest.mark.parametrize("n", [16_385, 40_000])
-def test_many_rows_are_thinned_evenly(draw_case, n):
+def test_many_rows_are_subsampled_evenly(draw_case, n):
     """At most MANY_ROWS, the classes in nearly their shares; nothing else changes."""
     problem = draw_case(n=n, n_classes=3, alpha_local=0.5).problem
-    thinned = problem.thinned
-    n_rows = np.count_nonzero(thinned.cost.samples.weight)
-    assert objective.MANY_ROWS / 2 < n_rows <= objective.MANY_ROWS
-    np.testing.assert_allclose(thinned.cost.share, problem.cost.share, atol=0.01)
-    np.testing.assert_array_equal(thinned.constraint.floor, problem.constraint.floor)
-    kept = {"cost": problem.cost, "constraint": problem.constraint}
-    assert replace(thinned, **kept) == problem
-    assert thinned.thinned is thinned
+    subsampled = problem.subsampled
+    n_rows = np.count_nonzero(subsampled.data.samples.weight)
+    assert MANY_ROWS / 2 < n_rows <= MANY_ROWS
+    np.testing.assert_allclose(subsampled.data.share, problem.data.share, atol=0.01)
+    np.testing.assert_array_equal(subsampled.constraint.floor, problem.constraint.floor)
+    for name in ("datafit", "penalty", "topology", "gamma"):
+        assert getattr(subsampled, name) is getattr(problem, name)
+    assert subsampled.subsampled is subsampled

@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 from sorct.datasets import make_planted_tree
 
-import sorct.problem.datafit
+import sorct.data.samples
 from sorct.data.encoder import TableEncoder
-from sorct.problem.penalty import Sparsity
+from sorct.problem.penalty import Strengths
 from sorct.search.sweep import Grid, Sweep
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import FEASIBLE, Status
@@ -58,7 +58,7 @@ def sweep(problem, grid=GRID, n_jobs=1, seed=SEED, n_solutions=5, **options):
     swept = Sweep(SOLVER, n_solutions, n_jobs, **options).run(
         problem, grid, seed, callback
     )
-    assert len(swept.solutions) == len(swept.seconds) == len(grid.penalties)
+    assert len(swept.solutions) == len(swept.seconds) == len(grid.strengths)
     assert (swept.seconds >= 0.0).all()
     return swept.solutions
 
@@ -85,7 +85,7 @@ def objectives(solutions, grid=GRID):
 
 def assert_unbeaten(truth, solutions, grid=GRID):
     """Numbers are the reference's, and no tree beats another point's at its place."""
-    for solution, penalty in zip(solutions, grid.penalties, strict=True):
+    for solution, penalty in zip(solutions, grid.strengths, strict=True):
         here = at(truth, penalty)
         tree = solution.params
         assert solution.objective == pytest.approx(here.objective(tree), abs=1e-9)
@@ -107,7 +107,7 @@ def assert_identical(one, other):
             np.testing.assert_array_equal(
                 getattr(a.params, name), getattr(b.params, name), name
             )
-        for name in ("recall", "mass", "price"):
+        for name in ("recall", "mass", "multiplier"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name), name)
         for name in ("objective", "cost", "residual", "status", "n_iterations"):
             assert getattr(a, name) == getattr(b, name), name
@@ -133,9 +133,9 @@ def test_penalties_run_along_rows():
     """The local one is outermost; a row begins with the least global one."""
     grid = Grid((0.0, 1.0, 2.0), (0.5, 4.0))
     pairs = product((0.0, 1.0, 2.0), (0.5, 4.0))
-    assert grid.penalties == [Sparsity(a, b) for a, b in pairs]
+    assert grid.strengths == [Strengths(a, b) for a, b in pairs]
     begins = [grid.begins_row(k) for k in range(6)]
-    assert begins == [penalty.alpha_global == 0.5 for penalty in grid.penalties]
+    assert begins == [penalty.alpha_global == 0.5 for penalty in grid.strengths]
 
 
 # -- truths along the path -------------------------------------------------------------
@@ -161,8 +161,8 @@ def test_no_tree_is_beaten_by_another_points_tree(name):
 def test_every_tree_is_stationary(name):
     """The residual is at most tol, and it is the reference's."""
     truth, solutions = swept(name)
-    for solution, penalty in zip(solutions, GRID.penalties, strict=True):
-        slow = at(truth, penalty).residual(solution.params, solution.price)
+    for solution, penalty in zip(solutions, GRID.strengths, strict=True):
+        slow = at(truth, penalty).residual(solution.params, solution.multiplier)
         assert solution.residual <= SOLVER.tol
         assert slow <= 1.1 * SOLVER.tol
         assert solution.status is Status.CONVERGED
@@ -300,8 +300,8 @@ def test_the_callback_hears_of_every_point_once(n_jobs):
     )
     assert [progress.n_done for progress in heard] == list(range(1, 7))
     assert {progress.n_points for progress in heard} == {6}
-    pairs = [Sparsity(p.alpha_local, p.alpha_global) for p in heard]
-    assert pairs == SMALL.penalties
+    pairs = [Strengths(p.alpha_local, p.alpha_global) for p in heard]
+    assert pairs == SMALL.strengths
     seconds = [progress.seconds for progress in heard]
     assert seconds == sorted(seconds)
     for progress, solution in zip(heard, solutions, strict=True):
@@ -367,7 +367,7 @@ def test_an_error_in_the_callback_reaches_the_caller():
 @pytest.mark.parametrize("floor", [0.0, 0.3])
 def test_a_sample_of_the_rows_leads_to_trees_of_all_rows(monkeypatch, floor):
     """The pool sees some rows only; every solution is finished on all of them."""
-    monkeypatch.setattr(sorct.problem.datafit, "MANY_ROWS", 60)
+    monkeypatch.setattr(sorct.data.samples, "MANY_ROWS", 60)
     planted = make_planted_tree(400, 3, 2, 3, 2, random_state=SEED)
     truth = Reference(
         X=planted.X,
@@ -379,7 +379,7 @@ def test_a_sample_of_the_rows_leads_to_trees_of_all_rows(monkeypatch, floor):
         gamma=512.0,
     )
     problem = problem_of(truth)
-    assert problem.thinned.cost.rows.weight.size < 120
+    assert problem.subsampled.data.rows.weight.size < 120
     solutions = sweep(problem, SMALL)
     assert_unbeaten(truth, solutions, SMALL)
     assert max(solution.residual for solution in solutions) <= SOLVER.tol

@@ -18,7 +18,7 @@ strengths = pytest.mark.parametrize(
 )
 
 
-def fit_pressure(truth, tree):
+def fit_multiplier(truth, tree):
     """Multipliers of the active floors that come closest to stationary cuts."""
     d_free = free_slope(truth, tree, np.zeros(truth.n_classes))
     near = np.abs(truth.floor - truth.recall(tree)) <= 1e-4
@@ -30,9 +30,9 @@ def fit_pressure(truth, tree):
     return np.linalg.lstsq(matrix, -d_free)[0] * active
 
 
-def free_slope(truth, tree, pressure):
+def free_slope(truth, tree, renewed):
     """Slope of the Lagrangian in the variables that meet neither zero nor the box."""
-    d_coef, d_threshold = truth.smooth_gradient(tree, pressure)
+    d_coef, d_threshold = truth.smooth_gradient(tree, renewed)
     d_coef = d_coef + truth.alpha_local / d_coef.size * np.sign(tree.coef)
     free_coef = (tree.coef != 0.0) & (np.abs(tree.coef) < 1.0)
     free_threshold = np.abs(tree.threshold) < 1.0
@@ -100,9 +100,9 @@ def test_a_solution_on_its_floors_has_multipliers(draw_case, depth, alpha_local)
     )
     solution = SOLVER.solve(problem, tree)
     assert solution.status is Status.CONVERGED
-    pressure = fit_pressure(truth, solution.params)
-    assert np.all(pressure >= 0.0)
-    assert truth.residual(solution.params, pressure) <= 1e-4
+    renewed = fit_multiplier(truth, solution.params)
+    assert np.all(renewed >= 0.0)
+    assert truth.residual(solution.params, renewed) <= 1e-4
 
 
 @pytest.mark.parametrize("depth", [1, 2])

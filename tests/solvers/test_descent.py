@@ -27,22 +27,22 @@ trees = pytest.mark.parametrize(
 floors = pytest.mark.parametrize("multiplier", [0.0, 0.5], ids=["free", "pressed"])
 
 
-def value_at(samples, task, point):
+def value_at(samples, sub, point):
     """Penalised Lagrangian of a point."""
-    pressure = np.zeros_like(task.share)
-    buffers = make_buffers(*point.coef.shape, task.share.size)
-    return evaluate(samples, task, point, pressure, buffers)
+    renewed = np.zeros_like(sub.floors.share)
+    buffers = make_buffers(*point.coef.shape, renewed.size)
+    return evaluate(samples, sub, point, renewed, buffers)
 
 
 def start(case, multiplier):
-    """Return samples, a task with floors of .8 if a multiplier presses, and a tree."""
+    """Return samples, a sub with floors of .8 if a multiplier presses, and a tree."""
     n_classes = case.truth.n_classes
     constraint = replace(
         case.problem.constraint, floor=np.full(n_classes, 0.8 * (multiplier > 0.0))
     )
     problem = replace(case.problem, constraint=constraint)
-    task = problem.task(np.full(n_classes, multiplier), 2.0)
-    return problem.cost.samples, task, problem.point(case.tree)
+    sub = problem.subproblem(np.full(n_classes, multiplier), 2.0)
+    return problem.data.samples, sub, problem.point(case.tree)
 
 
 @trees
@@ -52,16 +52,14 @@ def test_descent_goes_down_and_stays_in_the_box(
     draw_case, options, multiplier, max_iter
 ):
     """However early it ends, the point is a better tree with all classes present."""
-    samples, task, point = start(draw_case(**options), multiplier)
-    first = value_at(samples, task, point)
-    progress = descend(samples, task, point, TOL, max_iter, never())
+    samples, sub, point = start(draw_case(**options), multiplier)
+    first = value_at(samples, sub, point)
+    progress = descend(samples, sub, point, TOL, max_iter, never())
     assert progress.objective <= first + 1e-15
-    assert progress.objective == pytest.approx(
-        value_at(samples, task, point), abs=1e-13
-    )
+    assert progress.objective == pytest.approx(value_at(samples, sub, point), abs=1e-13)
     assert np.all(np.abs(point.coef) <= 1.0)
-    assert np.all(np.abs(point.level) <= len(point.coef))
-    assert set(point.leaf_class) == set(range(task.share.size))
+    assert np.all(np.abs(point.threshold) <= len(point.coef))
+    assert set(point.label) == set(range(sub.floors.share.size))
 
 
 @trees
@@ -69,22 +67,22 @@ def test_descent_goes_down_and_stays_in_the_box(
 def test_residual_certifies_where_descent_ends(draw_case, options, multiplier):
     """Below tol, and the reference's own residual agrees."""
     case = draw_case(**options)
-    samples, task, point = start(case, multiplier)
-    progress = descend(samples, task, point, TOL, 20_000, never())
+    samples, sub, point = start(case, multiplier)
+    progress = descend(samples, sub, point, TOL, 20_000, never())
     assert progress.residual <= TOL
     tree = case.problem.params(point)
     recall = case.truth.recall(tree)
-    pressure = np.maximum(0.0, multiplier + 2.0 * (task.floor - recall))
-    assert case.truth.residual(tree, pressure) <= 2.0 * TOL
+    renewed = np.maximum(0.0, multiplier + 2.0 * (sub.floors.floor - recall))
+    assert case.truth.residual(tree, renewed) <= 2.0 * TOL
 
 
 @trees
 def test_a_stationary_point_is_left_where_it_is(draw_case, options):
     """Descending again costs one evaluation and moves nothing."""
-    samples, task, point = start(draw_case(**options), 0.0)
-    descend(samples, task, point, TOL, 20_000, never())
+    samples, sub, point = start(draw_case(**options), 0.0)
+    descend(samples, sub, point, TOL, 20_000, never())
     before = [part.copy() for part in point]
-    progress = descend(samples, task, point, TOL, 20_000, never())
+    progress = descend(samples, sub, point, TOL, 20_000, never())
     assert progress.n_evaluations == 1
     for part, kept in zip(point, before, strict=True):
         np.testing.assert_array_equal(part, kept)
@@ -96,8 +94,8 @@ def test_descent_is_deterministic(draw_case, options):
     case = draw_case(**options)
     ends = []
     for _ in range(2):
-        samples, task, point = start(case, 0.0)
-        descend(samples, task, point, TOL, 500, never())
+        samples, sub, point = start(case, 0.0)
+        descend(samples, sub, point, TOL, 500, never())
         ends.append(point)
     for one, other in zip(*ends, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -110,15 +108,15 @@ def test_a_constant_feature_is_dropped(draw_case):
     problem = problem_of(replace(case.truth, X=X))
     point = problem.point(case.tree)
     assert np.all(point.coef[2] != 0.0)
-    descend(problem.cost.samples, problem.task(), point, TOL, 20_000, never())
+    descend(problem.data.samples, problem.subproblem(), point, TOL, 20_000, never())
     assert np.all(point.coef[2] == 0.0)
 
 
 def test_without_features_a_single_cut_goes_to_the_box(draw_case):
     """The cost is then linear in F(-gamma mu), so that mu = -1 or 1 exactly is best."""
     case = draw_case(depth=1, alpha_local=1e4, gamma=4.0)
-    samples, task, point = start(case, 0.0)
-    descend(samples, task, point, TOL, 20_000, never())
+    samples, sub, point = start(case, 0.0)
+    descend(samples, sub, point, TOL, 20_000, never())
     tree = case.problem.params(point)
     share = np.bincount(case.truth.y, case.truth.weight) / case.truth.weight.sum()
     cheap, dear = np.sort(share @ case.truth.cost_matrix)

@@ -58,3 +58,54 @@ def test_smallest_depth_has_a_leaf_for_every_class_and_no_level_to_spare(n_class
 def test_a_single_class_still_gets_a_cut():
     """A tree has one cut at least."""
     assert smallest_depth(1) == 1
+
+
+@depths
+def test_children_and_parents_undo_each_other(depth):
+    """Every node but the root is one child of one cut, a level further down."""
+    topology = Topology(depth)
+    found = []
+    for t in range(topology.n_branches):
+        for child in topology.children(t):
+            found.append(child)
+            assert topology.parent(child) == t
+            assert topology.level(child) == topology.level(t) + 1
+            assert topology.is_leaf(child) == (topology.height(child) == 0)
+    assert found == list(range(1, topology.n_nodes))
+
+
+@depths
+def test_leaves_below_are_those_whose_route_passes(depth):
+    """By brute force over all routes; a leaf is below itself."""
+    topology = Topology(depth)
+    for node in range(topology.n_nodes):
+        below = range(topology.n_leaves)[topology.leaves_below(node)]
+        passing = [
+            leaf
+            for leaf in range(topology.n_leaves)
+            if node in [t for t, _ in topology.route(leaf)]
+            or node == topology.n_branches + leaf
+        ]
+        assert list(below) == passing
+
+
+@depths
+def test_nodes_below_are_a_smaller_tree(depth):
+    """Children of its nodes are where the smaller tree's own numbers say."""
+    topology = Topology(depth)
+    for t in range(topology.n_branches):
+        for height in range(1, topology.height(t) + 1):
+            part, nodes = Topology(height), topology.nodes_below(t, height)
+            assert len(set(nodes)) == part.n_branches
+            for k in range(Topology(height - 1).n_branches):
+                left, right = part.children(k)
+                assert topology.children(nodes[k]) == (nodes[left], nodes[right])
+
+
+@depths
+def test_levels_are_numbered_in_turn(depth):
+    """All nodes, level by level."""
+    topology = Topology(depth)
+    levels = [list(topology.level_nodes(level)) for level in range(depth + 1)]
+    assert sum(levels, []) == list(range(topology.n_nodes))
+    assert Topology.of_branches(topology.n_branches) == topology

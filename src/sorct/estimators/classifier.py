@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sorct.problem.problem import Problem
-    from sorct.search.multistart import SearchProgress, SearchResult
+    from sorct.search.log import SearchProgress, SearchResult
 
 
 class TreeClassifier(ClassifierMixin, BaseEstimator):
@@ -294,10 +293,9 @@ class SORCTClassifier(TreeClassifier):
         return search.run(problem, seed, callback)
 
     def _penalised(self, problem: Problem) -> Problem:
-        from sorct.problem.penalty import Sparsity
+        from sorct.problem.penalty import Strengths
 
-        penalty = Sparsity(float(self.alpha_local), float(self.alpha_global))
-        return replace(problem, penalty=penalty)
+        return problem.at(Strengths(float(self.alpha_local), float(self.alpha_global)))
 
     def _keep(self, prepared: Prepared, result: SearchResult) -> None:
         from sorct.search.polish import without_idle_cuts

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.samples import TrainingSet
 from sorct.data.target import Classes
 from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.estimators.call import versions
@@ -136,14 +137,19 @@ class Prepared:
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
         begun += _load_compiled_code()
-        from sorct.problem.constraints import MinRecall
+        from sorct.problem.constraints import Constraint
         from sorct.problem.datafit import ExpectedCost
-        from sorct.problem.penalty import Sparsity
+        from sorct.problem.penalty import Penalty
         from sorct.problem.problem import Problem
 
-        cost = ExpectedCost.from_columns(encoder.columns(X), codes, weight, cost_matrix)
+        columns, n_classes = encoder.columns(X), len(target)
         problem = Problem(
-            cost, Sparsity(), MinRecall(floor), topology, float(model.gamma)
+            TrainingSet.from_columns(columns, codes, weight, n_classes),
+            ExpectedCost(cost_matrix),
+            Penalty.none(encoder.n_columns),
+            Constraint.min_recall(floor),
+            topology,
+            float(model.gamma),
         )
         seconds = time.perf_counter() - begun
         return cls(encoder, target, problem, len(codes), call, seconds)
@@ -164,7 +170,7 @@ class Prepared:
             leaf_class=params.leaf_class,
             target=self.target,
             gamma=problem.gamma,
-            cost_matrix=problem.cost.cost_matrix,
+            cost_matrix=problem.datafit.cost_matrix,
             mass=solution.mass,
             training=TrainingRecord(
                 alpha_local=alphas[0],

@@ -160,8 +160,8 @@ def trace(
         tried = f"a pool of {n_solutions} solutions and their moves{late}"
         prepared.refuse(first, tried, "n_solutions")
     trees = [
-        prepared.tree(solution, (penalty.alpha_local, penalty.alpha_global))
-        for solution, penalty in zip(swept.solutions, grid.penalties, strict=True)
+        prepared.tree(solution, (strengths.alpha_local, strengths.alpha_global))
+        for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
     ]
     return Path(alphas_local, alphas_global, tuple(trees), swept.seconds)
 

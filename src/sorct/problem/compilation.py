@@ -11,13 +11,19 @@ version of this library must not be read.
 import hashlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
-from numba.core import types
+from numba import _dynfunc
+from numba.core import event, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic
 
 logger = logging.getLogger("sorct")
@@ -30,7 +36,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 _ORDERED = {"contract", "nnan", "nsz"}
 _FAST = _ORDERED | {"reassoc", "arcp"}
-_NO_ENTRY = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# What only compiled code calls: no way in from Python, nothing of its own on disk.
+_NO_ENTRY = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "cache": False}
 
 
 def _cache_folder() -> Path | None:
@@ -67,18 +74,101 @@ def nothing_cached() -> bool:
     return _CACHE_FOLDER is None or next(_CACHE_FOLDER.rglob("*.nbi"), None) is None
 
 
+class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Code that is linked into its callers and never runs by itself.
+
+    numba would turn every function into machine code of its own, which is a sixth of
+    the whole time. The optimiser runs as ever, so that results are the same bits.
+    """
+
+    def finalize(self) -> None:
+        """Link what this code calls, and optimise; emit nothing."""
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            module = library._get_module_for_linking()
+            self._final_module.link_in(module, preserve=True)
+        self._optimize_final_module()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InnerLowering(NativeLowering):  # type: ignore[misc]
+    """Lower a function into a library that emits nothing."""
+
+    _name = "sorct_inner_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower it, and let other functions know of it."""
+        codegen = state.targetctx.codegen()
+        state.library = _InnerLibrary(codegen, state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered, library = state["cr"], state.library
+        fndesc, env = lowered.fndesc, lowered.env
+        # numba knows a function by a builtin; address 0, as it cannot be called.
+        entry = _dynfunc.make_function(
+            fndesc.lookup_module(), fndesc.qualname, "", 0, env, (library,)
+        )
+        state.targetctx.insert_user_function(entry, fndesc, [library])
+        state["cr"] = lowered._replace(cfunc=entry)
+        return True
+
+
+class _InnerCompiler(CompilerBase):  # type: ignore[misc]
+    """numba's own pipeline, but for the lowering."""
+
+    def define_pipelines(self) -> list[Any]:
+        """One pipeline."""
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        pipeline.add_pass_after(_InnerLowering, NativeLowering)
+        pipeline.passes = [
+            entry for entry in pipeline.passes if entry[0] is not NativeLowering
+        ]
+        pipeline.finalize()
+        return [pipeline]
+
+
+class _Counter(event.Listener):  # type: ignore[misc]
+    """Counts the functions that numba has compiled."""
+
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        self._tell, self._n_done = tell, 0
+
+    def on_start(self, event: Any) -> None:
+        """A function begins: nothing to tell."""
+
+    def on_end(self, event: Any) -> None:
+        """Tell that one more is done."""
+        self._n_done += 1
+        self._tell(self._n_done)
+
+
+@contextmanager
+def told_of_parts(tell: Callable[[int], None]) -> Iterator[None]:
+    """Call ``tell`` with a running number after every function that is compiled."""
+    with event.install_listener("numba:compile", _Counter(tell)):
+        yield
+
+
 def _compile(function: Function, **options: Any) -> Function:
     # numba chooses the folder when a function is decorated.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_CACHE_FOLDER)
     try:
-        return cast(Function, numba.njit(**_OPTIONS, **options)(function))
+        return cast(Function, numba.njit(**{**_OPTIONS, **options})(function))
     finally:
         numba.config.CACHE_DIR = before
 
 
+def _compile_inner(function: Function, **options: Any) -> Function:
+    return _compile(function, pipeline_class=_InnerCompiler, **_NO_ENTRY, **options)
+
+
 def compiled(function: Function) -> Function:
-    """Compile for speed; sums may be taken in any (but always the same) order."""
+    """Compile an entry for Python, with all that it calls; there should be few.
+
+    Sums may be taken in any (but always the same) order.
+    """
     return _compile(function, fastmath=_FAST)
 
 
@@ -87,7 +177,7 @@ def compiled_inside(function: Function) -> Function:
 
     There is no way in from Python: calling it from there ends the process.
     """
-    return _compile(function, fastmath=_FAST, forceinline=True, **_NO_ENTRY)
+    return _compile_inner(function, fastmath=_FAST, forceinline=True)
 
 
 def compiled_apart(function: Function) -> Function:
@@ -95,12 +185,23 @@ def compiled_apart(function: Function) -> Function:
 
     Quicker to compile than ``compiled_inside``; no way in from Python either.
     """
-    return _compile(function, fastmath=_FAST, **_NO_ENTRY)
+    return _compile_inner(function, fastmath=_FAST)
+
+
+def compiled_here(function: Function) -> Function:
+    """Compile as if its lines stood in the one function that calls it.
+
+    Quickest where a function takes many arrays and has no loop of its own.
+    """
+    return _compile(function, fastmath=_FAST, inline="always", **_NO_ENTRY)
 
 
 def compiled_in_order(function: Function) -> Function:
-    """Compile arithmetic whose order carries its meaning, such as a rounding trick."""
-    return _compile(function, fastmath=_ORDERED)
+    """Compile arithmetic whose order carries its meaning, such as a rounding trick.
+
+    Only compiled code calls it.
+    """
+    return _compile_inner(function, fastmath=_ORDERED)
 
 
 def _bits_of_float(_context: Any, _value: Any) -> Any:

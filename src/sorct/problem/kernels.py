@@ -1,24 +1,30 @@
-"""Compiled evaluation of a tree on all samples: mass matrix and gradient in one pass.
+"""Compiled evaluation of a tree on all samples: masses and gradients in one pass.
 
-With u_t(x) = slope (a_t . x - level_t), where slope = gamma / p and level = p mu:
+With u_t(x) = slope (a_t . x - threshold_t), where slope = gamma / n_columns and the
+threshold is in the solver's units, n_columns times the model's:
 
     branch_proba_t = F(u_t)                                  probability of going left
     reach_left = reach * branch_proba, reach_right = reach - reach_left
-    mass[k, l] = sum of the reach of leaf l over the samples of class k
+    mass[k, l] = sum of the reach of leaf l over the samples of code k
     value_t = branch_proba_t value_left + (1 - branch_proba_t) value_right
-    d cost / d u_t = reach_t (value_left - value_right) F'(u_t)
+    d loss / d u_t = factor reach_t (value_left - value_right) F'(u_t)
 
-where the value of leaf l for a sample of class k is ``payoff[k, l]``, the derivative of
-the smooth objective with respect to ``mass[k, l]``. Where a factor of some payoffs is
-known only after the pass, as with floors on recall, they go apart: a class marked so
-has a second gradient, of <payoff[n_classes + k], mass[k]>, for which only its own
-samples are looked at.
+where the value of leaf l for a sample of code k is ``payoff[k, l]``. The value of the
+root is V = sum over leaves of reach x payoff, and the factor is the derivative of a
+loss of V. Both datafits of today have the loss V itself and so the factor 1. A loss
+such as -log V enters in ``_ascend_value``: values first, from the leaves to the root,
+then the factor of every sample, by which ``reach[0]`` is multiplied and with it all d.
 
-Samples are sorted by class and lie in blocks, feature by feature inside a block, so
-that vector instructions run across samples. A segment is the part of a block that
-belongs to one class, so a class needs no look-up per sample. Loops over a segment take
-a view of it first: indices that begin at 0 cannot be negative, and without that doubt
-vector instructions are used there too. No classes, no checks, no allocation in loops.
+Where a factor of some payoffs is known only after all samples were seen, as with
+constraints, a code has a second payoff: the gradient of <second_payoff[k], mass[k]> is
+accumulated apart, for the codes marked in ``has_second``, of whose samples alone it is.
+
+Samples are sorted by code and lie in blocks, column by column inside a block, so that
+vector instructions run across samples. A segment is the part of a block that belongs to
+one code, so a code needs no look-up per sample. Loops over a segment take a view of it
+first: indices that begin at 0 cannot be negative, and without that doubt vector
+instructions are used there too. No classes, no checks, no allocation in loops. The
+recursion counts in the heap's numbers (see ``tree/topology.py``) for itself.
 """
 
 from typing import NamedTuple
@@ -26,54 +32,34 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.samples import BLOCK, Samples
 from sorct.problem.compilation import (
     bits_of_float,
-    compiled,
     compiled_apart,
     compiled_in_order,
     compiled_inside,
     float_of_bits,
 )
 
-BLOCK = 256
-LANES = 8
-
 # A block whose samples pull on a cut by less than this in total cannot change a
 # gradient of size 1e-6 (the tightest anyone asks for) in the digits it has.
 _NEGLIGIBLE = 1e-20
 
 
-class Samples(NamedTuple):
-    """Training samples in blocks; samples that pad the last block have weight 0.
-
-    ``x`` holds block after block, each as a (n_features, size) array, and ``start``
-    where each begins (one more entry than blocks). Block b consists of the segments
-    from ``first_segment[b]`` to ``first_segment[b + 1]``, of which ``segment_start``
-    and ``segment_class`` tell where each begins and its class. Weights sum to 1.
-    """
-
-    x: FloatArray
-    start: IntArray
-    weight: FloatArray
-    first_segment: IntArray
-    segment_start: IntArray
-    segment_class: IntArray
-
-
 class Buffers(NamedTuple):
     """Scratch and results of one evaluation; allocated once per solve.
 
-    ``payoff`` has a second half for the classes apart, ``side[k]`` their gradients, the
-    level's below the coefficients'. ``value`` has a row to spare. Few arrays are quick
-    to compile.
+    Gradients have the shape of the cuts, (n_columns + 1, n_branches): the thresholds'
+    are the last row. ``second_gradient`` has one such matrix per code. ``value`` has a
+    row to spare. Few arrays are quick to compile.
     """
 
     mass: FloatArray
     payoff: FloatArray
-    grad_coef: FloatArray
-    grad_level: FloatArray
-    apart: IntArray
-    side: FloatArray
+    second_payoff: FloatArray
+    has_second: IntArray
+    gradient: FloatArray
+    second_gradient: FloatArray
     branch: FloatArray
     reach: FloatArray
     value: FloatArray
@@ -81,21 +67,21 @@ class Buffers(NamedTuple):
     columns: IntArray
 
 
-def make_buffers(n_features: int, n_branches: int, n_classes: int) -> Buffers:
+def make_buffers(n_columns: int, n_branches: int, n_codes: int) -> Buffers:
     """Allocate the buffers for a tree."""
     n_leaves = n_branches + 1
     return Buffers(
-        np.zeros((n_classes, n_leaves)),
-        np.zeros((2 * n_classes, n_leaves)),
-        np.zeros((n_features, n_branches)),
-        np.zeros(n_branches),
-        np.zeros(n_classes, dtype=np.int64),
-        np.zeros((n_classes, n_features + 1, n_branches)),
+        np.zeros((n_codes, n_leaves)),
+        np.zeros((n_codes, n_leaves)),
+        np.zeros((n_codes, n_leaves)),
+        np.zeros(n_codes, dtype=np.int64),
+        np.zeros((n_columns + 1, n_branches)),
+        np.zeros((n_codes, n_columns + 1, n_branches)),
         np.zeros((n_branches, BLOCK)),
         np.zeros((n_branches + n_leaves, BLOCK)),
         np.zeros((n_branches + n_leaves + 1, BLOCK)),
         np.zeros(n_branches),
-        np.zeros(n_features, dtype=np.int64),
+        np.zeros(n_columns, dtype=np.int64),
     )
 
 
@@ -145,12 +131,12 @@ def density(proba: float) -> float:
 
 
 @compiled_inside
-def used_columns(coef: FloatArray, columns: IntArray) -> int:
+def used_columns(cuts: FloatArray, columns: IntArray) -> int:
     """List the columns that some cut uses; return how many there are."""
     n_columns = 0
-    for j in range(coef.shape[0]):
-        for t in range(coef.shape[1]):
-            if coef[j, t] != 0.0:
+    for j in range(columns.size):
+        for t in range(cuts.shape[1]):
+            if cuts[j, t] != 0.0:
                 columns[n_columns] = j
                 n_columns += 1
                 break
@@ -162,21 +148,20 @@ def _score_one(
     x: FloatArray,
     columns: IntArray,
     n_columns: int,
-    coef: FloatArray,
-    level: FloatArray,
+    cuts: FloatArray,
     slope: float,
     t: int,
     branch: FloatArray,
 ) -> None:
     """Scores of cut t, four columns at a time."""
-    n = x.shape[1]
+    p, n = x.shape
     for i in range(n):
-        branch[t, i] = -level[t] * slope
+        branch[t, i] = -cuts[p, t] * slope
     c = 0
     while c + 3 < n_columns:
         j0, j1, j2, j3 = columns[c], columns[c + 1], columns[c + 2], columns[c + 3]
-        a0, a1 = coef[j0, t] * slope, coef[j1, t] * slope
-        a2, a3 = coef[j2, t] * slope, coef[j3, t] * slope
+        a0, a1 = cuts[j0, t] * slope, cuts[j1, t] * slope
+        a2, a3 = cuts[j2, t] * slope, cuts[j3, t] * slope
         for i in range(n):
             branch[t, i] += (
                 a0 * x[j0, i] + a1 * x[j1, i] + a2 * x[j2, i] + a3 * x[j3, i]
@@ -184,7 +169,7 @@ def _score_one(
         c += 4
     while c < n_columns:
         j0 = columns[c]
-        a0 = coef[j0, t] * slope
+        a0 = cuts[j0, t] * slope
         for i in range(n):
             branch[t, i] += a0 * x[j0, i]
         c += 1
@@ -195,30 +180,29 @@ def _score_three(
     x: FloatArray,
     columns: IntArray,
     n_columns: int,
-    coef: FloatArray,
-    level: FloatArray,
+    cuts: FloatArray,
     slope: float,
     t: int,
     branch: FloatArray,
 ) -> None:
     """Scores of cuts t, t + 1, t + 2, two columns at a time: each x is read once."""
-    n = x.shape[1]
+    p, n = x.shape
     for i in range(n):
-        branch[t, i] = -level[t] * slope
-        branch[t + 1, i] = -level[t + 1] * slope
-        branch[t + 2, i] = -level[t + 2] * slope
+        branch[t, i] = -cuts[p, t] * slope
+        branch[t + 1, i] = -cuts[p, t + 1] * slope
+        branch[t + 2, i] = -cuts[p, t + 2] * slope
     c = 0
     while c < n_columns:
         j0 = columns[c]
         a0, b0, c0 = (
-            coef[j0, t] * slope,
-            coef[j0, t + 1] * slope,
-            coef[j0, t + 2] * slope,
+            cuts[j0, t] * slope,
+            cuts[j0, t + 1] * slope,
+            cuts[j0, t + 2] * slope,
         )
         if c + 1 < n_columns:
             j1 = columns[c + 1]
-            a1, b1 = coef[j1, t] * slope, coef[j1, t + 1] * slope
-            c1 = coef[j1, t + 2] * slope
+            a1, b1 = cuts[j1, t] * slope, cuts[j1, t + 1] * slope
+            c1 = cuts[j1, t + 2] * slope
             for i in range(n):
                 x0, x1 = x[j0, i], x[j1, i]
                 branch[t, i] += a0 * x0 + a1 * x1
@@ -238,17 +222,16 @@ def fill_scores(
     x: FloatArray,
     columns: IntArray,
     n_columns: int,
-    coef: FloatArray,
-    level: FloatArray,
+    cuts: FloatArray,
     slope: float,
     branch: FloatArray,
 ) -> None:
     """Scores u of all cuts on one block; 2^D - 1 cuts are threes and at most a one."""
-    n_branches = coef.shape[1]
+    n_branches = cuts.shape[1]
     for t in range(0, n_branches - 2, 3):
-        _score_three(x, columns, n_columns, coef, level, slope, t, branch)
+        _score_three(x, columns, n_columns, cuts, slope, t, branch)
     for t in range(n_branches - n_branches % 3, n_branches):
-        _score_one(x, columns, n_columns, coef, level, slope, t, branch)
+        _score_one(x, columns, n_columns, cuts, slope, t, branch)
 
 
 @compiled_inside
@@ -314,7 +297,7 @@ def _gradient_three(
 @compiled_inside
 def _add_gradient(x: FloatArray, slope: float, buffers: Buffers) -> None:
     """Add the block's share of the gradient; cuts with no sample near are skipped."""
-    d, pull, grad = buffers.branch, buffers.pull, buffers.grad_coef
+    d, pull, grad = buffers.branch, buffers.pull, buffers.gradient
     for t in range(0, pull.size - 2, 3):
         if pull[t] + pull[t + 1] + pull[t + 2] > _NEGLIGIBLE:
             _gradient_three(x, d, t, slope, grad)
@@ -325,7 +308,7 @@ def _add_gradient(x: FloatArray, slope: float, buffers: Buffers) -> None:
         total = 0.0
         for i in range(x.shape[1]):
             total += d[t, i]
-        buffers.grad_level[t] -= slope * total
+        grad[x.shape[0], t] -= slope * total
 
 
 @compiled_inside
@@ -349,7 +332,7 @@ def _descend_reach(samples: Samples, b: int, buffers: Buffers) -> None:
             total = 0.0
             for i in range(own.size):
                 total += own[i]
-            mass[samples.segment_class[s], leaf] += total
+            mass[samples.segment_code[s], leaf] += total
 
 
 @compiled_inside
@@ -362,7 +345,7 @@ def _ascend_value(samples: Samples, b: int, buffers: Buffers) -> None:
         begin = samples.segment_start[s] - first
         end = samples.segment_start[s + 1] - first
         for leaf in range(n_branches + 1):
-            payoff = buffers.payoff[samples.segment_class[s], leaf]
+            payoff = buffers.payoff[samples.segment_code[s], leaf]
             own = value[n_branches + leaf, begin:end]
             for i in range(own.size):
                 own[i] = payoff
@@ -388,25 +371,25 @@ def _dot(one: FloatArray, other: FloatArray) -> float:
 
 
 @compiled_apart
-def _add_apart(
+def _add_second(
     samples: Samples, b: int, x: FloatArray, slope: float, buffers: Buffers
 ) -> None:
-    """Add a block's share of the gradients of the classes apart.
+    """Add a block's share of the gradients of the second payoffs.
 
     The same as for the whole block, on few samples and so one cut at a time.
     """
     n_branches, first = buffers.pull.size, samples.start[b]
     branch, reach, value = buffers.branch, buffers.reach, buffers.value
-    p, n_classes = x.shape[0], buffers.apart.size
+    p, gradient = x.shape[0], buffers.second_gradient
     for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
-        k = samples.segment_class[s]
-        if buffers.apart[k] == 0:
+        k = samples.segment_code[s]
+        if buffers.has_second[k] == 0:
             continue
         begin = samples.segment_start[s] - first
         end = samples.segment_start[s + 1] - first
         for leaf in range(n_branches + 1):
             for i in range(begin, end):
-                value[n_branches + leaf, i] = buffers.payoff[n_classes + k, leaf]
+                value[n_branches + leaf, i] = buffers.second_payoff[k, leaf]
         pull = value[2 * n_branches + 1, begin:end]
         for step in range(n_branches):
             t = n_branches - 1 - step
@@ -415,9 +398,9 @@ def _add_apart(
                 value[t, i] = value[2 * t + 2, i] + branch[t, i] * gain
                 pull[i - begin] = reach[t, i] * gain * density(branch[t, i])
             for j in range(p):
-                buffers.side[k, j, t] += slope * _dot(pull, x[j, begin:end])
+                gradient[k, j, t] += slope * _dot(pull, x[j, begin:end])
             for i in range(pull.size):
-                buffers.side[k, p, t] -= slope * pull[i]
+                gradient[k, p, t] -= slope * pull[i]
 
 
 @compiled_inside
@@ -426,40 +409,38 @@ def _clear(buffers: Buffers, with_gradient: bool) -> None:
         for leaf in range(buffers.mass.shape[1]):
             buffers.mass[k, leaf] = 0.0
     if with_gradient:
-        for t in range(buffers.grad_level.size):
-            buffers.grad_level[t] = 0.0
-            for j in range(buffers.grad_coef.shape[0]):
-                buffers.grad_coef[j, t] = 0.0
-        for k in range(buffers.apart.size):
-            for j in range(buffers.side.shape[1]):
-                for t in range(buffers.grad_level.size):
-                    buffers.side[k, j, t] = 0.0
+        for t in range(buffers.pull.size):
+            for j in range(buffers.gradient.shape[0]):
+                buffers.gradient[j, t] = 0.0
+        for k in range(buffers.has_second.size):
+            for j in range(buffers.gradient.shape[0]):
+                for t in range(buffers.pull.size):
+                    buffers.second_gradient[k, j, t] = 0.0
 
 
-@compiled
+@compiled_apart
 def accumulate(
     samples: Samples,
-    coef: FloatArray,
-    level: FloatArray,
+    cuts: FloatArray,
     slope: float,
     with_gradient: bool,
     buffers: Buffers,
 ) -> None:
-    """Fill ``mass`` and, if asked, the gradient of <payoff, mass> in coef and level.
+    """Fill ``mass`` and, if asked, the gradient of <payoff, mass> in the cuts.
 
-    With it come the gradients of the classes marked ``apart``.
+    With it come the gradients of the codes that have a second payoff.
     """
-    p, n_branches = coef.shape
+    p, n_branches = buffers.columns.size, cuts.shape[1]
     _clear(buffers, with_gradient)
-    n_columns = used_columns(coef, buffers.columns)
+    n_columns = used_columns(cuts, buffers.columns)
     for b in range(samples.start.size - 1):
         first, last = samples.start[b], samples.start[b + 1]
         n = last - first
         x = samples.x[p * first : p * last].reshape(p, n)
-        fill_scores(x, buffers.columns, n_columns, coef, level, slope, buffers.branch)
+        fill_scores(x, buffers.columns, n_columns, cuts, slope, buffers.branch)
         fill_cdf(buffers.branch, n_branches, n)
         _descend_reach(samples, b, buffers)
         if with_gradient:
-            _add_apart(samples, b, x, slope, buffers)
+            _add_second(samples, b, x, slope, buffers)
             _ascend_value(samples, b, buffers)
             _add_gradient(x, slope, buffers)

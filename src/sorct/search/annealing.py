@@ -9,10 +9,6 @@ labels afterwards.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
 from sorct._typing import IntArray
 from sorct.problem.problem import Problem
 from sorct.solvers.descent import descend
@@ -39,16 +35,15 @@ def anneal(
     The first gammas, the flattest, may be skipped. Deep trees take finer and longer
     steps.
     """
-    cost, deep = problem.cost, problem.topology.depth > 2
+    samples, deep = problem.data.samples, problem.topology.depth > 2
     gammas = gamma_ladder(problem.gamma, _FACTOR_DEEP if deep else _FACTOR)
     n_iterations = _ITERATIONS_DEEP if deep else _ITERATIONS
-    leaves = np.arange(problem.topology.n_leaves)
-    point = problem.point(params)._replace(leaf_class=leaves)
+    point = problem.point(params)
     n_evaluations = 0
     for gamma in gammas[min(skip, len(gammas) - 1) :]:
-        task = problem.entropy_task(gamma)
-        progress = descend(cost.samples, task, point, _TOL, n_iterations, stop)
+        sub = problem.entropy(gamma)
+        progress = descend(samples, sub, point, _TOL, n_iterations, stop)
         n_evaluations += progress.n_evaluations
         if stop[0] != 0:
             break
-    return replace(problem.params(point), leaf_class=params.leaf_class), n_evaluations
+    return problem.params(point), n_evaluations

@@ -20,16 +20,16 @@ from joblib import effective_n_jobs
 
 from sorct._typing import IntArray
 from sorct.problem.problem import Problem
-from sorct.search.moves import Chain, move
-from sorct.search.multistart import (
+from sorct.search.log import (
     NO_RUN,
     Callback,
-    Found,
+    Descent,
+    SearchLog,
     SearchResult,
-    Story,
     best_of,
-    finish,
 )
+from sorct.search.moves import Chain, move
+from sorct.search.multistart import finish
 from sorct.search.polish import Polisher
 from sorct.search.starts import Start, make_start
 from sorct.search.workers import Workers, deadline
@@ -75,26 +75,26 @@ class IteratedSearch:
         self, problem: Problem, seed: int, callback: Callback | None = None
     ) -> SearchResult:
         """Search; a callback that returns True stops with the best tree so far."""
-        story = Story(callback, unit=problem.cost.trivial_cost)
-        thinned = problem.thinned
+        log = SearchLog(callback, unit=problem.trivial_cost)
+        subsampled = problem.subsampled
         soft, hard, limit = never(), never(), self.time_limit
-        share = _SEARCH_SHARE if thinned is problem else _SEARCH_SHARE_MANY_ROWS
+        share = _SEARCH_SHARE if subsampled is problem else _SEARCH_SHARE_MANY_ROWS
         with (
             deadline(limit, hard),
             deadline(None if limit is None else share * limit, soft),
             Workers(min(effective_n_jobs(self.n_jobs), _CHAINS), soft, hard) as workers,
         ):
-            search = _Search(thinned, self.solver, seed, story, workers, soft, hard)
+            search = _Search(subsampled, self.solver, seed, log, workers, soft, hard)
             best = search.until_agreed()
             searched = best.objective
-            if thinned is not problem:
+            if subsampled is not problem:
                 best = search.finish(problem, best, NO_RUN)
         status = best.status
-        if story.stopped:
+        if log.stopped:
             status = Status.STOPPED
-        elif story.ended == _LATE:
+        elif log.ended == _LATE:
             status = Status.TIME_LIMIT
-        return story.result(best, status, searched)
+        return log.result(best, status, searched)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _Search:
     problem: Problem
     solver: AugmentedLagrangian
     seed: int
-    story: Story
+    log: SearchLog
     workers: Workers
     soft: IntArray
     hard: IntArray
@@ -121,10 +121,10 @@ class _Search:
             ends.append(self._polish(best_of(found), run))
             best = best_of(ends)
             ended = self._ended(best, ends, chains, in_time=in_time)
-            if ended is not None or self.story.stopped:
+            if ended is not None or self.log.stopped:
                 break
-        if not self.story.stopped:
-            self.story.ended = ended or "run limit"
+        if not self.log.stopped:
+            self.log.ended = ended or "run limit"
         return best
 
     def _ended(
@@ -149,9 +149,9 @@ class _Search:
     @property
     def _work(self) -> float:
         """Work done so far: rows x columns x cuts x evaluations."""
-        cost, n_branches = self.problem.cost, self.problem.topology.n_branches
-        size = cost.samples.weight.size * cost.n_features * n_branches
-        return float(size) * self.story.n_evaluations
+        data, n_branches = self.problem.data, self.problem.topology.n_branches
+        size = data.samples.weight.size * data.n_columns * n_branches
+        return float(size) * self.log.n_evaluations
 
     def _agreed(
         self, best: Solution, ends: list[Solution], chains: list[Solution]
@@ -164,12 +164,12 @@ class _Search:
 
     def _perfect(self, best: Solution) -> bool:
         """Whether there is nothing left to gain: no objective is below 0."""
-        return best.feasible and self.story.same(best.objective, 0.0)
+        return best.feasible and self.log.same(best.objective, 0.0)
 
     def _n_same(self, solutions: list[Solution], best: Solution) -> int:
         """How many are as good as the best."""
         return sum(
-            solution.feasible and self.story.same(solution.objective, best.objective)
+            solution.feasible and self.log.same(solution.objective, best.objective)
             for solution in solutions
         )
 
@@ -178,8 +178,8 @@ class _Search:
         chains: list[Solution] = []
         best: Solution | None = None
         n_idle, n_rounds, patience = 0, 0, _patience(self.problem)
-        limit = self._work + _MAX_WORK_OF_RUN
-        while best is None or (n_idle < patience and not self.story.stopped):
+        most = self._work + _MAX_WORK_OF_RUN
+        while best is None or (n_idle < patience and not self.log.stopped):
             found = list(self._round(polisher, chains, run, n_rounds))
             chains = _kept(chains, found)
             n_rounds, leader = n_rounds + 1, best_of(chains)
@@ -187,7 +187,7 @@ class _Search:
                 best, n_idle = leader, 0
             else:
                 n_idle += len(found) + self._n_same(found, best)
-            if self.soft[0] != 0 or self._perfect(best) or self._work > limit:
+            if self.soft[0] != 0 or self._perfect(best) or self._work > most:
                 break
         return chains
 
@@ -202,22 +202,22 @@ class _Search:
         ]
         for part in self.workers.run(calls):
             for found in part:
-                self.story.add(found)
+                self.log.add(found)
                 yield found.solution
-            if self.story.stopped:
+            if self.log.stopped:
                 self.soft[0] = 1
 
     def finish(self, problem: Problem, solution: Solution, run: int) -> Solution:
         """Solve to the end from a tree that was found roughly, or on fewer rows."""
         start = Start("polished", solution.params, 0)
 
-        def polish() -> Found:
+        def polish() -> Descent:
             begun = time.perf_counter()
             polisher = Polisher.of(problem, self.solver)
             return finish(polisher, start, run, self.hard, begun)
 
         (found,) = self.workers.run([polish])
-        self.story.add(found)
+        self.log.add(found)
         return found.solution
 
     def _polish(self, solution: Solution, run: int) -> Solution:
@@ -239,7 +239,7 @@ def _steps(
     round_key: tuple[int, int, int],
     part: IntArray,
     stop: IntArray,
-) -> list[Found]:
+) -> list[Descent]:
     """One descent of every chain in a part; none when the search is over.
 
     The very first descent of a run always takes place.
@@ -256,7 +256,7 @@ def _step(
     chains: list[Solution],
     key: tuple[int, int, int, int],
     stop: IntArray,
-) -> Found:
+) -> Descent:
     """One descent of one chain."""
     seed, run, n_rounds, c = key
     begun = time.perf_counter()

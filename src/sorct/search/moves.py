@@ -18,8 +18,10 @@ from sorct.problem.problem import Problem
 from sorct.search.polish import Polisher
 from sorct.search.starts import Start
 from sorct.search.subtrees import place, regrow
+from sorct.solvers.descent import leaf_masses
 from sorct.solvers.solution import Solution
 from sorct.tree.params import Params
+from sorct.tree.topology import Topology
 
 # A leaf with less than this share of its even part of the sample counts as empty.
 _EMPTY = 0.05
@@ -42,20 +44,20 @@ def move(
     kinds = _kinds(polisher, chain)
     kind = kinds[rng.integers(len(kinds))]
     params, n_evaluations = _MOVES[kind](polisher, chain, rng, stop)
-    params.coef[polisher.problem.cost.spread == 0.0] = 0.0
+    params.coef[polisher.problem.data.variance == 0.0] = 0.0
     return Start(kind, params, n_evaluations)
 
 
 def _kinds(polisher: Polisher, chain: Chain) -> list[str]:
     """Kinds that apply, repeated according to how often they should be drawn."""
-    depth, penalty = polisher.problem.topology.depth, polisher.problem.penalty
+    depth = polisher.problem.topology.depth
     if depth > 2:
         kinds = ["redrawn", "shaken"] + 6 * ["regrown"]
     else:
         kinds = ["redrawn", "redrawn-tree", "shaken"]
     if depth > 1 and chain.others:
         kinds += 4 * ["exchanged"] if depth > 2 else 3 * ["exchanged"]
-    if penalty.alpha_local > 0.0 or penalty.alpha_global > 0.0:
+    if polisher.problem.penalty.active:
         kinds += ["eased"]
     return kinds
 
@@ -90,7 +92,7 @@ def _with_new(
     rng: np.random.Generator,
 ) -> tuple[Params, int]:
     coef = params.coef.copy()
-    coef[chosen] = rng.uniform(-1.0, 1.0, np.count_nonzero(chosen))
+    coef[chosen] = polisher.problem.penalty.draw(chosen, rng)
     return place(polisher.problem, replace(params, coef=coef), placed, rng), 0
 
 
@@ -106,49 +108,49 @@ def _shake(
         cuts = rng.integers(n_branches, size=1)
     coef = params.coef.copy()
     noise = rng.normal(0.0, size, (len(coef), cuts.size))
-    coef[:, cuts] = np.clip(coef[:, cuts] + noise, -1.0, 1.0)
+    coef[:, cuts] = polisher.problem.penalty.clip(coef[:, cuts] + noise)
     placed = [int(t) for t in cuts if rng.random() < 0.5]
     return place(polisher.problem, replace(params, coef=coef), placed, rng), 0
 
 
 def _exchange(
-    _polisher: Polisher, chain: Chain, rng: np.random.Generator, _stop: IntArray
+    polisher: Polisher, chain: Chain, rng: np.random.Generator, _stop: IntArray
 ) -> tuple[Params, int]:
     """A cut of another chain's tree, or a subtree of it in a deep tree."""
     params = chain.incumbent.params
     other = chain.others[rng.integers(len(chain.others))].params
-    n_branches = params.threshold.size
-    to, source = [int(rng.integers(n_branches))], [int(rng.integers(n_branches))]
-    if n_branches > 3 and rng.random() < 0.5:
-        level = (to[0] + 1).bit_length() - 1
-        source = [int(rng.integers((1 << level) - 1, (2 << level) - 1))]
-        for t, u in zip(to, source, strict=True):
-            if 2 * t + 2 < n_branches:
-                to += [2 * t + 1, 2 * t + 2]
-                source += [2 * u + 1, 2 * u + 2]
+    topology = polisher.problem.topology
+    to, source = (int(rng.integers(topology.n_branches)) for _ in range(2))
+    cuts, others = [to], [source]
+    if topology.depth > 2 and rng.random() < 0.5:
+        level = topology.level_nodes(topology.level(to))
+        source = int(rng.integers(level.start, level.stop))
+        cuts = topology.nodes_below(to, topology.height(to))
+        others = topology.nodes_below(source, topology.height(source))
     coef, threshold = params.coef.copy(), params.threshold.copy()
-    coef[:, to], threshold[to] = other.coef[:, source], other.threshold[source]
+    coef[:, cuts], threshold[cuts] = other.coef[:, others], other.threshold[others]
     return Params(coef, threshold, params.leaf_class), 0
 
 
 def _regrow(
     polisher: Polisher, chain: Chain, rng: np.random.Generator, stop: IntArray
 ) -> tuple[Params, int]:
-    """A subtree annealed anew: of any height but one, rather where much is lost.
+    """A subtree annealed anew, of a random height of at least two.
 
-    A subtree that is worse than the old one is drawn again before the whole tree
-    descends, which is dearer.
-
-    Every fourth time one that wastes a leaf, if any: it is grown from above the leaf's
-    parent, which alone could make no use of it.
+    At that height a subtree is the likelier to be chosen, the more its leaves cost. A
+    new subtree that is worse than the old one is drawn again before the whole tree
+    descends, which takes longer. If the tree wastes leaves, every fourth time a subtree
+    around one of them is chosen: from one cut above the leaf's parent, because the
+    parent alone could make no use of it.
     """
     problem, incumbent = polisher.problem, chain.incumbent
-    level = int(rng.integers(problem.topology.depth - 1))
-    loss = _losses(problem, incumbent).reshape(1 << level, -1).sum(axis=1)
-    t = (1 << level) - 1 + int(rng.choice(1 << level, p=loss / loss.sum()))
+    topology = problem.topology
+    nodes = topology.level_nodes(int(rng.integers(topology.depth - 1)))
+    loss = _losses(problem, incumbent).reshape(len(nodes), -1).sum(axis=1)
+    t = nodes[int(rng.choice(len(nodes), p=loss / loss.sum()))]
     wasteful = wasted_cuts(incumbent)
     if wasteful and rng.random() < 0.25:
-        t = (wasteful[rng.integers(len(wasteful))] - 1) // 2
+        t = topology.parent(wasteful[rng.integers(len(wasteful))])
     best, least, spent = incumbent.params, np.inf, 0
     for _ in range(_TRIES):
         params, n_evaluations = regrow(problem, incumbent.params, t, rng, stop)
@@ -163,27 +165,27 @@ def _regrow(
 
 def _cost(problem: Problem, params: Params) -> float:
     """Expected cost when every leaf has the label that suits it best."""
-    mass = problem.cost.mass(params, problem.gamma)
-    return float((mass.T @ problem.cost.cost_matrix).min(axis=1).sum())
+    mass = leaf_masses(problem, params)
+    return float((mass.T @ problem.datafit.cost_matrix).min(axis=1).sum())
 
 
 def _losses(problem: Problem, solution: Solution) -> FloatArray:
     """Expected cost in every leaf, and a little more so that none is ruled out."""
-    paid = problem.cost.cost_matrix[:, solution.params.leaf_class] * solution.mass
+    paid = problem.datafit.cost_matrix[:, solution.params.leaf_class] * solution.mass
     loss = paid.sum(axis=0)
     return np.asarray(loss + 0.1 * loss.mean() + 1e-12)
 
 
 def wasted_cuts(solution: Solution) -> list[int]:
     """Lowest cuts whose two leaves have one label, or of which one is empty."""
-    label, n_branches = solution.params.leaf_class, solution.params.threshold.size
-    little = _EMPTY / label.size
-    mass = solution.mass.sum(axis=0)
-    return [
-        n_branches // 2 + i
-        for i in range(label.size // 2)
-        if label[2 * i] == label[2 * i + 1] or mass[2 * i : 2 * i + 2].min() < little
-    ]
+    label, mass = solution.params.leaf_class, solution.mass.sum(axis=0)
+    topology = Topology.of_branches(solution.params.threshold.size)
+    little, found = _EMPTY / label.size, []
+    for t in topology.level_nodes(topology.depth - 1):
+        leaves = topology.leaves_below(t)
+        if np.ptp(label[leaves]) == 0 or mass[leaves].min() < little:
+            found.append(t)
+    return found
 
 
 def _ease(

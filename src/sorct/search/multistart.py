@@ -1,4 +1,4 @@
-"""Search: what a search is asked and what it answers, and independent starts.
+"""Multistart: independent starts, each to its own stationary tree.
 
 Start k has its own random stream and its own solve, so the result is the same for any
 number of jobs, and the first starts are the same for any number of starts.
@@ -6,210 +6,18 @@ number of jobs, and the first starts are the same for any number of starts.
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
-
-import numpy as np
 
 from sorct._typing import IntArray
 from sorct.problem.problem import Problem
+from sorct.search.log import Callback, Descent, SearchLog, SearchResult
 from sorct.search.polish import Polisher
 from sorct.search.starts import Start, draw_start
 from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
-from sorct.solvers.solution import FEASIBLE, Solution, Status
-
-logger = logging.getLogger("sorct")
-
-# Objectives that differ by less than this, relatively or as a share of the cost of the
-# cheapest class, are the same.
-_SAME, _SAME_OF_TRIVIAL = 1e-3, 1e-4
-# Run that is none: the finish on all rows after a search on some.
-NO_RUN = -1
-
-
-@dataclass(frozen=True)
-class SearchProgress:
-    """What a callback learns after every descent; n_starts is None if not fixed."""
-
-    n_done: int
-    n_starts: int | None
-    objective: float
-    seconds: float
-
-
-Callback = Callable[[SearchProgress], object]
-
-
-@dataclass(frozen=True)
-class StartResult:
-    """What a start led to, and in which independent run that was.
-
-    The tree itself is not kept: a search has too many of them.
-    """
-
-    kind: str
-    run: int
-    first: float
-    objective: float
-    violation: float
-    residual: float
-    status: Status
-    n_evaluations: int
-    seconds: float
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every floor on recall is met."""
-        return self.violation <= FEASIBLE
-
-
-class Found(NamedTuple):
-    """A solution with its story."""
-
-    result: StartResult
-    solution: Solution
-
-    @classmethod
-    def of(cls, kind: str, run: int, solution: Solution, seconds: float) -> Found:
-        """Tell a solution's story."""
-        result = StartResult(
-            kind,
-            run,
-            solution.first,
-            solution.objective,
-            solution.violation,
-            solution.residual,
-            solution.status,
-            solution.n_evaluations,
-            seconds,
-        )
-        logger.debug("%s: %.6g after %.3f s", kind, solution.objective, seconds)
-        return cls(result, solution)
-
-
-@dataclass(frozen=True)
-class SearchSummary:
-    """How sure one can be that there is no better tree.
-
-    Attributes
-    ----------
-    ended : str
-        Why the search ended.
-    n_descents : int
-        Starts and moves that were followed downhill, most of them to a loose tolerance.
-    n_runs : int
-        Independent runs among them; every start is one if ``n_starts`` is a number.
-    n_refound : int
-        Runs that ended at the best objective (within 0.1 %).
-    n_optima : int
-        Different objectives that the descents ended at (0.1 % apart).
-    share_near_best : float
-        Share of the descents that ended within 1 % of the best.
-    n_evaluations : int
-    seconds : float
-    """
-
-    ended: str
-    n_descents: int
-    n_runs: int
-    n_refound: int
-    n_optima: int
-    share_near_best: float
-    n_evaluations: int
-    seconds: float
-
-    def __str__(self) -> str:
-        return (
-            f"{self.n_refound} of {self.n_runs} independent runs ended at this "
-            f"objective; {self.n_descents} descents ({self.ended})"
-        )
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """All descents in order, the best tree, and a summary."""
-
-    starts: tuple[StartResult, ...]
-    best: Solution
-    status: Status
-    summary: SearchSummary
-
-
-def best_of(solutions: list[Solution]) -> Solution:
-    """Best feasible solution, or the least infeasible; the first among equals."""
-    best = solutions[0]
-    for solution in solutions[1:]:
-        if solution.better_than(best):
-            best = solution
-    return best
-
-
-@dataclass
-class Story:
-    """What has happened in a search so far; the unit is the trivial cost."""
-
-    callback: Callback | None
-    unit: float
-    n_starts: int | None = None
-    begun: float = field(default_factory=time.perf_counter)
-    starts: list[StartResult] = field(default_factory=list)
-    best: Solution | None = None
-    n_evaluations: int = 0
-    stopped: bool = False
-    ended: str = "stopped by callback"
-
-    def add(self, found: Found) -> None:
-        """Take note of a descent; ask the callback whether to go on."""
-        self.starts.append(found.result)
-        self.n_evaluations += found.result.n_evaluations
-        if self.best is None or found.solution.better_than(self.best):
-            self.best = found.solution
-        if self.callback is not None and not self.stopped:
-            progress = SearchProgress(
-                len(self.starts), self.n_starts, self.best.objective, self.seconds
-            )
-            self.stopped = bool(self.callback(progress))
-
-    @property
-    def seconds(self) -> float:
-        """Time since the search began."""
-        return time.perf_counter() - self.begun
-
-    def same(self, one: float, other: float) -> bool:
-        """Whether two objectives count as one optimum."""
-        slack = _SAME * max(abs(one), abs(other)) + _SAME_OF_TRIVIAL * self.unit
-        return abs(one - other) <= slack
-
-    def result(self, best: Solution, status: Status, searched: float) -> SearchResult:
-        """Close the story with a tree; searched is its objective during the search."""
-        summary = self._summary(searched)
-        return SearchResult(tuple(self.starts), best, status, summary)
-
-    def _summary(self, best: float) -> SearchSummary:
-        """Count optima, and how often the best was found."""
-        starts = [s for s in self.starts if s.run != NO_RUN]
-        every = np.sort([s.objective for s in starts if s.feasible])
-        n_optima, last = 0, 0.0
-        for objective in every:
-            if n_optima == 0 or not self.same(last, objective):
-                n_optima, last = n_optima + 1, objective
-        near = every <= best + 0.01 * abs(best) + _SAME_OF_TRIVIAL * self.unit
-        refound = {s.run for s in starts if s.feasible and self.same(s.objective, best)}
-        return SearchSummary(
-            ended=self.ended,
-            n_descents=len(starts),
-            n_runs=len({s.run for s in starts}),
-            n_refound=len(refound),
-            n_optima=n_optima,
-            share_near_best=float(near.sum()) / len(starts),
-            n_evaluations=sum(s.n_evaluations for s in starts),
-            seconds=self.seconds,
-        )
+from sorct.solvers.solution import Solution, Status
 
 
 @dataclass(frozen=True)
@@ -233,28 +41,28 @@ class Multistart:
         self, problem: Problem, seed: int, callback: Callback | None = None
     ) -> SearchResult:
         """Run the starts; a callback that returns True stops the search."""
-        unit = problem.cost.trivial_cost
-        story, stop = Story(callback, unit, self.n_starts), never()
+        unit = problem.trivial_cost
+        log, stop = SearchLog(callback, unit, self.n_starts), never()
         polisher = Polisher.of(problem, self.solver)
         calls = [
             partial(self._start, polisher, seed, k, stop) for k in range(self.n_starts)
         ]
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
-            for found in workers.run(calls):
-                if found is not None:
-                    story.add(found)
-                if found is None or story.stopped:
+            for descent in workers.run(calls):
+                if descent is not None:
+                    log.add(descent)
+                if descent is None or log.stopped:
                     break
-        assert story.best is not None  # start 0 always takes place
-        best, status = story.best, self._status(story, story.best)
-        if not story.stopped:
+        assert log.best is not None  # start 0 always takes place
+        best, status = log.best, self._status(log, log.best)
+        if not log.stopped:
             late = status is Status.TIME_LIMIT
-            story.ended = "time limit" if late else "as many as asked"
-        return story.result(best, status, best.objective)
+            log.ended = "time limit" if late else "as many as asked"
+        return log.result(best, status, best.objective)
 
     def _start(
         self, polisher: Polisher, seed: int, k: int, stop: IntArray
-    ) -> Found | None:
+    ) -> Descent | None:
         """Solve start k; None, but never for start 0, if the search was over before."""
         if k > 0 and stop[0] != 0:
             return None
@@ -262,11 +70,11 @@ class Multistart:
         start = draw_start(polisher.problem, seed, k, stop)
         return finish(polisher, start, k, stop, begun)
 
-    def _status(self, story: Story, best: Solution) -> Status:
-        if story.stopped:
+    def _status(self, log: SearchLog, best: Solution) -> Status:
+        if log.stopped:
             return Status.STOPPED
-        if len(story.starts) < self.n_starts or any(
-            start.status is Status.TIME_LIMIT for start in story.starts
+        if len(log.starts) < self.n_starts or any(
+            start.status is Status.TIME_LIMIT for start in log.starts
         ):
             return Status.TIME_LIMIT
         return best.status
@@ -279,7 +87,7 @@ def finish(
     stop: IntArray,
     begun: float,
     bar: float | None = None,
-) -> Found:
+) -> Descent:
     """Descend from a start and account for what making it took.
 
     A move comes with a bar, the objective it should beat, and needs no help where it
@@ -291,4 +99,4 @@ def finish(
         solution = polisher.descend(start.params, stop, bar)
     spent = start.n_evaluations + solution.n_evaluations
     solution = replace(solution, n_evaluations=spent)
-    return Found.of(start.kind, run, solution, time.perf_counter() - begun)
+    return Descent.of(start.kind, run, solution, time.perf_counter() - begun)

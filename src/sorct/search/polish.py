@@ -1,7 +1,7 @@
 """Polish: from a start to a stationary tree that is worth having.
 
-Descending with all penalties at once can empty a tree before the data or the floors on
-recall have their say. A start that ends poorly is led to the penalties step by step.
+Descending with all penalties at once can empty a tree before the data or the floors
+have any effect. A start that ends poorly is led to the penalties step by step.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from sorct._typing import IntArray
 from sorct.problem.problem import Problem
 from sorct.search.starts import empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.descent import leaf_masses
 from sorct.solvers.solution import Solution, Status
 from sorct.tree.params import Params
 from sorct.tree.prune import pruned
 
-# Stiffness of the floors on recall when descending from a tree that meets them.
+# Stiffness of the floors when descending from a tree that meets them.
 HOLD = 1e3
 # Shares of the penalties through which a start is led that failed with all at once.
 _SHARES = (0.0, 2.0**-6, 2.0**-4, 2.0**-2, 1.0)
@@ -104,9 +105,11 @@ def without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
     params = pruned(solution.params, problem.gamma)
     if np.array_equal(params.coef, solution.params.coef):
         return solution
+    norms = problem.penalty.norms(params.coef)
     return replace(
         solution,
         params=params,
-        objective=solution.cost + problem.penalty.value(params.coef),
-        mass=problem.cost.mass(params, problem.gamma),
+        objective=solution.cost + problem.penalty.value_of(norms),
+        mass=leaf_masses(problem, params),
+        norms=norms,
     )

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.problem.constraints import Constraint
 from sorct.problem.problem import Problem
 from sorct.search.annealing import anneal
 from sorct.search.subtrees import grow, random_tree, refit_nodes
 from sorct.tree.link import quantile
 from sorct.tree.params import Params
+from sorct.tree.topology import Topology
 
 # Ways to begin annealing: flat, less flat, hardly flat.
 _ANNEAL_KINDS = 3
@@ -58,33 +60,70 @@ def make_start(
 def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
     """Best tree with all coefficients zero, and the multipliers that prove it.
 
-    All samples then share one distribution over the leaves. The cheapest class gets
-    all of it but what the floors on recall demand for the others.
+    All samples then share one distribution over the labels, the cheapest that the
+    constraint allows; every label gets its mass in one leaf.
     """
-    cost, topology = problem.cost, problem.topology
-    class_cost = cost.share @ cost.cost_matrix
-    cheapest = int(np.argmin(class_cost))
-    label = _labels_around(cheapest, cost.n_classes, topology.n_leaves)
-    mass = problem.constraint.floor.copy()
-    mass[cheapest] = max(1.0 - mass.sum() + mass[cheapest], 0.0)
-    reach = np.zeros(topology.n_branches + topology.n_leaves)
+    data, topology = problem.data, problem.topology
+    cost = problem.datafit.label_cost(data.share)
+    label = _labels_around(int(np.argmin(cost)), cost.size, topology.n_leaves)
+    mass, multiplier = _label_masses(problem.constraint, cost)
+    leaf_mass = np.zeros(topology.n_leaves)
     first_leaf = {int(k): int(np.argmax(label == k)) for k in np.unique(label)}
     for k, leaf in first_leaf.items():
-        reach[topology.n_branches + leaf] = mass[k]
-    for t in reversed(range(topology.n_branches)):
-        reach[t] = reach[2 * t + 1] + reach[2 * t + 2]
-    inner = reach[: topology.n_branches]
-    left = reach[1 : 2 * topology.n_branches : 2]
-    proba = np.divide(left, inner, out=np.ones_like(inner), where=inner > 0.0)
+        leaf_mass[leaf] = mass[k]
+    proba = _turning_left(topology, leaf_mass)
     threshold = np.clip(-quantile(proba) / problem.gamma, -1.0, 1.0)
-    coef = np.zeros((cost.n_features, topology.n_branches))
-    price = np.where(problem.constraint.floor > 0, class_cost - class_cost[cheapest], 0)
-    return Params(coef, threshold, label), price
+    coef = np.zeros((data.n_columns, topology.n_branches))
+    return Params(coef, threshold, label), multiplier
 
 
-def _labels_around(cheapest: int, n_classes: int, n_leaves: int) -> IntArray:
-    """Every other class owns one leaf at the right, the cheapest all the rest."""
+def _label_masses(
+    constraint: Constraint, cost: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Cheapest distribution over the labels, and the multipliers of the floors.
+
+    With floors on recall the cheapest label gets all but what the others' floors
+    demand; else it is a small linear program. Where no distribution meets the floors,
+    the cheapest label gets everything.
+    """
+    floor, cheapest = constraint.floor, int(np.argmin(cost))
+    if constraint.on_recall:
+        mass = floor.copy()
+        mass[cheapest] = max(1.0 - mass.sum() + mass[cheapest], 0.0)
+        return mass, np.where(floor > 0, cost - cost[cheapest], 0)
+    demanded = floor > constraint.reward.min(axis=1)
+    mass, multiplier = np.eye(cost.size)[cheapest], np.zeros(floor.size)
+    if demanded.any():
+        # Few need it, and importing it takes long.
+        from scipy.optimize import linprog
+
+        solved = linprog(
+            cost,
+            A_ub=-constraint.reward[demanded],
+            b_ub=-floor[demanded],
+            A_eq=np.ones((1, cost.size)),
+            b_eq=[1.0],
+        )
+        if solved.success:
+            mass, multiplier[demanded] = solved.x, -solved.ineqlin.marginals
+    return mass, multiplier
+
+
+def _turning_left(topology: Topology, leaf_mass: FloatArray) -> FloatArray:
+    """Probability of going left at every cut that brings each leaf its mass."""
+    reach = np.append(np.zeros(topology.n_branches), leaf_mass)
+    proba = np.ones(topology.n_branches)
+    for t in reversed(range(topology.n_branches)):
+        left, right = topology.children(t)
+        reach[t] = reach[left] + reach[right]
+        if reach[t] > 0.0:
+            proba[t] = reach[left] / reach[t]
+    return proba
+
+
+def _labels_around(cheapest: int, n_labels: int, n_leaves: int) -> IntArray:
+    """Every other label owns one leaf at the right, the cheapest all the rest."""
     label = np.full(n_leaves, cheapest, dtype=np.int64)
-    others = [k for k in range(n_classes) if k != cheapest]
+    others = [k for k in range(n_labels) if k != cheapest]
     label[n_leaves - len(others) :] = others
     return label

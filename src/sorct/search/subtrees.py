@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
-from sorct.problem.constraints import MinRecall
-from sorct.problem.datafit import ExpectedCost, Rows
-from sorct.problem.penalty import Sparsity
+from sorct.data.samples import Rows, TrainingSet
+from sorct.problem.constraints import Constraint
+from sorct.problem.datafit import ExpectedCost
 from sorct.problem.problem import Problem
 from sorct.search.annealing import anneal
 from sorct.tree.params import Params
@@ -32,12 +32,13 @@ def random_tree(problem: Problem, rng: np.random.Generator) -> Params:
     A uniform threshold would leave most cuts with all samples on one side, where the
     gradient is zero.
     """
-    p, topology = problem.cost.n_features, problem.topology
-    coef = rng.uniform(-1.0, 1.0, (p, topology.n_branches))
+    data, topology = problem.data, problem.topology
+    every = np.ones((data.n_columns, topology.n_branches), dtype=np.bool_)
+    coef = problem.penalty.draw(every, rng).reshape(every.shape)
     # A constant column has no gradient: its coefficients would stay as drawn.
-    coef[problem.cost.spread == 0.0] = 0.0
+    coef[data.variance == 0.0] = 0.0
     # Any labels that cover the classes: a descent begins by choosing the best.
-    label = np.arange(topology.n_leaves) % problem.cost.n_classes
+    label = np.arange(topology.n_leaves) % problem.datafit.n_labels
     params = Params(coef, np.zeros(topology.n_branches), label)
     return place(problem, params, range(topology.n_branches), rng)
 
@@ -46,12 +47,12 @@ def place(
     problem: Problem, params: Params, cuts: range | list[int], rng: np.random.Generator
 ) -> Params:
     """New thresholds for the cuts listed, parents first, at random quantiles."""
-    rows = problem.cost.rows
+    rows = problem.data.rows
     rows = rows.take(slice(None, None, -(-rows.weight.size // _FEW_ROWS)))
-    threshold, p = params.threshold.copy(), problem.cost.n_features
+    threshold, p = params.threshold.copy(), problem.data.n_columns
     known: dict[int, BoolArray] = {}
     for t in cuts:
-        inside = _reaches(rows, params.coef, threshold, t, known)
+        inside = _reaches(problem, rows, params.coef, threshold, t, known)
         weight = np.where(inside, rows.weight, 0.0)
         # A node that no sample reaches borrows all of them.
         weight = weight if weight.any() else rows.weight
@@ -68,6 +69,7 @@ def _weighted_quantile(values: FloatArray, weight: FloatArray, at: float) -> flo
 
 
 def _reaches(
+    problem: Problem,
     rows: Rows,
     coef: FloatArray,
     threshold: FloatArray,
@@ -81,10 +83,11 @@ def _reaches(
     if t == 0:
         return np.ones(rows.weight.size, dtype=np.bool_)
     if t not in known:
-        parent = (t - 1) // 2
-        above = _reaches(rows, coef, threshold, parent, known)
-        left = coef[:, parent] @ rows.X > len(coef) * threshold[parent]
-        known[2 * parent + 1], known[2 * parent + 2] = above & left, above & ~left
+        parent = problem.topology.parent(t)
+        left, right = problem.topology.children(parent)
+        above = _reaches(problem, rows, coef, threshold, parent, known)
+        turns = coef[:, parent] @ rows.X > len(coef) * threshold[parent]
+        known[left], known[right] = above & turns, above & ~turns
     return known[t]
 
 
@@ -93,18 +96,15 @@ def _part(problem: Problem, rows: Rows, depth: int) -> Problem | None:
     classes, codes = np.unique(rows.codes, return_inverse=True)
     if classes.size < 2:
         return None
-    cost_matrix = problem.cost.cost_matrix[np.ix_(classes, classes)]
-    cost = ExpectedCost.from_rows(rows._replace(codes=codes), cost_matrix)
-    floor = MinRecall(np.zeros(classes.size))
-    return Problem(cost, Sparsity(), floor, Topology(depth), problem.gamma)
-
-
-def _nodes_below(t: int, depth: int) -> list[int]:
-    """Cuts of the subtree of a given depth at t, in the order of its own heap."""
-    nodes = [t]
-    for parent in range((1 << (depth - 1)) - 1):
-        nodes += [2 * nodes[parent] + 1, 2 * nodes[parent] + 2]
-    return nodes
+    datafit = ExpectedCost(problem.datafit.cost_matrix[classes])
+    return Problem(
+        TrainingSet.from_rows(rows._replace(codes=codes), classes.size),
+        datafit,
+        problem.penalty.scaled(0.0),
+        Constraint.none(classes.size, datafit.n_labels),
+        Topology(depth),
+        problem.gamma,
+    )
 
 
 def regrow(
@@ -120,18 +120,18 @@ def regrow(
     A depth below that of the subtree replaces its upper part alone.
     """
     if depth is None:
-        depth = problem.topology.depth - (t + 1).bit_length() + 1
-    rows = problem.cost.rows
-    rows = rows.take(_reaches(rows, params.coef, params.threshold, t, {}))
+        depth = problem.topology.height(t)
+    rows = problem.data.rows
+    rows = rows.take(_reaches(problem, rows, params.coef, params.threshold, t, {}))
     part = _part(problem, rows, depth)
     coef, threshold = params.coef.copy(), params.threshold.copy()
-    nodes = _nodes_below(t, depth)
+    nodes = problem.topology.nodes_below(t, depth)
     if part is None:
         coef[:, nodes] = random_tree(problem, rng).coef[:, nodes]
         return place(problem, Params(coef, threshold, params.leaf_class), nodes, rng), 0
     grown, n_evaluations = anneal(part, random_tree(part, rng), stop)
     coef[:, nodes], threshold[nodes] = grown.coef, grown.threshold
-    share = rows.weight.size / problem.cost.rows.weight.size
+    share = rows.weight.size / problem.data.rows.weight.size
     return Params(coef, threshold, params.leaf_class), round(share * n_evaluations)
 
 
@@ -157,19 +157,25 @@ def refit_nodes(
     cut learns which side is the cheaper, samples weighted by the difference
     (Carreira-Perpinan and Tavallali, 2018). A cut that is no better stays as it was.
     """
-    rows, n_branches = problem.cost.rows, problem.topology.n_branches
+    rows, topology = problem.data.rows, problem.topology
     coef, threshold = params.coef.copy(), params.threshold.copy()
     known: dict[int, BoolArray] = {}
-    nodes = range(2 * n_branches + 1)
-    reach = np.array([_reaches(rows, coef, threshold, t, known) for t in nodes])
-    label = _labels(problem, rows, reach[n_branches:])
+    reach = np.array(
+        [
+            _reaches(problem, rows, coef, threshold, node, known)
+            for node in range(topology.n_nodes)
+        ]
+    )
+    label = _labels(problem, rows, reach[topology.n_branches :])
     value = np.empty(reach.shape)
-    value[n_branches:] = problem.cost.cost_matrix[rows.codes][:, label].T
-    n_evaluations, p = 0, problem.cost.n_features
-    for t in reversed(range(n_branches)):
+    cost = problem.datafit.cost_matrix[rows.codes][:, label]
+    value[topology.n_branches :] = cost.T
+    n_evaluations, p = 0, problem.data.n_columns
+    for t in reversed(range(topology.n_branches)):
         if stop[0] != 0:
             break
-        gain = value[2 * t + 1] - value[2 * t + 2]
+        left, right = topology.children(t)
+        gain = value[left] - value[right]
         cares = reach[t] & (gain != 0.0)
         side = Rows(
             rows.X[:, cares],
@@ -182,8 +188,8 @@ def refit_nodes(
             side, coef[:, t], threshold[t], p
         ):
             coef[:, t], threshold[t] = cut
-        left = coef[:, t] @ rows.X > p * threshold[t]
-        value[t] = np.where(left, value[2 * t + 1], value[2 * t + 2])
+        turns = coef[:, t] @ rows.X > p * threshold[t]
+        value[t] = np.where(turns, value[left], value[right])
     return Params(coef, threshold, params.leaf_class), n_evaluations
 
 
@@ -193,9 +199,9 @@ def _labels(problem: Problem, rows: Rows, reach: BoolArray) -> IntArray:
     With the classes' own weights a common class would often own every leaf, and no
     sample would care where it goes.
     """
-    weight = rows.weight / problem.cost.share[rows.codes]
-    member = np.eye(problem.cost.n_classes)[:, rows.codes] * weight
-    cost = (reach @ member.T) @ problem.cost.cost_matrix
+    weight = rows.weight / problem.data.share[rows.codes]
+    member = np.eye(problem.data.n_codes)[:, rows.codes] * weight
+    cost = (reach @ member.T) @ problem.datafit.cost_matrix
     return np.asarray(np.argmin(cost, axis=1))
 
 
@@ -214,7 +220,8 @@ def _fit_sides(
         return None, 0
     fitted, n_evaluations = anneal(part, random_tree(part, rng), stop)
     coef, threshold = fitted.coef[:, 0], float(fitted.threshold[0])
-    p = problem.cost.n_features
-    if _loss(side, coef, threshold, p) > _loss(side, -coef, -threshold, p):
-        coef, threshold = -coef, -threshold
+    p = problem.data.n_columns
+    mirrored = problem.penalty.clip(-fitted.coef)[:, 0]
+    if _loss(side, coef, threshold, p) > _loss(side, mirrored, -threshold, p):
+        coef, threshold = mirrored, -threshold
     return (coef, threshold), n_evaluations

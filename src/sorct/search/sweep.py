@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.problem.penalty import Sparsity
+from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
 from sorct.search.moves import Chain, move
 from sorct.search.polish import HOLD, Polisher, without_idle_cuts
@@ -74,9 +74,9 @@ class Grid:
     alphas_global: tuple[float, ...]
 
     @property
-    def penalties(self) -> list[Sparsity]:
-        """Penalty of every point."""
-        return [Sparsity(a, b) for a in self.alphas_local for b in self.alphas_global]
+    def strengths(self) -> list[Strengths]:
+        """Strengths of every point."""
+        return [Strengths(a, b) for a in self.alphas_local for b in self.alphas_global]
 
     def begins_row(self, k: int) -> bool:
         """Whether point k has the least global penalty."""
@@ -153,8 +153,9 @@ class _Sweep:
     seconds: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.penalties = self.grid.penalties
-        self.thinned = self.problem.thinned
+        self.strengths = self.grid.strengths
+        self.problems = [self.problem.at(pair) for pair in self.strengths]
+        self.subsampled = self.problem.subsampled
 
     # -- forward: the pool from point to point ---------------------------------------
 
@@ -162,7 +163,7 @@ class _Sweep:
         """First pass over the grid; rows begin with the pool that began the last."""
         pool: list[Solution] = []
         row_pool: list[Solution] = []
-        for k in range(len(self.penalties)):
+        for k in range(len(self.strengths)):
             begun = time.perf_counter()
             if k > 0 and self.stop[0] != 0:
                 solution = self._borrowed(k)
@@ -176,7 +177,7 @@ class _Sweep:
 
     def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
         """Distinct trees of point k, the best first, from those of another point."""
-        problem = replace(self.thinned, penalty=self.penalties[k])
+        problem = self.subsampled.at(self.strengths[k])
         polisher = Polisher.of(problem, _ROUGH)
         found = self._started(polisher) if k == 0 else self._carried(problem, carried)
         pool = _distinct([*found, polisher.empty])
@@ -197,7 +198,7 @@ class _Sweep:
     def _carried(self, problem: Problem, pool: list[Solution]) -> list[Solution]:
         """Pool of another point: the best tree first, then those that may beat it."""
         calls = [
-            partial(_race, problem, tree.params, tree.price, stop=self.stop)
+            partial(_race, problem, tree.params, tree.multiplier, stop=self.stop)
             for tree in pool
         ]
         (leader,) = self.workers.run(calls[:1])
@@ -244,12 +245,12 @@ class _Sweep:
     def _tell(self, k: int) -> None:
         if self.callback is None:
             return
-        penalty = self.penalties[k]
+        strengths = self.strengths[k]
         progress = SweepProgress(
             k + 1,
-            len(self.penalties),
-            penalty.alpha_local,
-            penalty.alpha_global,
+            len(self.strengths),
+            strengths.alpha_local,
+            strengths.alpha_global,
             self.best[k].objective,
             time.perf_counter() - self.begun,
         )
@@ -260,8 +261,8 @@ class _Sweep:
 
     def learn(self) -> None:
         """Let points try the trees of others, from the last to the first and back."""
-        tried: list[list[Solution]] = [[] for _ in self.penalties]
-        order = list(range(len(self.penalties)))
+        tried: list[list[Solution]] = [[] for _ in self.strengths]
+        order = list(range(len(self.strengths)))
         for _ in range(_LEARNING_ROUNDS):
             order.reverse()
             if not sum([self._learns(k, tried[k]) for k in order]):
@@ -294,7 +295,7 @@ class _Sweep:
         """
         for _ in range(_SETTLING_ROUNDS):
             beaten = False
-            for k in reversed(range(len(self.penalties))):
+            for k in reversed(range(len(self.strengths))):
                 values = self._values(k, self.best)
                 n = int(np.argmin(values))
                 if values[n] < values[k] * (1.0 - _BEATEN):
@@ -308,17 +309,17 @@ class _Sweep:
     def _values(self, k: int, solutions: Sequence[Solution]) -> FloatArray:
         """Objective of trees under the penalties of point k; infinite if infeasible.
 
-        What a tree gains by missing a floor by a hair is taken off, at the price that
-        floors have at the point.
+        A tree counts as feasible if it misses a floor by very little. What it gains by
+        that, by the multipliers of the floors at the point, is no merit and is added.
         """
-        penalty, floor = self.penalties[k], self.problem.constraint.floor
-        price = self.best[k].price if k < len(self.best) else np.zeros_like(floor)
+        penalty, floor = self.problems[k].penalty, self.problem.constraint.floor
+        here = self.best[k].multiplier if k < len(self.best) else np.zeros_like(floor)
         values = np.full(len(solutions), np.inf)
         for n, tree in enumerate(solutions):
             if tree.feasible:
-                dearer = np.maximum(price, tree.price)
-                hair = np.maximum(floor - tree.recall, 0.0) @ dearer
-                values[n] = tree.cost + hair + penalty.value(tree.params.coef)
+                missed = np.maximum(floor - tree.attained, 0.0)
+                gained = missed @ np.maximum(here, tree.multiplier)
+                values[n] = tree.cost + gained + penalty.value_of(tree.norms)
         return values
 
     def _finished(self, k: int, solution: Solution, bar: float = np.inf) -> Solution:
@@ -326,12 +327,16 @@ class _Sweep:
 
         A tree that stays above the bar after a rough descent is not solved to the end.
         """
-        problem = replace(self.problem, penalty=self.penalties[k])
+        problem = self.problems[k]
 
         def solve() -> Solution:
             margin = (1.0 + _POOL_MARGIN) * bar
             found = _race(
-                problem, solution.params, solution.price, stop=self.stop, bar=margin
+                problem,
+                solution.params,
+                solution.multiplier,
+                stop=self.stop,
+                bar=margin,
             )
             if found.objective < bar:
                 found = _carry(self.options.solver, problem, found, self.stop)
@@ -342,12 +347,12 @@ class _Sweep:
 
     def _held(self, k: int, n: int) -> Solution:
         """Solve point k from the tree of point n, by steps that never lead higher."""
-        problem, tree = replace(self.problem, penalty=self.penalties[k]), self.best[n]
+        problem, tree = self.problems[k], self.best[n]
         careful = replace(self.options.solver, monotone=True)
         found = careful.solve(
             problem,
             tree.params,
-            multiplier=tree.price,
+            multiplier=tree.multiplier,
             stiffness=HOLD,
             stop=self.stop,
         )
@@ -355,7 +360,7 @@ class _Sweep:
 
     def _still(self, k: int, solution: Solution) -> Solution:
         """The same tree, with its certificate at point k."""
-        problem = replace(self.problem, penalty=self.penalties[k])
+        problem = self.problems[k]
         still = replace(self.options.solver, max_iter=1, max_rounds=1)
         return _carry(still, problem, solution, never())
 
@@ -370,7 +375,9 @@ def _carry(
     solver: AugmentedLagrangian, problem: Problem, solution: Solution, stop: IntArray
 ) -> Solution:
     """Descend from a solution of a neighbouring problem, its multipliers included."""
-    return solver.solve(problem, solution.params, multiplier=solution.price, stop=stop)
+    return solver.solve(
+        problem, solution.params, multiplier=solution.multiplier, stop=stop
+    )
 
 
 def _race(
@@ -388,8 +395,9 @@ def _race(
     quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
     if quick.objective > bar or stop[0] != 0:
         return quick
-    price = quick.price
-    return _ROUGH.solve(problem, quick.params, multiplier=price, stop=stop, bar=bar)
+    return _ROUGH.solve(
+        problem, quick.params, multiplier=quick.multiplier, stop=stop, bar=bar
+    )
 
 
 def _move(
@@ -402,7 +410,7 @@ def _move(
     params = move(polisher, chain, rng, stop).params
     leader = chain.incumbent
     bar = (1.0 + _MOVE_MARGIN) * leader.objective if leader.feasible else np.inf
-    return _race(polisher.problem, params, leader.price, stop=stop, bar=bar)
+    return _race(polisher.problem, params, leader.multiplier, stop=stop, bar=bar)
 
 
 def _distinct(solutions: list[Solution]) -> list[Solution]:

@@ -1,34 +1,83 @@
 """Warm up: have all compiled code ready before a clock starts."""
 
+from __future__ import annotations
+
 import logging
 import time
-from functools import cache
+from collections.abc import Callable
 
 import numpy as np
 
-from sorct.problem.compilation import nothing_cached
-from sorct.problem.constraints import MinRecall
+from sorct.data.samples import TrainingSet
+from sorct.problem.compilation import nothing_cached, told_of_parts
+from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import ExpectedCost
-from sorct.problem.penalty import Sparsity
+from sorct.problem.penalty import Penalty
 from sorct.problem.problem import Problem
-from sorct.search.multistart import Multistart
-from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.descent import leaf_masses
+from sorct.tree.params import Params
 from sorct.tree.topology import Topology
 
 logger = logging.getLogger("sorct")
 
+# Functions that are compiled, one after the other; the last takes half of the time.
+_N_PARTS = 60
+# Seconds between two messages, at least.
+_PAUSE = 1.0
+_ready: list[float] = []
 
-@cache
-def warm_up() -> float:
-    """Compile what is not on disk yet, load the rest; return the seconds it took."""
-    begun = time.perf_counter()
-    if nothing_cached():
-        logger.info("Compiling the kernels, once for this machine and version ...")
-    cost = ExpectedCost.from_data(
-        np.array([[0.0], [1.0]]), np.array([0, 1]), np.ones(2), 1.0 - np.eye(2)
-    )
-    problem = Problem(cost, Sparsity(), MinRecall(np.zeros(2)), Topology(1), 32.0)
-    Multistart(AugmentedLagrangian(), n_starts=2).run(problem, seed=0)
+
+def warm_up(tell: Callable[[str], None] | None = None) -> float:
+    """Compile what is not on disk yet, load the rest; return the seconds it took.
+
+    Parameters
+    ----------
+    tell : callable or None
+        Called about every second of a first compilation with a line for people, such as
+        "compiling the kernels, once for this machine: part 20 of 60, 4 s". Without it
+        the same lines go to the logger ``sorct`` at level INFO. Nothing is said where
+        the code is on disk, which loads in less than a second.
+    """
+    if not _ready:
+        _ready.append(_compile(tell or logger.info))
+    return _ready[0]
+
+
+def _compile(tell: Callable[[str], None]) -> float:
+    begun, said = time.perf_counter(), 0.0
+
+    def part_done(n_parts: int) -> None:
+        nonlocal said
+        seconds = time.perf_counter() - begun
+        if seconds >= said + _PAUSE:
+            said = seconds
+            part = f"part {min(n_parts + 1, _N_PARTS)} of {_N_PARTS}"
+            tell(f"{_WHAT}: {part}, {seconds:.0f} s")
+
+    first_time = nothing_cached()
+    if first_time:
+        tell(f"{_WHAT} ...")
+    with told_of_parts(part_done):
+        _evaluate_once()
     seconds = time.perf_counter() - begun
-    logger.info("Compiled code ready after %.2f s.", seconds)
+    if first_time:
+        tell(f"compiled code ready after {seconds:.0f} s")
     return seconds
+
+
+_WHAT = "compiling the kernels, once for this machine"
+
+
+def _evaluate_once() -> None:
+    """Call the one compiled entry on the smallest problem."""
+    codes = np.array([0, 1])
+    data = TrainingSet.from_data(np.array([[0.0], [1.0]]), codes, np.ones(2), 2)
+    problem = Problem(
+        data,
+        ExpectedCost(1.0 - np.eye(2)),
+        Penalty.none(1),
+        Constraint.none(2),
+        Topology(1),
+        32.0,
+    )
+    leaf_masses(problem, Params(np.ones((1, 1)), np.zeros(1), codes))

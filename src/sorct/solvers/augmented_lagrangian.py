@@ -1,7 +1,7 @@
-"""Floors on recall around the descent: multipliers until the floors are met.
+"""Floors around the descent: multipliers until the floors are met.
 
-One round minimises the augmented Lagrangian of ``constraints.py``; then the pressures
-become the multipliers, and the stiffness grows where a floor is still missed by too
+One round minimises the augmented Lagrangian of ``constraints.py``; then the multipliers
+are renewed, and the stiffness grows where a floor is still missed by too
 much. Without an active floor the first round is the only one.
 """
 
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.problem.constraints import recall_of
 from sorct.problem.problem import Point, Problem
-from sorct.solvers.descent import Progress, descend
+from sorct.solvers.descent import Progress, descend, leaf_masses
 from sorct.solvers.solution import FEASIBLE, Solution, Status
 from sorct.tree.params import Params
 
@@ -29,18 +30,19 @@ def never() -> IntArray:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _RoundEnd:
     """Where a round has led to."""
 
     params: Params
     mass: FloatArray
-    recall: FloatArray
+    attained: FloatArray
 
     @classmethod
-    def at(cls, problem: Problem, point: Point) -> _Found:
+    def at(cls, problem: Problem, point: Point) -> _RoundEnd:
         params = problem.params(point)
-        mass = problem.cost.mass(params, problem.gamma)
-        return cls(params, mass, problem.cost.recall(mass, params.leaf_class))
+        mass, share = leaf_masses(problem, params), problem.data.share
+        attained = problem.constraint.attained(mass, params.leaf_class, share)
+        return cls(params, mass, attained)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class AugmentedLagrangian:
         A round that ends above the bar is the last: pressing on to meet the floors
         could only lead higher.
         """
-        point, samples = problem.point(start), problem.cost.samples
+        point, samples = problem.point(start), problem.data.samples
         floor = problem.constraint.floor
         stop = never() if stop is None else stop
         if multiplier is None:
@@ -88,10 +90,10 @@ class AugmentedLagrangian:
         first, last, best = np.nan, np.inf, np.inf
         settled = max(_SETTLED, min(_SETTLED_OF_TOL * self.tol, 0.5 * FEASIBLE))
         for _ in range(self.max_rounds):
-            task = problem.task(multiplier, stiffness)
+            sub = problem.subproblem(multiplier, stiffness)
             progress = descend(
                 samples,
-                task,
+                sub,
                 point,
                 self.tol,
                 self.max_iter,
@@ -101,8 +103,8 @@ class AugmentedLagrangian:
             first = progress.first if n_iterations == 0 else first
             n_iterations += progress.n_iterations
             n_evaluations += progress.n_evaluations
-            found = _Found.at(problem, point)
-            gap = floor - found.recall
+            end = _RoundEnd.at(problem, point)
+            gap = floor - end.attained
             # Missed floors, and multipliers on floors that are more than met.
             unsettled = float(np.abs(np.maximum(gap, -multiplier / stiffness)).max())
             n_idle = 0 if unsettled < 0.9 * best else n_idle + 1
@@ -117,21 +119,21 @@ class AugmentedLagrangian:
         total = progress._replace(
             first=first, n_iterations=n_iterations, n_evaluations=n_evaluations
         )
-        price = np.maximum(0.0, multiplier + stiffness * gap)
-        return self._solution(problem, found, total, price, stopped=stop[0] != 0)
+        multiplier = np.maximum(0.0, multiplier + stiffness * gap)
+        return self._solution(problem, end, total, multiplier, stopped=stop[0] != 0)
 
     def _solution(
         self,
         problem: Problem,
-        found: _Found,
+        end: _RoundEnd,
         progress: Progress,
-        price: FloatArray,
+        multiplier: FloatArray,
         *,
         stopped: bool,
     ) -> Solution:
-        params = found.params
-        cost = problem.cost.value(found.mass, params.leaf_class)
-        violation = problem.constraint.violation(found.recall)
+        params, penalty = end.params, problem.penalty
+        cost = problem.datafit.value(end.mass, params.leaf_class)
+        violation = problem.constraint.violation(end.attained)
         if progress.residual <= self.tol and violation <= FEASIBLE:
             status = Status.CONVERGED
         elif stopped:
@@ -140,15 +142,18 @@ class AugmentedLagrangian:
             status = Status.INFEASIBLE
         else:
             status = Status.MAX_ITER
+        norms = penalty.norms(params.coef)
         return Solution(
             params=params,
-            objective=cost + problem.penalty.value(params.coef),
+            objective=cost + penalty.value_of(norms),
             cost=cost,
-            recall=found.recall,
+            recall=recall_of(end.mass, params.leaf_class, problem.data.share),
             violation=violation,
-            price=price,
+            attained=end.attained,
+            multiplier=multiplier,
             residual=progress.residual,
-            mass=found.mass,
+            mass=end.mass,
+            norms=norms,
             status=status,
             first=progress.first,
             n_iterations=progress.n_iterations,

@@ -1,22 +1,31 @@
-"""Descent: one start to one stationary tree, labels included.
+"""Descent: one start to one stationary tree, leaves included.
 
 Two kinds of steps take turns in one loop. Spectral proximal steps see the whole problem
-and find the support; quasi-Newton steps finish on it. Labels are renewed as the cuts
-move. The loop is compiled, holds no lock and evaluates the tree in one place.
+and find the support; quasi-Newton steps finish on it. Leaves are renewed as the cuts
+move. The loop is compiled, holds no lock and evaluates the tree in one place; it is the
+only function that Python calls, because every such entry is compiled with all that it
+calls.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.problem.compilation import compiled
-from sorct.problem.kernels import Buffers, Samples, make_buffers
+from sorct.data.samples import Samples
+from sorct.problem.compilation import compiled, compiled_here
+from sorct.problem.kernels import Buffers, make_buffers
 from sorct.problem.labels import Labelling, make_labelling
-from sorct.problem.problem import Point, Task, evaluate, relabel, residual
+from sorct.problem.problem import (
+    Point,
+    Problem,
+    Subproblem,
+    evaluate,
+    renew_leaves,
+    residual,
+)
 from sorct.solvers.quasi_newton import (
     CUT,
-    ON_FACE,
     UNSETTLED,
     Memory,
     fill_direction,
@@ -26,20 +35,18 @@ from sorct.solvers.quasi_newton import (
     make_memory,
     propose_on_face,
 )
-from sorct.solvers.spectral import (
-    SHORTEST_STEP,
-    learn_spectral,
-    propose_spectral,
-)
+from sorct.solvers.spectral import SHORTEST_STEP, learn_spectral, propose_spectral
 from sorct.solvers.work import (
+    FACE,
+    MOVE,
     Work,
-    combine,
     copy_cuts,
     dot,
     fill,
     largest,
     make_work,
 )
+from sorct.tree.params import Params
 
 # Spectral steps before the first turn on a face and between later ones, and the
 # longest turn on a face.
@@ -50,13 +57,29 @@ _DECREASE = 1e-4
 # A turn on a face ends after this many cuts of one step, or when less than this share
 # of the residual lies on the face.
 _MAX_CUTS, _ON_FACE_SHARE = 10, 0.3
-_RELABEL_EVERY = 10
+_RENEW_EVERY = 10
 # Above any objective.
 _ANY = 1e300
+# What an accepted point asks for: the same cuts once more under new leaves, the end, or
+# another step.
+_AGAIN, _END, _STEP = 0, 1, 2
+
+# Where a descent stands: a record, so that compiled functions can change it. What it
+# was asked (tol, max_iter, monotone); the point's value and residual, and the value
+# where it began; the bar below which the trial is accepted; spectral step, share of the
+# quasi-Newton step, gradient on the face; steps left of this turn and of what kind.
+_STATE = np.dtype(
+    [(name, np.float64) for name in ("tol", "first", "value", "residual", "bar")]
+    + [(name, np.float64) for name in ("step", "scale", "along")]
+    + [(name, np.int64) for name in ("max_iter", "monotone", "iteration")]
+    + [(name, np.int64) for name in ("n_evaluations", "n_turn", "n_cuts")]
+    + [(name, np.int64) for name in ("on_face", "outcome")]
+)
+State: TypeAlias = Any
 
 
 class Progress(NamedTuple):
-    """Where a descent began, under its best labels, and where it ended."""
+    """Where a descent began, under its best leaves, and where it ended."""
 
     first: float
     objective: float
@@ -65,9 +88,40 @@ class Progress(NamedTuple):
     n_evaluations: int
 
 
+class Scratch(NamedTuple):
+    """Memory of a descent, laid out by Python; all but the trial starts as zeros."""
+
+    work: Work
+    memory: Memory
+    buffers: Buffers
+    labelling: Labelling
+    renewed: FloatArray
+    history: FloatArray
+
+
+def _make_scratch(sub: Subproblem, point: Point, memory_size: int) -> Scratch:
+    """Allocate it here: every allocation in compiled code takes long to compile."""
+    p, n_branches, n_codes = sub.centre.size, point.cuts.shape[1], sub.floors.floor.size
+    return Scratch(
+        make_work(point),
+        make_memory(memory_size),
+        make_buffers(p, n_branches, n_codes),
+        make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),
+        np.zeros(n_codes),
+        np.zeros(_MEMORY),
+    )
+
+
+def _make_state(tol: float, max_iter: int, monotone: bool) -> State:
+    state = np.zeros(1, _STATE)[0]
+    state["tol"], state["max_iter"], state["monotone"] = tol, max_iter, monotone
+    state["bar"], state["scale"], state["n_turn"] = _ANY, 1.0, _FIRST_TURN
+    return state
+
+
 def descend(
     samples: Samples,
-    task: Task,
+    sub: Subproblem,
     point: Point,
     tol: float,
     max_iter: int,
@@ -80,113 +134,158 @@ def descend(
     Parameters
     ----------
     samples : Samples
-    task : Task
+    sub : Subproblem
     point : Point
         Start with valid labels; overwritten by the result.
     tol : float
     max_iter : int
+        At least 1.
     stop : array of one integer
         Another thread sets it to end the descent after the evaluation of the moment.
     monotone : bool
         Whether no step may lead higher; by default a few may, which is quicker.
     """
-    p, n_branches = point.coef.shape
-    # Memory is laid out here: every allocation in compiled code takes long to compile.
-    return _descend(
-        samples,
-        task,
-        point,
-        tol,
-        max_iter,
-        stop,
-        make_work(point),
-        make_memory(point.coef.size + n_branches),
-        make_buffers(p, n_branches, task.share.size),
-        make_labelling(task.share.size, point.leaf_class.size),
-        np.zeros(task.share.size),
-        np.zeros(_MEMORY),
-        monotone,
+    state = _make_state(tol, max_iter, monotone)
+    scratch = _make_scratch(sub, point, point.cuts.size)
+    _descend(samples, sub, point, stop, state, scratch)
+    return Progress(
+        float(state["first"]),
+        float(state["value"]),
+        float(state["residual"]),
+        int(state["iteration"]),
+        int(state["n_evaluations"]),
     )
+
+
+def leaf_masses(problem: Problem, params: Params) -> FloatArray:
+    """Mass of every code in every leaf, of shape (n_codes, n_leaves); sums to 1."""
+    sub, point = problem.subproblem(), problem.point(params)
+    scratch = _make_scratch(sub, point, 0)
+    stop, state = np.zeros(1, dtype=np.int64), _make_state(0.0, 0, False)
+    _descend(problem.data.samples, sub, point, stop, state, scratch)
+    return scratch.buffers.mass
 
 
 @compiled
 def _descend(
     samples: Samples,
-    task: Task,
+    sub: Subproblem,
     point: Point,
-    tol: float,
-    max_iter: int,
     stop: IntArray,
-    work: Work,
-    memory: Memory,
-    buffers: Buffers,
-    labelling: Labelling,
-    pressure: FloatArray,
-    history: FloatArray,
-    monotone: bool,
-) -> Progress:
-    """Descend with the memory given; all of it starts as zeros."""
-    p = point.coef.shape[0]
-    first, value, worst, step, along = 0.0, 0.0, 0.0, 0.0, 0.0
-    scale, bar = 1.0, _ANY
-    iteration, n_evaluations, n_cuts, n_turn = 0, 0, 0, _FIRST_TURN
-    on_face, outcome = False, ON_FACE
+    state: State,
+    scratch: Scratch,
+) -> None:
+    """Evaluate, accept or shorten, propose; with max_iter 0, only fill the masses."""
     while True:
-        trial = evaluate(samples, task, work.trial, pressure, buffers)
-        n_evaluations += 1
-        if trial <= bar:
-            copy_cuts(work.trial, point)
-            value, iteration = trial, iteration + 1
-            if bar == _ANY:
-                fill(history, value)
-                first = value if iteration <= 2 else first
-            worst = residual(task, point, buffers, work.row)
-            done = worst <= tol or iteration >= max_iter or stop[0] != 0
-            if (done or iteration % _RELABEL_EVERY == 1) and relabel(
-                task, point, pressure, buffers.mass, labelling
-            ):
-                # The same cuts under new labels: any value is welcome.
-                on_face, n_turn, bar = False, _TURN, _ANY
-                forget(memory)
-                combine(work.move, 0.0, 0.0, work.move)
+        with_gradient = state.max_iter > 0
+        trial, renewed = scratch.work.trial, scratch.renewed
+        value = evaluate(samples, sub, trial, renewed, with_gradient, scratch.buffers)
+        state.n_evaluations += 1
+        if not with_gradient:
+            break
+        if value <= state.bar:
+            wish = _accept(sub, point, value, stop, state, scratch)
+            if wish == _AGAIN:
                 continue
-            if done:
+            if wish == _END:
                 break
-            if on_face:
-                was_cut = outcome == CUT
-                along = learn_on_face(task, point, buffers, work, memory, was_cut)
-            else:
-                step = learn_spectral(task, buffers, work, iteration % 2 == 0, step)
-                history[iteration % _MEMORY] = value
-            n_turn, n_cuts, scale = n_turn - 1, 0, 1.0
-            if n_turn == 0 and not on_face:
-                on_face, n_turn = True, _FACE_TURN
-                along = fill_face(task, point, work)
-            if on_face and (n_turn == 0 or p * along <= _ON_FACE_SHARE * worst):
-                on_face, n_turn = False, _TURN
-                fill(history, value)
-            if on_face:
-                length = min(step, 0.1 / along)
-                fill_direction(task, point, work, memory, length)
-        elif on_face:
-            scale, n_cuts = 0.3 * scale, n_cuts + 1
-            if n_cuts > _MAX_CUTS:
-                on_face, n_turn = False, _TURN
-                fill(history, value)
-        else:
-            step *= 0.25
-            if step < SHORTEST_STEP or stop[0] != 0:
-                break
-        if on_face:
-            outcome = propose_on_face(task, point, scale, work)
-            if outcome == UNSETTLED:
-                on_face, n_turn = False, _TURN
-                fill(history, value)
-        if on_face:
-            bar = value + _DECREASE * dot(work.move, work.face)
-        else:
-            propose_spectral(task, point, step, work)
-            fall = dot(work.move, work.move) / (2.0 * step)
-            bar = (value if monotone else largest(history)) - _DECREASE * fall
-        bar += _ROUNDING * abs(value)
-    return Progress(first, value, worst, iteration, n_evaluations)
+            _learn(sub, point, state, scratch)
+            _take_turns(sub, point, state, scratch)
+        elif not _shorten(stop, state, scratch.history):
+            break
+        _propose(sub, point, state, scratch)
+
+
+@compiled_here
+def _accept(
+    sub: Subproblem,
+    point: Point,
+    value: float,
+    stop: IntArray,
+    state: State,
+    scratch: Scratch,
+) -> int:
+    """Make the trial the point; say what comes next."""
+    copy_cuts(scratch.work.trial, point)
+    state.value, state.iteration = value, state.iteration + 1
+    if state.bar == _ANY:
+        fill(scratch.history, value)
+        state.first = value if state.iteration <= 2 else state.first
+    gradient = scratch.buffers.gradient
+    state.residual = residual(sub, point, gradient, scratch.work.scratch)
+    end = state.residual <= state.tol or state.iteration >= state.max_iter
+    end = end or stop[0] != 0
+    if (end or state.iteration % _RENEW_EVERY == 1) and renew_leaves(
+        sub, point, scratch.renewed, scratch.buffers, scratch.labelling
+    ):
+        # The same cuts with new leaves: any value is welcome.
+        state.on_face, state.n_turn, state.bar = 0, _TURN, _ANY
+        forget(scratch.memory)
+        fill(scratch.work.vector[MOVE], 0.0)
+        return _AGAIN
+    return _END if end else _STEP
+
+
+@compiled_here
+def _learn(sub: Subproblem, point: Point, state: State, scratch: Scratch) -> None:
+    """Learn from the accepted step how long, or where to, the next one should be."""
+    gradient, work = scratch.buffers.gradient, scratch.work
+    if state.on_face:
+        was_cut = state.outcome == CUT
+        state.along = learn_on_face(sub, point, gradient, work, scratch.memory, was_cut)
+    else:
+        short = state.iteration % 2 == 0
+        state.step = learn_spectral(sub, gradient, work, short, state.step)
+        scratch.history[state.iteration % _MEMORY] = state.value
+    state.n_turn, state.n_cuts, state.scale = state.n_turn - 1, 0, 1.0
+
+
+@compiled_here
+def _take_turns(sub: Subproblem, point: Point, state: State, scratch: Scratch) -> None:
+    """Begin or end a turn on a face; on one, find the direction."""
+    if state.n_turn == 0 and not state.on_face:
+        state.on_face, state.n_turn = 1, _FACE_TURN
+        state.along = fill_face(sub, point, scratch.work)
+    enough = sub.centre.size * state.along <= _ON_FACE_SHARE * state.residual
+    if state.on_face and (state.n_turn == 0 or enough):
+        _leave_face(state, scratch.history)
+    if state.on_face:
+        length = min(state.step, 0.1 / state.along)
+        fill_direction(sub, point, scratch.work, scratch.memory, length)
+
+
+@compiled_here
+def _leave_face(state: State, history: FloatArray) -> None:
+    state.on_face, state.n_turn = 0, _TURN
+    fill(history, state.value)
+
+
+@compiled_here
+def _shorten(stop: IntArray, state: State, history: FloatArray) -> bool:
+    """Take a shorter step after a trial that was no better; False if there is none."""
+    if state.on_face:
+        state.scale, state.n_cuts = 0.3 * state.scale, state.n_cuts + 1
+        if state.n_cuts > _MAX_CUTS:
+            _leave_face(state, history)
+        return True
+    state.step *= 0.25
+    return bool(state.step >= SHORTEST_STEP and stop[0] == 0)
+
+
+@compiled_here
+def _propose(sub: Subproblem, point: Point, state: State, scratch: Scratch) -> None:
+    """Fill the trial, and set the bar below which it will be accepted."""
+    work, history = scratch.work, scratch.history
+    if state.on_face:
+        state.outcome = propose_on_face(sub, point, state.scale, work)
+        if state.outcome == UNSETTLED:
+            _leave_face(state, history)
+    move = work.vector[MOVE]
+    if state.on_face:
+        state.bar = state.value + _DECREASE * dot(move, work.vector[FACE])
+    else:
+        propose_spectral(sub, point, state.step, work)
+        fall = dot(move, move) / (2.0 * state.step)
+        highest = state.value if state.monotone else largest(history)
+        state.bar = highest - _DECREASE * fall
+    state.bar += _ROUNDING * abs(state.value)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from sorct._typing import FloatArray
 from sorct.tree.params import Params
 
-# A floor on recall counts as met when it is missed by less than this.
+# A floor counts as met when it is missed by less than this.
 FEASIBLE = 1e-5
 
 
@@ -45,12 +45,17 @@ class Solution:
         Penalised objective, and the expected cost alone.
     recall : array of shape (n_classes,), expected recall on the training sample
     violation : float
-        By how much the worst class misses its floor.
-    price : array of shape (n_classes,)
+        By how much the worst floor is missed.
+    attained : array of shape (n_classes,)
+        Mean rewards that the constraint's floors are under: the recalls, where the
+        floors are on recall.
+    multiplier : array of shape (n_classes,)
         Multipliers of the floors: what a slightly higher floor would cost, per unit.
     residual : float
         Length of the proximal gradient step of the Lagrangian, 0 at a stationary point.
     mass : array of shape (n_classes, n_leaves), share of the sample by class and leaf
+    norms : pair of float
+        Parts of the penalty per unit of strength, see ``Penalty.norms``.
     status : Status
     first : float
         Objective (with the terms of missed floors) where the descent began.
@@ -63,9 +68,11 @@ class Solution:
     cost: float
     recall: FloatArray
     violation: float
-    price: FloatArray
+    attained: FloatArray
+    multiplier: FloatArray
     residual: float
     mass: FloatArray
+    norms: tuple[float, float]
     status: Status
     first: float
     n_iterations: int
@@ -73,7 +80,7 @@ class Solution:
 
     @property
     def feasible(self) -> bool:
-        """Whether every floor on recall is met."""
+        """Whether every floor is met."""
         return self.violation <= FEASIBLE
 
     def better_than(self, other: "Solution") -> bool:

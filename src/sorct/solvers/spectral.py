@@ -4,32 +4,42 @@ A step is accepted when the objective falls below the largest of the last few va
 (Wright, Nowak and Figueiredo, 2009; Grippo, Lampariello and Lucidi, 1986).
 """
 
+from sorct._typing import FloatArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
-from sorct.problem.kernels import Buffers
-from sorct.problem.problem import Point, Task
-from sorct.problem.prox import prox_row
-from sorct.solvers.work import Work, combine, dot, fill_slope, settle_levels
+from sorct.problem.penalty import prox
+from sorct.problem.problem import Point, Subproblem
+from sorct.solvers.work import (
+    CHANGE,
+    MOVE,
+    SLOPE,
+    Work,
+    combine,
+    dot,
+    fill_slope,
+    settle_thresholds,
+)
 
 SHORTEST_STEP, _LONGEST_STEP = 1e-12, 1e10
 
 
 @compiled_apart
-def propose_spectral(task: Task, point: Point, step: float, work: Work) -> None:
+def propose_spectral(sub: Subproblem, point: Point, step: float, work: Work) -> None:
     """Fill the trial with the proximal gradient step."""
-    p, n_branches = point.coef.shape
+    p, n_branches = sub.centre.size, point.cuts.shape[1]
+    move, slope, trial = work.vector[MOVE], work.vector[SLOPE], work.trial.cuts
     settled = False
     while not settled:
         for j in range(p):
-            first, row = j * n_branches, work.row
             for t in range(n_branches):
-                row[t] = point.coef[j, t] - step * work.slope[first + t]
-            prox_row(row, step * task.local, step * task.spread)
+                down = step * slope[j * n_branches + t]
+                trial[j, t] = point.cuts[j, t] - down
+        prox(sub.penalty, step, trial)
+        for j in range(p):
             for t in range(n_branches):
-                work.trial.coef[j, t] = row[t]
-                work.move[first + t] = row[t] - point.coef[j, t]
-        for i in range(p * n_branches, work.move.size):
-            work.move[i] = -step * work.slope[i]
-        settled = settle_levels(task, point, work)
+                move[j * n_branches + t] = trial[j, t] - point.cuts[j, t]
+        for i in range(p * n_branches, move.size):
+            move[i] = -step * slope[i]
+        settled = settle_thresholds(sub, point, work)
 
 
 @compiled_inside
@@ -39,24 +49,26 @@ def next_step(work: Work, short: bool, step: float) -> float:
     A step of 0 asks for a first one, which moves no coordinate by more than a tenth of
     its range.
     """
+    slope, move, change = work.vector[SLOPE], work.vector[MOVE], work.vector[CHANGE]
     if step == 0.0:
-        largest = 1e-8
-        for i in range(work.slope.size):
-            largest = max(largest, abs(work.slope[i]))
-        return 0.1 / largest
-    sy, ss = dot(work.move, work.change), dot(work.move, work.move)
+        steepest = 1e-8
+        for i in range(slope.size):
+            steepest = max(steepest, abs(slope[i]))
+        return 0.1 / steepest
+    sy, ss = dot(move, change), dot(move, move)
     if sy <= 1e-14 * ss:
         return min(2.0 * step, _LONGEST_STEP)
-    length = sy / dot(work.change, work.change) if short else ss / sy
+    length = sy / dot(change, change) if short else ss / sy
     return min(max(length, SHORTEST_STEP), _LONGEST_STEP)
 
 
 @compiled_apart
 def learn_spectral(
-    task: Task, buffers: Buffers, work: Work, short: bool, step: float
+    sub: Subproblem, gradient: FloatArray, work: Work, short: bool, step: float
 ) -> float:
     """Renew the slope at the accepted point; return the length of the next step."""
-    combine(work.change, 0.0, -1.0, work.slope)
-    fill_slope(task, buffers, work)
-    combine(work.change, 1.0, 1.0, work.slope)
+    change, slope = work.vector[CHANGE], work.vector[SLOPE]
+    combine(change, 0.0, -1.0, slope)
+    fill_slope(sub, gradient, work)
+    combine(change, 1.0, 1.0, slope)
     return next_step(work, short, step)

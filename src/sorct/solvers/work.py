@@ -1,11 +1,12 @@
 """What the compiled steps share: scratch memory and the coordinates of a cut.
 
-A tree's cuts are one flat vector: the coefficients row by row, then the levels.
+A tree's cuts are one flat vector: the matrix of cuts row by row, so that the thresholds
+come last.
 
 With x >= 0 a threshold and all its coefficients pull the same way. A cut therefore
-moves in centred coordinates: its level follows the coefficients such that the cut keeps
-its position at the mean sample. A cut whose threshold meets the box [-1, 1] goes back
-to plain coordinates, where the box is a clip.
+moves in centred coordinates: its threshold follows the coefficients such that the cut
+keeps its position at the mean sample. A cut whose threshold meets the box [-1, 1] of
+the model goes back to plain coordinates, where the box is a clip.
 """
 
 from typing import NamedTuple
@@ -14,41 +15,32 @@ import numpy as np
 
 from sorct._typing import BoolArray, FloatArray
 from sorct.problem.compilation import compiled_inside
-from sorct.problem.kernels import Buffers
-from sorct.problem.problem import Point, Task
+from sorct.problem.problem import Point, Subproblem
+
+# Rows of ``Work.vector``. SLOPE is the gradient of the smooth part at the point in the
+# coordinates of every cut, FACE that of the whole objective along the face of the
+# point; MOVE is the last move and CHANGE what the gradient did along it; DIRECTION is
+# where a quasi-Newton step goes.
+SLOPE, FACE, MOVE, CHANGE, DIRECTION = 0, 1, 2, 3, 4
 
 
 class Work(NamedTuple):
-    """Scratch of one solve; the vectors are flat.
+    """Scratch of one solve: the tree to be tried next, and flat vectors."""
 
-    ``slope`` is the gradient of the smooth part at the point in the coordinates of
-    every cut, ``face`` that of the whole objective along the face of the point;
-    ``move`` is the last move and ``change`` what the gradient did along it.
-    """
-
-    centred: BoolArray
     trial: Point
-    row: FloatArray
-    slope: FloatArray
-    face: FloatArray
-    move: FloatArray
-    change: FloatArray
-    direction: FloatArray
+    centred: BoolArray
+    scratch: FloatArray
+    vector: FloatArray
 
 
 def make_work(point: Point) -> Work:
     """Allocate the scratch memory of one solve; the trial is the point itself."""
-    p, n_branches = point.coef.shape
-    size = (p + 1) * n_branches
+    n_branches = point.cuts.shape[1]
     return Work(
+        Point(point.cuts.copy(), point.label),
         np.ones(n_branches, dtype=np.bool_),
-        Point(point.coef.copy(), point.level.copy(), point.leaf_class),
-        np.zeros(n_branches),
-        np.zeros(size),
-        np.zeros(size),
-        np.zeros(size),
-        np.zeros(size),
-        np.zeros(size),
+        np.zeros(point.cuts.shape),
+        np.zeros((5, point.cuts.size)),
     )
 
 
@@ -85,50 +77,49 @@ def combine(out: FloatArray, keep: float, by: float, b: FloatArray) -> None:
 
 
 @compiled_inside
-def fill_slope(task: Task, buffers: Buffers, work: Work) -> None:
+def fill_slope(sub: Subproblem, gradient: FloatArray, work: Work) -> None:
     """Gradient of the smooth part in the coordinates of every cut."""
-    slope = work.slope
-    p, n_branches = buffers.grad_coef.shape
+    slope, p = work.vector[SLOPE], sub.centre.size
+    n_branches = gradient.shape[1]
     for t in range(n_branches):
-        slope[p * n_branches + t] = buffers.grad_level[t]
-        work.row[t] = buffers.grad_level[t] if work.centred[t] else 0.0
+        slope[p * n_branches + t] = gradient[p, t]
+        work.scratch[p, t] = gradient[p, t] if work.centred[t] else 0.0
     for j in range(p):
         for t in range(n_branches):
-            shift = task.centre[j] * work.row[t]
-            slope[j * n_branches + t] = buffers.grad_coef[j, t] + shift
+            shift = sub.centre[j] * work.scratch[p, t]
+            slope[j * n_branches + t] = gradient[j, t] + shift
 
 
 @compiled_inside
-def settle_levels(task: Task, point: Point, work: Work) -> bool:
-    """Levels of the trial from the move; False if the move must be proposed again.
+def settle_thresholds(sub: Subproblem, point: Point, work: Work) -> bool:
+    """Thresholds of the trial from the move; False if a move must be proposed again.
 
-    A centred cut whose level leaves the box is put back to plain coordinates, where
+    A centred cut whose threshold leaves the box is put back to plain coordinates, where
     another move is due; a plain one is clipped.
     """
-    p, n_branches = point.coef.shape
+    p, n_branches = sub.centre.size, point.cuts.shape[1]
+    move, slope = work.vector[MOVE], work.vector[SLOPE]
     for t in range(n_branches):
         own = p * n_branches + t
-        level = point.level[t] + work.move[own]
+        threshold = point.cuts[p, t] + move[own]
         if work.centred[t]:
             for j in range(p):
-                level += task.centre[j] * work.move[j * n_branches + t]
-        if abs(level) > p:
+                threshold += sub.centre[j] * move[j * n_branches + t]
+        if abs(threshold) > p:
             if work.centred[t]:
                 work.centred[t] = False
                 for j in range(p):
-                    work.slope[j * n_branches + t] -= task.centre[j] * work.slope[own]
+                    slope[j * n_branches + t] -= sub.centre[j] * slope[own]
                 return False
-            level = 1.0 * p if level > 0 else -1.0 * p
-            work.move[own] = level - point.level[t]
-        work.trial.level[t] = level
+            threshold = 1.0 * p if threshold > 0 else -1.0 * p
+            move[own] = threshold - point.cuts[p, t]
+        work.trial.cuts[p, t] = threshold
     return True
 
 
 @compiled_inside
 def copy_cuts(source: Point, target: Point) -> None:
-    """Copy coefficients and levels."""
-    for j in range(source.coef.shape[0]):
-        for t in range(source.level.size):
-            target.coef[j, t] = source.coef[j, t]
-    for t in range(source.level.size):
-        target.level[t] = source.level[t]
+    """Copy all cuts."""
+    for j in range(source.cuts.shape[0]):
+        for t in range(source.cuts.shape[1]):
+            target.cuts[j, t] = source.cuts[j, t]

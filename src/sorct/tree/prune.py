@@ -14,6 +14,7 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.tree.link import cdf
 from sorct.tree.params import Params
+from sorct.tree.topology import Topology
 
 #: A node below which several classes remain.
 SEVERAL = -1
@@ -34,10 +35,11 @@ def only_child(
     """
     if coef[:, t].any():
         return None
+    left, right = Topology.of_branches(threshold.size).children(t)
     proba = float(cdf(np.array([-gamma * threshold[t]]))[0])
     if proba >= 1.0 - nobody:
-        return 2 * t + 1
-    return 2 * t + 2 if proba <= nobody else None
+        return left
+    return right if proba <= nobody else None
 
 
 def node_classes(
@@ -48,23 +50,25 @@ def node_classes(
     nobody: float = 0.0,
 ) -> IntArray:
     """Class of every node if all its samples end in that class, else ``SEVERAL``."""
-    n_branches = threshold.size
-    found = np.append(np.full(n_branches, SEVERAL), leaf_class)
-    for t in reversed(range(n_branches)):
+    topology = Topology.of_branches(threshold.size)
+    found = np.append(np.full(topology.n_branches, SEVERAL), leaf_class)
+    for t in reversed(range(topology.n_branches)):
+        left, right = topology.children(t)
         child = only_child(coef, threshold, gamma, t, nobody)
         if child is not None:
             found[t] = found[child]
-        elif found[2 * t + 1] == found[2 * t + 2]:
-            found[t] = found[2 * t + 1]
+        elif found[left] == found[right]:
+            found[t] = found[left]
     return found
 
 
 def _missed(coef: FloatArray, threshold: FloatArray, gamma: float) -> BoolArray:
     """Cuts that no sample can come to."""
-    missed = np.zeros(2 * threshold.size + 1, dtype=np.bool_)
-    for t in range(threshold.size):
+    topology = Topology.of_branches(threshold.size)
+    missed = np.zeros(topology.n_nodes, dtype=np.bool_)
+    for t in range(topology.n_branches):
         child = only_child(coef, threshold, gamma, t)
-        for below in (2 * t + 1, 2 * t + 2):
+        for below in topology.children(t):
             missed[below] = missed[t] or (child is not None and below != child)
     return missed[: threshold.size]
 

@@ -1,8 +1,12 @@
 """Node numbers of a complete binary tree: integers only.
 
 Nodes are numbered as a heap: the root is 0, the children of node t are 2t + 1 (left)
-and 2t + 2 (right). Branches come first, then the leaves from left to right.
+and 2t + 2 (right). Branches come first, then the leaves from left to right. This file
+is the one place that knows so; only the compiled recursion in ``problem/kernels.py``
+counts for itself.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -18,6 +22,11 @@ class Topology:
 
     depth: int
 
+    @classmethod
+    def of_branches(cls, n_branches: int) -> Topology:
+        """Tree with the given number of cuts, 2^depth - 1."""
+        return cls(n_branches.bit_length())
+
     @property
     def n_branches(self) -> int:
         """Number of cuts, 2^depth - 1."""
@@ -28,23 +37,54 @@ class Topology:
         """Number of leaves, 2^depth."""
         return 1 << self.depth
 
+    @property
+    def n_nodes(self) -> int:
+        """Number of cuts and leaves."""
+        return self.n_branches + self.n_leaves
+
+    def is_leaf(self, node: int) -> bool:
+        """Whether a node is a leaf."""
+        return node >= self.n_branches
+
     def children(self, t: int) -> tuple[int, int]:
-        """Nodes to the left and to the right below branch t."""
+        """Left and right child of cut t."""
         return 2 * t + 1, 2 * t + 2
 
+    def parent(self, t: int) -> int:
+        """Cut above a node other than the root."""
+        return (t - 1) // 2
+
+    def level(self, t: int) -> int:
+        """Number of cuts above a node: 0 for the root."""
+        return (t + 1).bit_length() - 1
+
+    def level_nodes(self, level: int) -> range:
+        """Nodes of a level, from left to right."""
+        return range((1 << level) - 1, (2 << level) - 1)
+
+    def height(self, t: int) -> int:
+        """Depth of the subtree at a node: 0 for a leaf."""
+        return self.depth - self.level(t)
+
+    def nodes_below(self, t: int, depth: int) -> list[int]:
+        """Cuts of the subtree of a given depth at t, in the order of its own heap."""
+        nodes = [t]
+        for parent in range(Topology(depth - 1).n_branches):
+            nodes += self.children(nodes[parent])
+        return nodes
+
     def leaves_below(self, node: int) -> slice:
-        """Positions of the leaves below a node, or of the leaf itself."""
-        first, last = node, node
-        while first < self.n_branches:
-            first, last = self.children(first)[0], self.children(last)[1]
-        return slice(first - self.n_branches, last - self.n_branches + 1)
+        """Positions among the leaves of those below a node, or of the leaf itself."""
+        width = 1 << self.height(node)
+        first = (node - self.level_nodes(self.level(node)).start) * width
+        return slice(first, first + width)
 
     def route(self, leaf: int) -> tuple[tuple[int, bool], ...]:
         """Branches passed from the root to a leaf, each with whether it turns left."""
         node = self.n_branches + leaf
         turns = []
         while node > 0:
-            parent = (node - 1) // 2
-            turns.append((parent, node == 2 * parent + 1))
+            parent = self.parent(node)
+            turns.append((parent, node == self.children(parent)[0]))
             node = parent
         return tuple(reversed(turns))

@@ -1,0 +1,275 @@
+"""Samples: training rows as the solver sees them, in blocks, and what is known of them.
+
+Left of this module there are names and units, from here on only float64 in [0, 1] and
+codes. A code is whatever a table of payoffs has a row for: a class, for a classifier.
+Rows are put in a canonical order and equal rows are merged, their weights added: a
+permutation of the rows changes nothing, to the last bit, and weight 2 is the same
+problem as the row twice.
+
+What training needs of a block of rows (masses and gradients) adds up over blocks, so
+blocks may as well come from a file one day. NumPy only; ``problem/kernels.py`` reads
+the layout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from sorct._typing import AnyArray, FloatArray, IntArray
+
+# Rows of a block; a block has a multiple of LANES of them, which vector instructions
+# take together.
+BLOCK = 256
+LANES = 8
+
+# Rows that a search looks at; the tree it finds is finished on all.
+MANY_ROWS = 16_384
+
+
+class Samples(NamedTuple):
+    """Training samples in blocks; samples that pad the last block have weight 0.
+
+    ``x`` holds block after block, each as a (n_columns, size) array, and ``start``
+    where each begins (one more entry than blocks). Block b consists of the segments
+    from ``first_segment[b]`` to ``first_segment[b + 1]``: the parts of it that belong
+    to one code. ``segment_start`` and ``segment_code`` tell where each begins and its
+    code. Weights sum to 1.
+    """
+
+    x: FloatArray
+    weight: FloatArray
+    start: IntArray
+    first_segment: IntArray
+    segment_start: IntArray
+    segment_code: IntArray
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.start) - 1
+
+    @property
+    def n_rows(self) -> int:
+        """Number of samples, without those that only pad."""
+        return int(np.count_nonzero(self.weight))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.x) // len(self.weight)
+
+    @property
+    def codes(self) -> IntArray:
+        """Code of every sample, without those that only pad; in rising order."""
+        size = np.diff(self.segment_start)
+        return np.repeat(self.segment_code, size)[: self.n_rows]
+
+    def block(self, b: int) -> tuple[FloatArray, FloatArray]:
+        """Columns (n_columns, size) and weights of block b."""
+        p, first, last = self.n_columns, self.start[b], self.start[b + 1]
+        x = self.x[p * first : p * last].reshape(p, last - first)
+        return x, self.weight[first:last]
+
+
+class Rows(NamedTuple):
+    """Samples as a table: X of shape (n_columns, n), codes and weights > 0."""
+
+    X: FloatArray
+    codes: IntArray
+    weight: FloatArray
+
+    def take(self, which: AnyArray | slice) -> Rows:
+        """Part of the rows, by a mask, positions or a slice."""
+        return Rows(self.X[:, which], self.codes[which], self.weight[which])
+
+
+def make_samples(
+    columns: Sequence[FloatArray], codes: IntArray, weight: FloatArray, n_codes: int
+) -> Samples:
+    """Order, merge and lay out samples given column by column, with weights > 0.
+
+    Columns may be made when asked for: one at a time is held.
+    """
+    rows, total = _merge_equal_rows(columns, codes, weight)
+    return _lay_out(columns, rows, codes[rows], total, n_codes)
+
+
+def _row_keys(columns: Sequence[FloatArray], n_rows: int) -> IntArray:
+    """Hash every row by its bits (sums of odd multiples modulo 2^64)."""
+    odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
+    keys = np.zeros(n_rows, dtype=np.int64)
+    for j in range(len(columns)):
+        # Adding 0 turns -0.0 into 0.0, which has other bits but is equal.
+        bits = (columns[j] + 0.0).view(np.int64)
+        mixed = (bits ^ (bits >> 29)) * odd[j]
+        keys += mixed ^ (mixed >> 32)
+    return keys
+
+
+def _merge_equal_rows(
+    columns: Sequence[FloatArray], codes: IntArray, weight: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Order rows by code, then key; return the rows kept and their total weights."""
+    keys = _row_keys(columns, len(codes))
+    order = np.lexsort((keys, codes))
+    above, below = order[:-1], order[1:]
+    equal = (codes[above] == codes[below]) & (keys[above] == keys[below])
+    pairs = np.flatnonzero(equal)
+    for j in range(len(columns) if pairs.size else 0):
+        column = columns[j]
+        equal[pairs] &= column[above[pairs]] == column[below[pairs]]
+    begins = np.flatnonzero(np.append(True, ~equal))
+    return order[begins], _sum_groups(weight[order], begins)
+
+
+def _sum_groups(values: FloatArray, begins: IntArray) -> FloatArray:
+    """Sum of every group, rounded once: neither order nor repetition matters."""
+    total = values[begins]
+    ends = np.append(begins[1:], len(values))
+    for group in np.flatnonzero(ends - begins > 1):
+        total[group] = math.fsum(values[begins[group] : ends[group]])
+    return total
+
+
+def _lay_out(
+    columns: Sequence[FloatArray],
+    rows: IntArray,
+    codes: IntArray,
+    total: FloatArray,
+    n_codes: int,
+) -> Samples:
+    """Blocks of the rows given, which come with their codes, sorted, and weights."""
+    n_rows, p = len(rows), len(columns)
+    n_padded = -(-n_rows // LANES) * LANES
+    start = np.append(np.arange(0, n_padded, BLOCK), n_padded)
+    x, padded = np.zeros(p * n_padded), np.zeros(n_padded)
+    padded[:n_rows] = total / total.sum()
+    n_whole = n_rows // BLOCK
+    whole = x[: p * BLOCK * n_whole].reshape(n_whole, p, BLOCK)
+    rest = x[p * BLOCK * n_whole :].reshape(p, -1)
+    for j in range(p):
+        column = columns[j][rows]
+        whole[:, j] = column[: BLOCK * n_whole].reshape(n_whole, BLOCK)
+        rest[j, : n_rows - BLOCK * n_whole] = column[BLOCK * n_whole :]
+    # Samples that only pad count as of the last code, with weight 0.
+    code_start = np.searchsorted(codes, np.arange(n_codes))
+    segment_start = np.union1d(start, code_start)
+    segment_code = np.searchsorted(code_start, segment_start[:-1], side="right") - 1
+    first_segment = np.searchsorted(segment_start, start)
+    return Samples(x, padded, start, first_segment, segment_start, segment_code)
+
+
+def _pick(codes: IntArray, n_codes: int, n_most: int) -> IntArray:
+    """Positions of at most n_most of the samples, which are sorted by code.
+
+    Half of the places are shared out evenly among the codes, half by their frequency.
+    """
+    if codes.size <= n_most:
+        return np.arange(codes.size)
+    parts = []
+    for k in range(n_codes):
+        first, last = np.searchsorted(codes, [k, k + 1])
+        size = last - first
+        quota = max(n_most // (2 * n_codes), 1) + n_most // 2 * size // codes.size
+        n_taken = min(size, quota)
+        parts.append(first + np.arange(n_taken) * size // n_taken)
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Samples and what is known of them without any tree.
+
+    Attributes
+    ----------
+    samples : Samples
+    share : array of shape (n_codes,), weight of every code, sums to 1
+    centre : array of shape (n_columns,), weighted mean of every column
+    variance : array of shape (n_columns,), weighted variance of every column
+    """
+
+    samples: Samples
+    share: FloatArray
+    centre: FloatArray
+    variance: FloatArray
+
+    @classmethod
+    def of(cls, samples: Samples, n_codes: int) -> TrainingSet:
+        """Measure the samples, block by block."""
+        p = samples.n_columns
+        centre, square = np.zeros(p), np.zeros(p)
+        for b in range(samples.n_blocks):
+            x, weight = samples.block(b)
+            centre += x @ weight
+            square += (x * x) @ weight
+        share = np.zeros(n_codes)
+        segment_weight = np.add.reduceat(samples.weight, samples.segment_start[:-1])
+        np.add.at(share, samples.segment_code, segment_weight)
+        variance = np.maximum(square - centre**2, 0.0)
+        return cls(samples, share, centre, variance)
+
+    @classmethod
+    def from_columns(
+        cls,
+        columns: Sequence[FloatArray],
+        codes: IntArray,
+        weight: FloatArray,
+        n_codes: int,
+    ) -> TrainingSet:
+        """Prepare samples given column by column, with codes and weights > 0."""
+        return cls.of(make_samples(columns, codes, weight, n_codes), n_codes)
+
+    @classmethod
+    def from_data(
+        cls, X: FloatArray, codes: IntArray, weight: FloatArray, n_codes: int
+    ) -> TrainingSet:
+        """Prepare samples X in [0, 1] of shape (n_samples, n_columns)."""
+        return cls.from_columns(list(X.T), codes, weight, n_codes)
+
+    @classmethod
+    def from_rows(cls, rows: Rows, n_codes: int) -> TrainingSet:
+        """Prepare rows taken from another set, where equal ones were merged."""
+        order = np.argsort(rows.codes, kind="stable")
+        codes, weight = rows.codes[order], rows.weight[order]
+        return cls.of(_lay_out(list(rows.X), order, codes, weight, n_codes), n_codes)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the scaled table."""
+        return len(self.centre)
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes."""
+        return len(self.share)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All samples as a table, or at most about ``MANY_ROWS`` of them.
+
+        Those are spaced evenly within every code, and small codes come whole: a rare
+        class must not get lost. Their weights are such that every code keeps its own.
+        """
+        samples, codes = self.samples, self.samples.codes
+        chosen = _pick(codes, self.n_codes, MANY_ROWS)
+        codes, weight = codes[chosen], samples.weight[chosen]
+        kept = np.bincount(codes, weight, self.n_codes)
+        X = np.empty((self.n_columns, chosen.size))
+        for b in range(samples.n_blocks):
+            first, last = np.searchsorted(chosen, samples.start[b : b + 2])
+            block = samples.block(b)[0]
+            X[:, first:last] = block[:, chosen[first:last] - samples.start[b]]
+        return Rows(X, codes, weight * (self.share / kept)[codes])
+
+    @property
+    def subsampled(self) -> TrainingSet:
+        """The set of ``rows``: itself, unless there are very many."""
+        if self.rows.weight.size == self.samples.n_rows:
+            return self
+        return TrainingSet.from_rows(self.rows, self.n_codes)

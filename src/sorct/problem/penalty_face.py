@@ -1,0 +1,139 @@
+"""The face of a tree: where the penalty is smooth, and moves that stay there.
+
+The penalty has kinks, but around a tree it is linear on the points that have the same
+zeros, the same signs, the same coefficients at a bound and, in every group, the same
+coefficients tied at the largest size. Those points are the tree's face. Vectors here
+are flat: the coefficients row by row, then further entries that are not touched.
+"""
+
+from sorct._typing import FloatArray
+from sorct.problem.compilation import compiled_inside
+from sorct.problem.penalty import Penalty, largest_size
+
+# Above any size: nothing is tied.
+_NONE = 2.0
+
+
+@compiled_inside
+def _tied_size(penalty: Penalty, g: int, coef: FloatArray) -> float:
+    """Size of the coefficients of a group that pay its l-inf penalty together."""
+    if penalty.linf_strength * penalty.linf[g] <= 0.0:
+        return _NONE
+    largest = largest_size(penalty, g, coef)
+    return largest if largest > penalty.free[g] else _NONE
+
+
+@compiled_inside
+def _blocked(
+    penalty: Penalty, g: int, j: int, tied: float, a: float, slope: float
+) -> bool:
+    """Whether going down the slope would lead over a bound, or above what is free."""
+    if a == penalty.upper[j] or a == penalty.lower[j]:
+        return a * slope < 0.0
+    paid = penalty.linf_strength * penalty.linf[g] > 0.0
+    at_free = paid and tied == _NONE and abs(a) == penalty.free[g]
+    return at_free and a * slope < 0.0
+
+
+@compiled_inside
+def face_gradient(
+    penalty: Penalty, coef: FloatArray, slope: FloatArray, face: FloatArray
+) -> float:
+    """Fill the gradient along the face; return its largest coordinate.
+
+    ``slope`` is the gradient of the smooth part. Tied coefficients move together.
+    """
+    n_branches, size = coef.shape[1], 0.0
+    for g in range(penalty.linf.size):
+        tied, n_tied = _tied_size(penalty, g, coef), 0
+        pull = penalty.linf_strength * penalty.linf[g]
+        for j in range(penalty.start[g], penalty.start[g + 1]):
+            local = penalty.local_strength * penalty.local[j]
+            for t in range(n_branches):
+                a, i = coef[j, t], j * n_branches + t
+                face[i] = 0.0
+                if a != 0.0:
+                    face[i] = slope[i] + local if a > 0.0 else slope[i] - local
+                    if abs(a) == tied:
+                        n_tied += 1
+                        pull += face[i] if a > 0.0 else -face[i]
+        for j in range(penalty.start[g], penalty.start[g + 1]):
+            for t in range(n_branches):
+                a, i = coef[j, t], j * n_branches + t
+                if n_tied > 0 and abs(a) == tied:
+                    face[i] = (pull if a > 0.0 else -pull) / n_tied
+                if _blocked(penalty, g, j, tied, a, face[i]):
+                    face[i] = 0.0
+                size = max(size, abs(face[i]))
+    return size
+
+
+@compiled_inside
+def project_on_face(
+    penalty: Penalty, coef: FloatArray, face: FloatArray, direction: FloatArray
+) -> None:
+    """Bring a direction back to the face that the gradient lies on."""
+    n_branches = coef.shape[1]
+    for g in range(penalty.linf.size):
+        tied, n_tied, pull = _tied_size(penalty, g, coef), 0, 0.0
+        for j in range(penalty.start[g], penalty.start[g + 1]):
+            for t in range(n_branches):
+                i = j * n_branches + t
+                if face[i] == 0.0:
+                    direction[i] = 0.0
+                elif abs(coef[j, t]) == tied:
+                    n_tied += 1
+                    pull += direction[i] if coef[j, t] > 0.0 else -direction[i]
+        if n_tied > 1:
+            for j in range(penalty.start[g], penalty.start[g + 1]):
+                for t in range(n_branches):
+                    if abs(coef[j, t]) == tied:
+                        sign = 1.0 if coef[j, t] > 0.0 else -1.0
+                        direction[j * n_branches + t] = sign * pull / n_tied
+
+
+@compiled_inside
+def _limit(
+    penalty: Penalty, g: int, coef: FloatArray, direction: FloatArray, scale: float
+) -> float:
+    """Size up to which a group's coefficients may move without leaving the face."""
+    if penalty.linf_strength * penalty.linf[g] <= 0.0:
+        return 1.0
+    n_branches, largest, limit = coef.shape[1], 0.0, 1.0
+    for j in range(penalty.start[g], penalty.start[g + 1]):
+        for t in range(n_branches):
+            if abs(coef[j, t]) > largest:
+                largest = abs(coef[j, t])
+                limit = abs(coef[j, t] + scale * direction[j * n_branches + t])
+    free = penalty.free[g]
+    limit = free if 0.0 < largest <= free else max(limit, free)
+    return float(min(limit, 1.0))
+
+
+@compiled_inside
+def move_on_face(
+    penalty: Penalty,
+    coef: FloatArray,
+    direction: FloatArray,
+    scale: float,
+    trial: FloatArray,
+    move: FloatArray,
+) -> bool:
+    """Fill the trial with coef + scale * direction; tell whether one was cut.
+
+    A coefficient that would leave the face is cut at its border.
+    """
+    n_branches, was_cut = coef.shape[1], False
+    for g in range(penalty.linf.size):
+        limit = _limit(penalty, g, coef, direction, scale)
+        for j in range(penalty.start[g], penalty.start[g + 1]):
+            for t in range(n_branches):
+                i, old = j * n_branches + t, coef[j, t]
+                moved = old + scale * direction[i]
+                if moved * old < 0.0:
+                    moved, was_cut = 0.0, True
+                elif abs(moved) > limit:
+                    moved, was_cut = (limit if moved > 0.0 else -limit), True
+                trial[j, t] = moved
+                move[i] = moved - old
+    return was_cut
