@@ -19,6 +19,7 @@ payoff of the kernels: its factor is known only after all masses are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ class Constraint:
         n_labels = n_codes if n_labels is None else n_labels
         return cls(np.zeros(n_codes), np.zeros((n_codes, n_labels)))
 
-    @property
+    @cached_property
     def on_recall(self) -> bool:
         """Whether the floors are on the recall of classes."""
         return np.array_equal(self.reward, np.eye(self.floor.size))

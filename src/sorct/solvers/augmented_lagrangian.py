@@ -13,8 +13,8 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.constraints import recall_of
-from sorct.problem.problem import Point, Problem
-from sorct.solvers.descent import Progress, descend, leaf_masses
+from sorct.problem.problem import Point, Problem, Subproblem
+from sorct.solvers.descent import Progress, Scratch, descend, make_scratch, masses_at
 from sorct.solvers.solution import FEASIBLE, Solution, Status
 from sorct.tree.params import Params
 
@@ -38,10 +38,12 @@ class _RoundEnd:
     attained: FloatArray
 
     @classmethod
-    def at(cls, problem: Problem, point: Point) -> _RoundEnd:
-        params = problem.params(point)
-        mass, share = leaf_masses(problem, params), problem.data.share
-        attained = problem.constraint.attained(mass, params.leaf_class, share)
+    def at(
+        cls, problem: Problem, sub: Subproblem, point: Point, scratch: Scratch
+    ) -> _RoundEnd:
+        params, data = problem.params(point), problem.data
+        mass = masses_at(data.samples, sub, problem.point(params), scratch)
+        attained = problem.constraint.attained(mass, params.leaf_class, data.share)
         return cls(params, mass, attained)
 
 
@@ -91,6 +93,7 @@ class AugmentedLagrangian:
         settled = max(_SETTLED, min(_SETTLED_OF_TOL * self.tol, 0.5 * FEASIBLE))
         for _ in range(self.max_rounds):
             sub = problem.subproblem(multiplier, stiffness)
+            scratch = make_scratch(sub, point)
             progress = descend(
                 samples,
                 sub,
@@ -99,11 +102,12 @@ class AugmentedLagrangian:
                 self.max_iter,
                 stop,
                 monotone=self.monotone,
+                scratch=scratch,
             )
             first = progress.first if n_iterations == 0 else first
             n_iterations += progress.n_iterations
             n_evaluations += progress.n_evaluations
-            end = _RoundEnd.at(problem, point)
+            end = _RoundEnd.at(problem, sub, point, scratch)
             gap = floor - end.attained
             # Missed floors, and multipliers on floors that are more than met.
             unsettled = float(np.abs(np.maximum(gap, -multiplier / stiffness)).max())
@@ -142,12 +146,14 @@ class AugmentedLagrangian:
             status = Status.INFEASIBLE
         else:
             status = Status.MAX_ITER
-        norms = penalty.norms(params.coef)
+        norms, recall = penalty.norms(params.coef), end.attained
+        if not problem.constraint.on_recall:
+            recall = recall_of(end.mass, params.leaf_class, problem.data.share)
         return Solution(
             params=params,
             objective=cost + penalty.value_of(norms),
             cost=cost,
-            recall=recall_of(end.mass, params.leaf_class, problem.data.share),
+            recall=recall,
             violation=violation,
             attained=end.attained,
             multiplier=multiplier,

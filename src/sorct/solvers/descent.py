@@ -76,6 +76,7 @@ _STATE = np.dtype(
     + [(name, np.int64) for name in ("on_face", "outcome")]
 )
 State: TypeAlias = Any
+_NEVER = np.zeros(1, dtype=np.int64)
 
 
 class Progress(NamedTuple):
@@ -99,12 +100,12 @@ class Scratch(NamedTuple):
     history: FloatArray
 
 
-def _make_scratch(sub: Subproblem, point: Point, memory_size: int) -> Scratch:
+def make_scratch(sub: Subproblem, point: Point) -> Scratch:
     """Allocate it here: every allocation in compiled code takes long to compile."""
     p, n_branches, n_codes = sub.centre.size, point.cuts.shape[1], sub.floors.floor.size
     return Scratch(
         make_work(point),
-        make_memory(memory_size),
+        make_memory(point.cuts.size),
         make_buffers(p, n_branches, n_codes),
         make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),
         np.zeros(n_codes),
@@ -128,6 +129,7 @@ def descend(
     stop: IntArray,
     *,
     monotone: bool = False,
+    scratch: Scratch | None = None,
 ) -> Progress:
     """Move the point, in place, until its residual is at most tol.
 
@@ -144,9 +146,11 @@ def descend(
         Another thread sets it to end the descent after the evaluation of the moment.
     monotone : bool
         Whether no step may lead higher; by default a few may, which is quicker.
+    scratch : Scratch or None
+        Memory for the point, never used before.
     """
     state = _make_state(tol, max_iter, monotone)
-    scratch = _make_scratch(sub, point, point.cuts.size)
+    scratch = make_scratch(sub, point) if scratch is None else scratch
     _descend(samples, sub, point, stop, state, scratch)
     return Progress(
         float(state["first"]),
@@ -160,9 +164,15 @@ def descend(
 def leaf_masses(problem: Problem, params: Params) -> FloatArray:
     """Mass of every code in every leaf, of shape (n_codes, n_leaves); sums to 1."""
     sub, point = problem.subproblem(), problem.point(params)
-    scratch = _make_scratch(sub, point, 0)
-    stop, state = np.zeros(1, dtype=np.int64), _make_state(0.0, 0, False)
-    _descend(problem.data.samples, sub, point, stop, state, scratch)
+    return masses_at(problem.data.samples, sub, point, make_scratch(sub, point))
+
+
+def masses_at(
+    samples: Samples, sub: Subproblem, point: Point, scratch: Scratch
+) -> FloatArray:
+    """Masses at a point, in memory that may have been used: it holds the result."""
+    scratch.work.trial.cuts[:] = point.cuts
+    _descend(samples, sub, point, _NEVER, _make_state(0.0, 0, False), scratch)
     return scratch.buffers.mass
 
 
