@@ -7,6 +7,8 @@ which is then told. Everything is read from a view of the tree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +25,8 @@ _WIDTH = 88
 # A number is printed such that its rounding moves a cut by less than this share of its
 # largest term, also for columns far from zero.
 _ROUNDING = 1e-3
+# Other numbers are not written out.
+_SMALLEST, _LARGEST = Decimal("1e-4"), Decimal("1e9")
 
 
 def export_text(tree: Tree, decimals: int | None = None) -> str:
@@ -218,16 +222,21 @@ def _wrapped(parts: list[str], width: int) -> list[str]:
 # -- cuts ------------------------------------------------------------------------------
 
 
-def cut_text(cut: Cut, decimals: int | None = None) -> str:
+def cut_text(
+    cut: Cut, decimals: int | None = None, write: Callable[[str], str] = str
+) -> str:
     """A cut as a sparse combination in original units, largest contribution first.
 
     The first variable has weight 1, so that the sum is in its units. A cut with one
-    term alone reads "variable > threshold", or "variable is level".
+    term alone reads "variable > threshold", or "variable is level". ``write`` may give
+    the rounded numbers another form.
     """
-    return " ".join(_cut_parts(cut, decimals))
+    return " ".join(_cut_parts(cut, decimals, write))
 
 
-def _cut_parts(cut: Cut, decimals: int | None) -> list[str]:
+def _cut_parts(
+    cut: Cut, decimals: int | None, write: Callable[[str], str] = str
+) -> list[str]:
     """Terms of a cut with their signs, and its threshold."""
     if cut.left_proba is not None:
         return [_text_without_variables(cut.left_proba)]
@@ -237,10 +246,11 @@ def _cut_parts(cut: Cut, decimals: int | None) -> list[str]:
     _, *sizes = printed_weights(cut.reading, decimals)
     signs = ["-" if weight < 0 else "+" for weight in cut.reading.weights[1:]]
     parts = [
-        f"{sign} {size} {summand.text}"
+        f"{sign} {write(size)} {summand.text}"
         for sign, size, summand in zip(signs, sizes, others, strict=True)
     ]
-    return [first.text, *parts, f"> {printed_threshold(cut.reading, decimals)}"]
+    threshold = write(printed_threshold(cut.reading, decimals))
+    return [first.text, *parts, f"> {threshold}"]
 
 
 def is_a_level(reading: Reading) -> bool:
@@ -278,6 +288,16 @@ def rounded(number: float, error: float, decimals: int | None = None) -> str:
         places = np.floor(np.log10(abs(number))) + 1 - np.floor(np.log10(2.0 * error))
         digits = int(np.clip(places, 4, 17))
     return f"{number:.{digits}g}"
+
+
+def plain_number(text: str) -> str:
+    """A rounded number written out where people can read it so, thousands apart."""
+    number = Decimal(text)
+    if number and not _SMALLEST <= abs(number) < _LARGEST:
+        return text
+    # Four digits stay together, as in a year.
+    mark = "," if abs(number) >= 10_000 else ""
+    return f"{number:{mark}f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _text_without_variables(proba: float) -> str:
