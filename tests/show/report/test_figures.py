@@ -204,7 +204,7 @@ def test_print_says_that_probabilities_are_not_calibrated(visit, case):
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_bars_are_near_their_names(visit, case, width):
-    """In the answer, and in the cuts."""
+    """In the answer, where full bars have one length, and in the cuts."""
     page = visit(case.report, width)
     for row in page.locator("#answer .bars > div").all():
         name, bar = row.locator("dt"), row.locator(".meter")
@@ -214,6 +214,8 @@ def test_bars_are_near_their_names(visit, case, width):
             " return range.getBoundingClientRect().right; }"
         )
         assert bar.bounding_box()["x"] - words < 30
+    bars = page.locator("#answer .meter").all()
+    assert len({round(bar.bounding_box()["width"]) for bar in bars}) == 1
     rows = page.evaluate(_NAMES_AND_BARS)
     assert len(rows) > 1
     assert all(0 < axis - name < 65 for name, axis in rows)

@@ -104,7 +104,7 @@ function answerBars(report, proba, route, outside) {
       make("dd", { "data-proba": value },
         make("span", { class: "meter", "aria-hidden": "true" },
           make("span", { style: `width: ${(100 * value).toFixed(2)}%; background: ${classColour(k)}` })),
-        ` ${chance(value)}`)))),
+        " ", make("span", { class: "share" }, chance(value)))))),
     make("p", { class: "route" }, route),
     outside.length ? make("p", { class: "warning" }, `Outside the range of training: ${outside.join(", ")}. The tree extrapolates.`) : null,
     make("p", { class: "note" }, "Probabilities of the tree's soft routes; they are not calibrated frequencies of the classes."),
