@@ -367,6 +367,68 @@ def test_a_cut_that_sends_all_one_way_is_passed_by(rng, table, depth, threshold,
     assert sorted(leaves_of(root)) == sorted(leaf_text(tree, node) for node in leaves)
 
 
+def with_few_below(tree, node, share=4e-4):
+    """Let so small a share of the samples come to a node, evenly over classes."""
+    mass = np.ones_like(tree.mass)
+    below = leaves_below(tree, node)
+    mass[:, below] = 0.0
+    mass *= (1.0 - share) / mass.sum()
+    mass[:, below] = share / mass[:, below].size
+    return replace(tree, mass=mass)
+
+
+@pytest.mark.parametrize("node", [3, 4, 5, 6])
+def test_a_leaf_that_would_read_as_nobody_is_not_printed(rng, table, node):
+    """The other side stands in its place with all that comes; a line says so."""
+    tree = random_tree(rng, table, 2, MANY[:4])
+    tree = replace(tree, leaf_class=np.arange(4))
+    few = with_few_below(tree, node)
+    up, other = (node - 1) // 2, node + 1 if node % 2 else node - 1
+    text = str(few)
+    assert cuts_of(read_tree(text)) == [
+        cut for cut in cuts_of(read_tree(str(with_few_below(tree, node, 0.2))))
+        if not cut.startswith(f"cut {up + 1}:")
+    ]  # fmt: skip
+    assert " 0.0 % of samples" not in text
+    mass = few.mass[:, leaves_below(few, up)].sum(axis=1)
+    place = few.target.leaf_text(other - 3, mass)
+    assert place in leaves_of(read_tree(text))
+    assert (
+        "\n1 cut is not shown: less than 0.1 % of the samples goes to one of its sides "
+        f"(cut {up + 1}).\n"
+    ) in text
+    assert "with 2 cuts and 3 leaves" in text.splitlines()[0]
+    assert len(few.view.cuts) == 3, "others see all cuts"
+
+
+def test_all_cuts_on_a_side_of_nobody_are_counted(rng, table):
+    """The root and all below its empty side; what is left stands alone."""
+    tree = random_tree(rng, table, 2, MANY[:4])
+    tree = with_few_below(replace(tree, leaf_class=np.arange(4)), 1)
+    assert "2 cuts are not shown: less than 0.1 % of the samples" in str(tree)
+    assert "of their sides (cuts 1, 2)." in str(tree)
+    assert len(cuts_of(read_tree(str(tree)))) == 1
+
+
+def test_a_cut_with_one_class_left_on_both_sides_is_told(rng, table):
+    """It would ask for nothing once the cut below it is passed by."""
+    tree = random_tree(rng, table, 2, MANY[:2])
+    tree = with_few_below(replace(tree, leaf_class=np.array([0, 1, 0, 0])), 4)
+    assert read_tree(str(tree)).startswith(str(tree.classes[0]))
+    assert "goes to one of its sides (cut 2)." in str(tree)
+    same = "1 cut is not shown: without those, both sides have the same class (cut 1)."
+    assert same in str(tree)
+
+
+def test_a_rare_class_keeps_its_leaf(rng, table):
+    """However few its samples are, if they end there."""
+    tree = random_tree(rng, table, 1, MANY[:2])
+    mass = np.array([[0.9998, 0.0], [0.0, 0.0002]])
+    tree = replace(tree, leaf_class=np.array([0, 1]), mass=mass)
+    assert len(cuts_of(read_tree(str(tree)))) == 1
+    assert "not shown" not in str(tree)
+
+
 def test_the_search_is_told_below_the_tree(fitted):
     """In one line, the last; a tree of no search tells none."""
     *_, last = str(fitted).split("\n")

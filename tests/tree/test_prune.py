@@ -6,7 +6,7 @@ from sorct.datasets import make_planted_tree
 
 from sorct import SORCTClassifier
 from sorct.tree.params import Params
-from sorct.tree.prune import SEVERAL, node_classes, pruned
+from sorct.tree.prune import SEVERAL, node_classes, only_children, pruned
 from tests.reference import Reference
 
 N_FEATURES = 3
@@ -56,7 +56,9 @@ def open_leaves(tree, gamma, node):
 def test_a_node_has_a_class_if_all_leaves_it_opens_have_it(rng, depth, gamma):
     """As found by enumeration, for every node."""
     for tree in draw_trees(rng, depth):
-        found = node_classes(tree.coef, tree.threshold, tree.leaf_class, gamma)
+        found = node_classes(
+            only_children(tree.coef, tree.threshold, gamma), tree.leaf_class
+        )
         for node in range(2 ** (depth + 1) - 1):
             labels = {tree.leaf_class[leaf] for leaf in open_leaves(tree, gamma, node)}
             assert found[node] == (labels.pop() if len(labels) == 1 else SEVERAL)

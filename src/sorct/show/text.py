@@ -1,17 +1,21 @@
 """Text: a tree in words, in the names and units of the user's table.
 
 Cuts are numbered as in the tree, from 1: the cuts below cut t are 2t and 2t + 1. A cut
-that decides nothing is passed by. Everything is read from the tree's view.
+that decides nothing is passed by, and so is one of which a side gets next to nobody,
+which is then told. Everything is read from a view of the tree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sorct._typing import FloatArray
 from sorct.data.wording import printable, readable, readable_label
-from sorct.tree.view import Cut, Leaf, Reading, View
+from sorct.tree.view import FEW, Cut, Leaf, Reading, View
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -21,13 +25,16 @@ _WIDTH = 88
 # A number is printed such that its rounding moves a cut by less than this share of its
 # largest term, also for columns far from zero.
 _ROUNDING = 1e-3
+# Other numbers are not written out.
+_SMALLEST, _LARGEST = Decimal("1e-4"), Decimal("1e9")
 
 
 def export_text(tree: Tree, decimals: int | None = None) -> str:
     """Rules of the whole tree, one line per cut and leaf.
 
     A cut reads "sum > threshold": the larger the sum, the more probably a sample goes
-    to the branch marked "yes".
+    to the branch marked "yes". A cut of which one side gets less than 0.05 % of the
+    samples, and less than a tenth of every class, is not shown; a line below says so.
 
     Parameters
     ----------
@@ -48,10 +55,43 @@ def export_text(tree: Tree, decimals: int | None = None) -> str:
     """
     check_decimals(decimals)
     check_tree(tree)
-    lines = [_headline(tree), ""]
-    _add_node(tree, tree.view.root, "", "", decimals, lines)
-    lines += ["", *_footer(tree, decimals)]
+    view = people_view(tree)
+    lines = [_headline(tree, view), ""]
+    _add_node(tree, view, view.root, "", "", decimals, lines)
+    lines += ["", *_footer(tree, view, decimals)]
     return "\n".join(lines)
+
+
+def people_view(tree: Tree, mass: FloatArray | None = None) -> View:
+    """View of a tree for people: without leaves that would read "0.0 % of samples"."""
+    return View.of(tree, mass=mass, least=FEW)
+
+
+def hidden_text(tree: Tree, view: View) -> list[str]:
+    """What is said of cuts that decide something, and that a view does not show."""
+    nodes, shown = tree.view.nodes, {cut.node for cut in view.cuts}
+    hidden = [cut for cut in tree.view.cuts if cut.node not in shown]
+    few = [
+        cut
+        for cut in hidden
+        if min(nodes[n].mass.sum() for n in (cut.left, cut.right)) < FEW
+    ]
+    # Cuts above these, to both sides of which one class is left.
+    same = [cut for cut in hidden if cut not in few]
+    its = "its" if len(few) == 1 else "their"
+    return [
+        *_not_shown(few, f"less than 0.1 % of the samples goes to one of {its} sides"),
+        *_not_shown(same, "without those, both sides have the same class"),
+    ]
+
+
+def _not_shown(cuts: list[Cut], why: str) -> list[str]:
+    if not cuts:
+        return []
+    are = "is" if len(cuts) == 1 else "are"
+    which = ", ".join(str(cut.number) for cut in cuts)
+    word = "cut" if len(cuts) == 1 else "cuts"
+    return [f"{_count(len(cuts), 'cut')} {are} not shown: {why} ({word} {which})."]
 
 
 def check_tree(tree: Any) -> None:
@@ -73,9 +113,9 @@ def check_decimals(decimals: Any) -> None:
 # -- head and foot ---------------------------------------------------------------------
 
 
-def _headline(tree: Tree) -> str:
+def _headline(tree: Tree, view: View) -> str:
     n_used, n_variables = len(tree.variables_used), len(tree.encoder.variables)
-    n_cuts = len(tree.view.cuts)
+    n_cuts = len(view.cuts)
     return (
         f"Tree of depth {tree.depth} with {_count(n_cuts, 'cut')} and "
         f"{_count(n_cuts + 1, 'leaf', 'leaves')}, using {n_used} of "
@@ -83,10 +123,11 @@ def _headline(tree: Tree) -> str:
     )
 
 
-def _footer(tree: Tree, decimals: int | None) -> list[str]:
+def _footer(tree: Tree, view: View, decimals: int | None) -> list[str]:
     told = tree.training
     lines = [
         "Shares are expected ones: a sample near a cut goes both ways in part.",
+        *hidden_text(tree, view),
         *_variables_text(tree),
         *_recall_text(tree),
     ]
@@ -147,6 +188,7 @@ def _count(n: int, one: str, many: str | None = None) -> str:
 
 def _add_node(
     tree: Tree,
+    view: View,
     node: Cut | Leaf,
     head: str,
     indent: str,
@@ -161,9 +203,9 @@ def _add_node(
     first, *rest = _wrapped(_cut_parts(node, decimals), width)
     lines.append(head + first)
     lines.extend(f"{indent}│    {line}" for line in rest)
-    yes, no = (tree.view.nodes[child] for child in (node.yes, node.no))
-    _add_node(tree, yes, indent + "├─ yes: ", indent + "│  ", decimals, lines)
-    _add_node(tree, no, indent + "└─ no:  ", indent + "   ", decimals, lines)
+    yes, no = (view.nodes[child] for child in (node.yes, node.no))
+    _add_node(tree, view, yes, indent + "├─ yes: ", indent + "│  ", decimals, lines)
+    _add_node(tree, view, no, indent + "└─ no:  ", indent + "   ", decimals, lines)
 
 
 def _wrapped(parts: list[str], width: int) -> list[str]:
@@ -180,16 +222,21 @@ def _wrapped(parts: list[str], width: int) -> list[str]:
 # -- cuts ------------------------------------------------------------------------------
 
 
-def cut_text(cut: Cut, decimals: int | None = None) -> str:
+def cut_text(
+    cut: Cut, decimals: int | None = None, write: Callable[[str], str] = str
+) -> str:
     """A cut as a sparse combination in original units, largest contribution first.
 
     The first variable has weight 1, so that the sum is in its units. A cut with one
-    term alone reads "variable > threshold", or "variable is level".
+    term alone reads "variable > threshold", or "variable is level". ``write`` may give
+    the rounded numbers another form.
     """
-    return " ".join(_cut_parts(cut, decimals))
+    return " ".join(_cut_parts(cut, decimals, write))
 
 
-def _cut_parts(cut: Cut, decimals: int | None) -> list[str]:
+def _cut_parts(
+    cut: Cut, decimals: int | None, write: Callable[[str], str] = str
+) -> list[str]:
     """Terms of a cut with their signs, and its threshold."""
     if cut.left_proba is not None:
         return [_text_without_variables(cut.left_proba)]
@@ -199,10 +246,11 @@ def _cut_parts(cut: Cut, decimals: int | None) -> list[str]:
     _, *sizes = printed_weights(cut.reading, decimals)
     signs = ["-" if weight < 0 else "+" for weight in cut.reading.weights[1:]]
     parts = [
-        f"{sign} {size} {summand.text}"
+        f"{sign} {write(size)} {summand.text}"
         for sign, size, summand in zip(signs, sizes, others, strict=True)
     ]
-    return [first.text, *parts, f"> {printed_threshold(cut.reading, decimals)}"]
+    threshold = write(printed_threshold(cut.reading, decimals))
+    return [first.text, *parts, f"> {threshold}"]
 
 
 def is_a_level(reading: Reading) -> bool:
@@ -240,6 +288,16 @@ def rounded(number: float, error: float, decimals: int | None = None) -> str:
         places = np.floor(np.log10(abs(number))) + 1 - np.floor(np.log10(2.0 * error))
         digits = int(np.clip(places, 4, 17))
     return f"{number:.{digits}g}"
+
+
+def plain_number(text: str) -> str:
+    """A rounded number written out where people can read it so, thousands apart."""
+    number = Decimal(text)
+    if number and not _SMALLEST <= abs(number) < _LARGEST:
+        return text
+    # Four digits stay together, as in a year.
+    mark = "," if abs(number) >= 10_000 else ""
+    return f"{number:{mark}f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _text_without_variables(proba: float) -> str:

@@ -42,19 +42,23 @@ def only_child(
     return right if proba <= nobody else None
 
 
-def node_classes(
-    coef: FloatArray,
-    threshold: FloatArray,
-    leaf_class: IntArray,
-    gamma: float,
-    nobody: float = 0.0,
-) -> IntArray:
-    """Class of every node if all its samples end in that class, else ``SEVERAL``."""
-    topology = Topology.of_branches(threshold.size)
-    found = np.append(np.full(topology.n_branches, SEVERAL), leaf_class)
-    for t in reversed(range(topology.n_branches)):
+def only_children(
+    coef: FloatArray, threshold: FloatArray, gamma: float, nobody: float = 0.0
+) -> list[int | None]:
+    """Child of every cut that every sample goes to, if any."""
+    cuts = range(threshold.size)
+    return [only_child(coef, threshold, gamma, t, nobody) for t in cuts]
+
+
+def node_classes(only: list[int | None], leaf_class: IntArray) -> IntArray:
+    """Class of every node if all its samples end in that class, else ``SEVERAL``.
+
+    ``only`` has the child of every cut that all go to, if there is one.
+    """
+    topology = Topology.of_branches(len(only))
+    found = np.append(np.full(len(only), SEVERAL), leaf_class)
+    for t, child in reversed(list(enumerate(only))):
         left, right = topology.children(t)
-        child = only_child(coef, threshold, gamma, t, nobody)
         if child is not None:
             found[t] = found[child]
         elif found[left] == found[right]:
@@ -76,7 +80,8 @@ def _missed(coef: FloatArray, threshold: FloatArray, gamma: float) -> BoolArray:
 def pruned(params: Params, gamma: float) -> Params:
     """Tree with the same predictions, in which cuts that decide nothing are empty."""
     coef, threshold, n_branches = params.coef, params.threshold, params.threshold.size
-    classes = node_classes(coef, threshold, params.leaf_class, gamma)[:n_branches]
+    only = only_children(coef, threshold, gamma)
+    classes = node_classes(only, params.leaf_class)[:n_branches]
     missed = _missed(coef, threshold, gamma)
     # Cuts without features are empty already, and their threshold may matter.
     idle = ((classes != SEVERAL) | missed) & coef.any(axis=0)

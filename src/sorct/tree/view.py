@@ -19,7 +19,7 @@ from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.terms import Summand, Term
 from sorct.tree.link import cdf
-from sorct.tree.prune import NOBODY, SEVERAL, node_classes, only_child
+from sorct.tree.prune import NOBODY, SEVERAL, node_classes, only_children
 from sorct.tree.topology import Topology
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 # Scales that differ by more than this cannot be compared: products would overflow.
 _LEAST = 1e-150
+
+#: A side of a cut that gets less of the training sample reads "0.0 % of samples".
+FEW = 5e-4
+# Of a class that is rare itself, so much is not few.
+_MUCH_OF_A_CLASS = 0.1
 
 #: What variables add to a cut, by their positions in the table.
 Terms: TypeAlias = dict[int, Term]
@@ -113,7 +118,8 @@ class Cut:
     left, right : int
         Numbers of the nodes that are shown below.
     mass : array of shape (n_classes,)
-        Share of the training sample that comes here, by class.
+        Share of the training sample that comes here, by class; where a cut above was
+        passed by, of all that came to it.
     """
 
     node: int
@@ -177,7 +183,9 @@ class View:
     nodes: dict[int, Cut | Leaf]
 
     @classmethod
-    def of(cls, tree: Tree, nobody: float = NOBODY, mass: Any = None) -> View:
+    def of(
+        cls, tree: Tree, nobody: float = NOBODY, mass: Any = None, least: float = 0.0
+    ) -> View:
         """Describe a tree.
 
         Parameters
@@ -188,8 +196,13 @@ class View:
             0 leaves out nothing that changes a probability in the last digit.
         mass : array of shape (n_classes, n_leaves) or None
             Shares by class and leaf; None means those of the training sample.
+        least : float
+            A cut is passed by, its other side standing in its place, if one of its
+            sides gets less than this share of the training sample, of the samples that
+            ``mass`` counts, and less than a tenth of every class.
         """
-        return cls(_Walk(tree, nobody, tree.mass if mass is None else mass).nodes())
+        shares = tree.mass if mass is None else mass
+        return cls(_Walk(tree, nobody, shares, least).nodes())
 
     @property
     def root(self) -> Cut | Leaf:
@@ -225,41 +238,67 @@ class View:
 class _Walk:
     """One walk through a tree, passing by what decides nothing."""
 
-    def __init__(self, tree: Tree, nobody: float, mass: FloatArray) -> None:
-        self.tree, self.nobody, self.mass = tree, nobody, mass
+    def __init__(
+        self, tree: Tree, nobody: float, mass: FloatArray, least: float
+    ) -> None:
+        self.tree, self.mass = tree, mass
         self.topology = Topology(tree.depth)
         # A column that was constant in training has no say, whatever its weight.
         constant = tree.encoder.constant_columns[:, np.newaxis]
         self.coef = np.where(constant, 0.0, tree.coef)
-        self.code = node_classes(
-            self.coef, tree.threshold, tree.leaf_class, tree.gamma, nobody
-        )
+        self.sure = only_children(self.coef, tree.threshold, tree.gamma, nobody)
+        self.only = [
+            self._lively(t, least) if child is None else child
+            for t, child in enumerate(self.sure)
+        ]
+        self.code = node_classes(self.only, tree.leaf_class)
 
     def nodes(self) -> dict[int, Cut | Leaf]:
         """All nodes that are shown, by number, in reading order."""
         found: dict[int, Cut | Leaf] = {}
-        waiting = [self._shown(0)]
+        waiting = [0]
         while waiting:
-            number = waiting.pop()
-            found[number] = node = self._node(number)
+            place = self._shown(waiting.pop(), self.sure)
+            number = self._shown(place, self.only)
+            found[number] = node = self._node(number, self._mass_at(place))
             if isinstance(node, Cut):
-                waiting += [node.no, node.yes]
+                left, right = self.topology.children(number)
+                waiting += [right, left] if node.yes == node.left else [left, right]
         return found
 
-    def _shown(self, node: int) -> int:
+    def _lively(self, t: int, least: float) -> int | None:
+        """Child that stands for a cut of which the other gets next to nobody."""
+        children = self.topology.children(t)
+        sizes = [self._size(child) for child in children]
+        if least == 0.0 or not self.tree.mass.any() or min(sizes) >= least:
+            return None
+        return children[int(np.argmax(sizes))]
+
+    def _size(self, node: int) -> float:
+        """Share of samples that comes to a node; infinite if much of a class does."""
+        below, shares = self.topology.leaves_below(node), (self.tree.mass, self.mass)
+        for mass in shares:
+            own, whole = mass[:, below].sum(axis=1), mass.sum(axis=1)
+            if (own[whole > 0.0] >= _MUCH_OF_A_CLASS * whole[whole > 0.0]).any():
+                return np.inf
+        return max(float(mass[:, below].sum()) for mass in shares)
+
+    @staticmethod
+    def _shown(node: int, only: list[int | None]) -> int:
         """Node to show in a node's place: cuts that send all one way are passed by."""
-        cuts = self.coef, self.tree.threshold, self.tree.gamma
-        while node < self.topology.n_branches:
-            child = only_child(*cuts, node, self.nobody)
+        while node < len(only):
+            child = only[node]
             if child is None:
                 break
             node = child
         return node
 
-    def _node(self, number: int) -> Cut | Leaf:
-        below = self.topology.leaves_below(number)
-        mass = self.mass[:, below].sum(axis=1)
+    def _mass_at(self, node: int) -> FloatArray:
+        return np.asarray(self.mass[:, self.topology.leaves_below(node)].sum(axis=1))
+
+    def _node(self, number: int, mass: FloatArray) -> Cut | Leaf:
         if self.code[number] != SEVERAL:
+            below = self.topology.leaves_below(number)
             leaves = range(self.topology.n_leaves)[below]
             return Leaf(number, int(self.code[number]), leaves, mass)
         return self._cut(number, mass)
@@ -278,7 +317,7 @@ class _Walk:
             threshold=threshold,
             reading=Reading.of(encoder, terms, threshold),
             left_proba=proba,
-            left=self._shown(left),
-            right=self._shown(right),
+            left=self._shown(left, self.only),
+            right=self._shown(right, self.only),
             mass=mass,
         )

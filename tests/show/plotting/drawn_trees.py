@@ -22,7 +22,10 @@ def draw_rows(rng, names, n_rows=300):
 
 
 def make_tree(rng, depth=2, classes=("no", "yes"), names=None, density=1.0, **fields):
-    """Random tree on a random table; every class has a leaf if it can."""
+    """Random tree on a random table; every class has a leaf if it can.
+
+    A tenth of the samples is spread evenly, so that no leaf is left out of the picture.
+    """
     names = long_names(5) if names is None else names
     X = draw_rows(rng, names)
     encoder = TableEncoder.learn(X)
@@ -39,7 +42,8 @@ def make_tree(rng, depth=2, classes=("no", "yes"), names=None, density=1.0, **fi
         mass=np.zeros((len(classes), 2**depth)),
     )
     tree = replace(tree, **fields)
-    return replace(tree, mass=mass_of(tree, X, noisy_labels(tree, X, rng)))
+    mass = mass_of(tree, X, noisy_labels(tree, X, rng))
+    return replace(tree, mass=0.9 * mass + 0.1 / mass.size)
 
 
 def noisy_labels(tree, X, rng):

@@ -5,6 +5,7 @@ from sorct.plotting import FrontierDisplay, HeatmapDisplay, PathDisplay
 
 from sorct import SORCTClassifierCV, sorct_path
 from sorct.show.plotting._grid import search_grid
+from sorct.show.plotting.frontier import Mark
 
 
 @pytest.fixture(autouse=True)
@@ -193,6 +194,38 @@ def test_points_are_the_trees_of_the_path(path, iris):
     assert display.chosen.score == np.mean(tree.predict(iris[0]) == iris[1])
     on_line = set(zip(*display.line_.get_data(), strict=True))
     assert on_line <= set(zip(*display.points_.get_data(), strict=True))
+
+
+@pytest.mark.parametrize("best", [0.9996, 0.972, 0.95, 0.61, 1.0])
+@pytest.mark.parametrize("span", [0.4, 0.05, 0.003])
+def test_the_score_of_the_choice_can_be_read_and_no_room_is_wasted(best, span):
+    """A tick at or above it is in view, and the best tree is near the top."""
+    used, score = np.array([0, 1, 4, 9]), best - span * np.array([1, 0.7, 0.2, 0])
+    display = FrontierDisplay(used, score, "accuracy", Mark(9, best)).plot()
+    ticks, (low, high) = display.ax_.get_yticks(), display.ax_.get_ylim()
+    assert any(best - 1e-9 <= tick <= high for tick in ticks)
+    assert max(ticks) <= 1.0 + 1e-9
+    assert (high - best) / (high - low) < 0.2
+    assert f"{best:.3f}" in display.ax_.get_title("right")
+
+
+def test_variables_are_counted_in_whole_numbers(path):
+    """No tick stands between two counts."""
+    ticks = PathDisplay.from_path(path, other=2.0).plot().axes_[1].get_yticks()
+    assert (ticks == np.round(ticks)).all()
+
+
+def test_the_penalty_that_is_fixed_is_told(path, search, iris):
+    """Which one it is, and at what value; nothing where there is but one."""
+    label = PathDisplay.from_path(path, *iris, other=0.5).plot().axes_[1].get_xlabel()
+    assert label == "alpha_local, with alpha_global = 0.5"
+    label = PathDisplay.from_path(path, along="global").plot().axes_[1].get_xlabel()
+    assert label == "alpha_global, with alpha_local = 0"
+    chosen = search.best_params_["alpha_global"]
+    label = PathDisplay.from_estimator(search).plot().axes_[1].get_xlabel()
+    assert label == f"alpha_local, with alpha_global = {chosen:g}"
+    one = sorct_path(*iris, alphas_local=[0.0, 1.0], alphas_global=0, n_solutions=1)
+    assert PathDisplay.from_path(one).plot().axes_[1].get_xlabel() == "alpha_local"
 
 
 def test_a_search_marks_its_tree(search):

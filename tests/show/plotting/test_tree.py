@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -234,9 +235,46 @@ def test_a_cut_without_variables_tells_its_odds(rng):
 
 
 def test_an_answer_that_nobody_gives_still_has_its_place(rng):
-    """All samples are on one side of a cut; the labels stay inside the card."""
+    """All rows are on one side of a cut; the labels stay inside the card."""
     tree = make_tree(rng, 1, ["a", "b"], ["p"], threshold=np.array([-1.0]))
-    assert_apart(TreeDisplay.from_tree(tree).plot())
+    X = draw_rows(rng, ["p"], 20)
+    display = TreeDisplay.from_tree(tree, X, ["a"] * 20).plot()
+    assert len(display.parts) == 3
+    assert_apart(display)
+
+
+def with_nobody_below(tree, node):
+    """Move the samples below a node elsewhere."""
+    mass = tree.mass.copy()
+    mass[:, leaves_below(tree, node)] *= 1e-5
+    return replace(tree, mass=mass / mass.sum())
+
+
+def test_a_leaf_that_next_to_nobody_reaches_is_not_drawn(rng):
+    """The other side stands in its place with all that comes; the foot says so."""
+    tree = with_nobody_below(make_tree(rng, 2, "abcd", list("pq")), 5)
+    display = TreeDisplay.from_tree(tree).plot()
+    assert set(display.parts) == {0, 1, 3, 4, 6}
+    np.testing.assert_allclose(
+        display.parts[6].mass, tree.mass[:, leaves_below(tree, 2)].sum(axis=1)
+    )
+    assert display.note == (
+        "1 cut is not shown: less than 0.1 % of the samples goes to one of its sides "
+        "(cut 3)."
+    )
+    written = " ".join(text.get_text() for text in display.ax_.texts)
+    assert display.note in written
+    assert " 0.0 % of samples" not in written
+    assert_apart(display)
+
+
+def test_rows_that_flow_to_a_side_show_its_cut(rng):
+    """Also where next to nobody of the training sample does."""
+    tree = with_nobody_below(make_tree(rng, 1, "ab", list("pq")), 2)
+    X = draw_rows(rng, "pq", 60)
+    display = TreeDisplay.from_tree(tree, X, noisy_labels(tree, X, rng))
+    assert len(display.parts) == 3
+    assert display.note == ""
 
 
 def test_many_terms_are_counted_and_a_single_one_more_is_shown(rng):

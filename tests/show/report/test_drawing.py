@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sorct.show.text import plain_number
 from tests.show.report.cases import drawn_labels, drawn_tree
 from tests.show.report.reading import probabilities, tab_to, text
 
@@ -19,7 +20,8 @@ def assert_detail(page, summary, point, n):
         i, level = summary["columns"][term["column"]]
         variable = summary["variables"][i]
         name, weight, _ = row.split("\t")
-        assert weight == term["weight"]
+        size = plain_number(term["weight"].replace("−", "-"))
+        assert weight == size.replace("-", "−", term["weight"][0] == "−")
         assert variable["name"] in name
         assert level < 0 or f"is {variable['levels'][level]}]" in name
     sides = page.locator("#detail .sides tbody tr").all_inner_texts()

@@ -56,6 +56,8 @@ def test_training_is_told_whole(iris):
         "n_columns": 4,
         "n_shown": 150,
         "class_counts": [50, 50, 50],
+        "baseline": pytest.approx(1 / 3),
+        "baseline_class": 0,
         "is_training": True,
     }
     assert not tree.report(X[1:], y[1:]).summary["data"]["is_training"]

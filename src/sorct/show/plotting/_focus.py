@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _SQUEEZED = 0.4
 # Room below, as a share of the span in view.
 _BELOW = 0.15
+# Room above the highest tick.
+_EDGE = 0.02
+_MOST_TICKS = 9
+# Scores that are the same up to rounding.
+_SAME = 1e-9
 
 
 def focus(
@@ -27,7 +32,8 @@ def focus(
 ) -> None:
     """Set limits that show all scores but, if it is far off, the worst.
 
-    That one is told at the foot of the axes.
+    That one is told at the foot of the axes. A tick stands at the best score or next
+    above it, so that it can be read.
 
     Parameters
     ----------
@@ -44,11 +50,21 @@ def focus(
     high = float((score + error)[shown].max())
     span = high - low or 0.01
     foot = low - _BELOW * span
-    ax.set_ylim(foot, high + above * span)
-    ax.set_yticks([tick for tick in ax.get_yticks() if foot <= tick <= high + 1e-9])
+    ticks = _ticks(foot, high)
+    ax.set_ylim(foot, max(high + above * span, ticks[-1] + _EDGE * span))
+    ax.set_yticks(ticks)
     worst = np.isfinite(score) & ~shown
     if worst.any():
         _tell(ax, x[worst], foot, float(score[worst][0]))
+
+
+def _ticks(foot: float, high: float) -> list[float]:
+    """Round values from the foot to the first that is not below the highest score."""
+    from matplotlib.ticker import MaxNLocator
+
+    places = MaxNLocator(_MOST_TICKS, steps=[1, 2, 5, 10]).tick_values(foot, high)
+    below = [float(tick) for tick in places if foot <= tick < high - _SAME]
+    return [*below, float(min(tick for tick in places if tick >= high - _SAME))]
 
 
 def lowest_in_view(score: FloatArray) -> float:

@@ -76,6 +76,8 @@ class Layout:
         Where the samples of every class come in; the label stands left of it.
     numbers : dict from cut to float
         Width of its numbers.
+    note : list of str
+        Lines at the foot.
     """
 
     width: float
@@ -84,6 +86,7 @@ class Layout:
     boxes: dict[int, Box]
     sources: list[Box]
     numbers: dict[int, float]
+    note: list[str]
 
 
 # -- what is written -----------------------------------------------------------------
@@ -140,9 +143,13 @@ def source_texts(mass: FloatArray, classes: Sequence[str]) -> list[str]:
 
 
 def lay_out(
-    parts: Parts, classes: Sequence[str], max_terms: int, measure: Measure
+    parts: Parts,
+    classes: Sequence[str],
+    max_terms: int,
+    measure: Measure,
+    note: str = "",
 ) -> Layout:
-    """Place all parts of a tree; the root is the first of them."""
+    """Place all parts of a tree, and a note at the foot; the root is the first part."""
     root = next(iter(parts))
     n_leaves = sum(isinstance(part, Leaf) for part in parts.values())
     base, each, most = _THICKNESS
@@ -159,14 +166,29 @@ def lay_out(
     sizes = {t: _size(part, classes, max_terms, measure) for t, part in parts.items()}
     columns = _columns(parts, sizes, left + FLOW)
     boxes = {t: Box(columns[t].x, middle[t], columns[t].width, own[t]) for t in parts}
+    width = max(box.right for box in boxes.values()) + MARGIN
+    foot = _broken(note, width - 2 * MARGIN, measure)
     return Layout(
-        width=max(box.right for box in boxes.values()) + MARGIN,
-        height=strip[root] + 2 * MARGIN,
+        width=width,
+        height=strip[root] + 2 * MARGIN + LINE * len(foot),
         thickness=thickness,
         boxes=boxes,
         sources=sources,
         numbers={t: columns[t].numbers for t in parts},
+        note=foot,
     )
+
+
+def _broken(text: str, width: float, measure: Measure) -> list[str]:
+    """Small text in lines of a width, broken between words."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and measure(longer, SMALL, "normal") <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
 def _own_height(part: DrawnCut | Leaf, thickness: float, max_terms: int) -> float:

@@ -1,6 +1,7 @@
 """Tree parts: the cuts and leaves of a tree with the words and numbers to be drawn.
 
-They are those of the printed rules; cuts that decide nothing are left out.
+They are those of the printed rules; cuts that decide nothing, or of which one side gets
+next to nobody, are left out.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from sorct._typing import FloatArray
 from sorct.data.terms import Summand
 from sorct.show.plotting._style import drawn_names
 from sorct.show.text import cut_text, is_a_level, printed_threshold, printed_weights
-from sorct.tree.tree import Tree
 from sorct.tree.view import Cut, Leaf, View
 
 
@@ -54,12 +54,9 @@ class DrawnCut:
     mass: FloatArray
 
 
-def tree_parts(tree: Tree, mass: FloatArray) -> dict[int, DrawnCut | Leaf]:
-    """Nodes that are drawn, by number, the root first; a cut before what is below.
-
-    ``mass`` has the shares of the samples that flow, by class and leaf.
-    """
-    nodes = View.of(tree, mass=mass).nodes
+def tree_parts(view: View) -> dict[int, DrawnCut | Leaf]:
+    """Nodes that are drawn, by number, the root first; a cut before what is below."""
+    nodes = view.nodes
     texts = [s.text for n in nodes.values() for s in _summands(n)]
     names = dict(zip(texts, drawn_names(texts), strict=True))
     return {

@@ -15,6 +15,7 @@ from sorct.show.plotting._tree_layout import (
     FONT,
     FORK,
     LINE,
+    MARGIN,
     MIX_BAR,
     PAD,
     SMALL,
@@ -234,6 +235,16 @@ class TreePen:
                 size = MIX_BAR * float(leaf.mass[k] / leaf.mass.sum())
                 self._fill((x, middle - 3.5), size, 7.0, **self._look(k, size))
             self._write(x + MIX_BAR + PAD / 2, middle, text)
+
+    # -- the foot --------------------------------------------------------------------
+
+    def draw_note(self) -> None:
+        """What is said below the tree."""
+        lines = self.layout.note
+        top = self.layout.height - MARGIN - LINE * len(lines)
+        for row, line in enumerate(lines):
+            y = top + LINE * (row + 0.5)
+            self._write(MARGIN, y, line, color=SOFT, units=SMALL)
 
 
 def _band(start: Place, end: Place, size: float) -> Path:

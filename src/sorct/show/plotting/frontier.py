@@ -167,12 +167,12 @@ class FrontierDisplay:
         return self
 
     def _set_limits(self) -> None:
-        """Leave room above the best tree, where there are no points."""
+        """Leave room for a name above the best tree, and no more."""
         used, score = self.n_variables.astype(np.float64), self.score
         if self.chosen is not None:
             used = np.append(used, self.chosen.n_variables)
             score = np.append(score, self.chosen.score)
-        focus(self.ax_, used, score, np.zeros(score.size), above=0.25)
+        focus(self.ax_, used, score, np.zeros(score.size), above=0.08)
 
     def _name_frontier(self) -> None:
         """Run the best tree's level on to the right; name the longest level.
@@ -194,23 +194,16 @@ class FrontierDisplay:
         )  # fmt: skip
 
     def _mark_choice(self) -> None:
-        """Ring around the tree chosen, named from above."""
+        """Ring around the tree chosen, and above the axes what it stands for."""
         if self.chosen is None:
             return
-        place, ax = (self.chosen.n_variables, self.chosen.score), self.ax_
-        ax.plot(
-            *place, "o", markersize=11, markerfacecolor="none", color=RED,
+        used, score = self.chosen.n_variables, self.chosen.score
+        self.ax_.plot(
+            used, score, "o", markersize=11, markerfacecolor="none", color=RED,
             markeredgewidth=1.8, zorder=4,
         )  # fmt: skip
-        used = f"{place[0]} variable{'' if place[0] == 1 else 's'}"
-        left, right = ax.get_xlim()
-        ax.annotate(
-            f"chosen: {used}, {place[1]:.3f}", place,
-            xytext=(place[0], 0.99), textcoords=ax.get_xaxis_transform(),
-            ha="left" if place[0] < (left + right) / 2 else "right", va="top",
+        variables = f"{used} variable{'' if used == 1 else 's'}"
+        self.ax_.set_title(
+            f"ring: the tree chosen, {variables}, {score:.3f}", loc="right",
             fontsize="small", color=RED,
-            arrowprops={
-                "arrowstyle": "-", "color": RED, "linewidth": 0.8, "shrinkB": 6,
-                "relpos": (0.0 if place[0] < (left + right) / 2 else 1.0, 0.0),
-            },
         )  # fmt: skip

@@ -56,6 +56,8 @@ class PathDisplay:
     score_name : str
     chosen : float or None
         Penalty that a search chose.
+    other : float or None
+        Value of the other penalty; None where that is 0 and nothing else.
 
     Attributes
     ----------
@@ -83,6 +85,7 @@ class PathDisplay:
     along: str
     score_name: str
     chosen: float | None = None
+    other: float | None = None
     ax_: Axes = field(init=False, repr=False)
     axes_: tuple[Axes, ...] = field(init=False, repr=False)
     figure_: Figure | SubFigure = field(init=False, repr=False)
@@ -150,7 +153,9 @@ class PathDisplay:
         if point is not None and point[across] == other:
             chosen = float(point[f"alpha_{along}"])
         rows = rows.rename(columns={f"alpha_{along}": "alpha"}).sort_values("alpha")
-        return cls(rows.reset_index(drop=True), along, grid.score_name, chosen)
+        told = other if frame[across].any() else None
+        rows = rows.reset_index(drop=True)
+        return cls(rows, along, grid.score_name, chosen, told)
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "n_variables") -> Self:
         """Draw the score above, the quantity below.
@@ -173,15 +178,25 @@ class PathDisplay:
         self._draw_errors(upper)
         self._draw_series(lower, quantity, RED, "s")
         upper.set_title(self.score_name, loc="left", fontsize="medium", color=BLUE)
+        if quantity.startswith("n_"):
+            lower.locator_params(axis="y", integer=True)
         name = QUANTITIES[quantity]
         lower.set_title(name, loc="left", fontsize="medium", color=RED)
         for ax in self.axes_:
             set_alpha_axis(ax, self._alpha, labelled=ax is lower)
         score = self.frame["score"].to_numpy(dtype=np.float64)
         focus(upper, alpha_places(self._alpha), score, self._error, above=0.08)
-        lower.set_xlabel(f"alpha_{self.along}")
+        lower.set_xlabel(self._axis_name)
         self._draw_choice()
         return self
+
+    @property
+    def _axis_name(self) -> str:
+        """Penalty along the axis, and at what value of the other, if there are two."""
+        if self.other is None:
+            return f"alpha_{self.along}"
+        across = "local" if self.along == "global" else "global"
+        return f"alpha_{self.along}, with alpha_{across} = {self.other:.4g}"
 
     @property
     def _alpha(self) -> FloatArray:

@@ -10,6 +10,7 @@ from sorct.show.plotting._style import drawn_names, need_matplotlib
 from sorct.show.plotting._tree_layout import Layout, lay_out
 from sorct.show.plotting._tree_parts import DrawnCut, tree_parts
 from sorct.show.plotting._tree_pen import TreePen
+from sorct.show.text import hidden_text, people_view
 from sorct.tree.tree import Tree
 from sorct.tree.view import Leaf
 
@@ -27,7 +28,8 @@ class TreeDisplay:
     above the limit go up, to "yes"; the wider a band, the more samples. Bars are
     coefficients of columns scaled to [0, 1], on one scale in the whole tree; numbers
     beside names are in original units, as in the printed rules. Cuts that decide
-    nothing are left out.
+    nothing are left out, and so are those of which one side gets next to nobody; a line
+    at the foot then says so.
 
     Make one with ``from_estimator`` or ``from_tree``, then call ``plot``.
 
@@ -36,6 +38,8 @@ class TreeDisplay:
     parts : dict from node to DrawnCut or Leaf
         Nodes that are drawn, the root first.
     classes : list of str
+    note : str
+        What is said at the foot.
 
     Attributes
     ----------
@@ -58,6 +62,7 @@ class TreeDisplay:
 
     parts: dict[int, DrawnCut | Leaf]
     classes: list[str]
+    note: str = ""
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure | SubFigure = field(init=False, repr=False)
     bars_: dict[int, list[Rectangle]] = field(init=False, repr=False)
@@ -73,8 +78,9 @@ class TreeDisplay:
         X, y : table and labels, or None
             Samples that flow; None means the training sample.
         """
-        parts = tree_parts(tree, leaf_mass(tree, X, y))
-        return cls(parts, drawn_names(tree.classes))
+        view = people_view(tree, leaf_mass(tree, X, y))
+        note = " ".join(hidden_text(tree, view))
+        return cls(tree_parts(view), drawn_names(tree.classes), note)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None) -> Self:
@@ -98,7 +104,7 @@ class TreeDisplay:
 
         if max_terms < 1:
             raise ValueError(f"max_terms must be at least 1, got {max_terms}.")
-        layout = lay_out(self.parts, self.classes, max_terms, text_width)
+        layout = lay_out(self.parts, self.classes, max_terms, text_width, self.note)
         self.ax_ = _axes(ax, layout)
         self.figure_ = self.ax_.figure
         pen = TreePen(self.ax_, layout, self.parts, self.classes, max_terms)
@@ -106,6 +112,7 @@ class TreeDisplay:
         pen.draw_sources()
         self.bars_ = pen.draw_cuts()
         pen.draw_leaves()
+        pen.draw_note()
         return self
 
 

@@ -98,8 +98,11 @@ def is_training(tree: Tree, shown: Shown | None) -> bool:
 
 
 def sizes(tree: Tree, shown: Shown | None) -> dict[str, Any]:
-    """Sizes of the training sample and of the data shown."""
+    """Sizes of the training sample and of the data shown, and of the largest class."""
     known = None if shown is None else class_counts(shown.code, len(tree.classes))
+    share = tree.class_share
+    if shown is not None and known is not None:
+        share = np.array(known) / len(shown.code)
     return {
         "n_training": tree.training.n_samples,
         "class_share": short(tree.class_share),
@@ -107,6 +110,8 @@ def sizes(tree: Tree, shown: Shown | None) -> dict[str, Any]:
         "n_columns": tree.n_columns,
         "n_shown": None if shown is None else len(shown.code),
         "class_counts": known,
+        "baseline": float(share.max()),
+        "baseline_class": int(np.argmax(share)),
     }
 
 

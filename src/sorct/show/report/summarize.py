@@ -31,6 +31,7 @@ from sorct.show.text import (
     cut_text,
     export_text,
     is_a_level,
+    plain_number,
     printed_threshold,
     printed_weights,
 )
@@ -87,6 +88,7 @@ def summarize(
         "points": points,
         "chosen": _default(points) if chosen is None else chosen,
         "by_default": chosen is None,
+        "chosen_on_rows": chosen is None and shown is not None,
         "alphas": _alphas(path),
         "frontier": _frontier(points) if path else [],
         "samples": samples(first, shown, listed),
@@ -117,7 +119,8 @@ def _variable(variable: Variable) -> dict[str, Any]:
     told = {**variable.to_dict(), "name": shown_name(variable.name)}
     if variable.choices is not None:
         told["levels"] = [shown_name(choice) for choice in variable.choices]
-    return told
+        return {**told, "typical": variable.choices.index(variable.typical)}
+    return {**told, "typical": variable.typical}
 
 
 # -- one tree --------------------------------------------------------------------------
@@ -182,7 +185,10 @@ def _cut(cut: Cut, place: dict[int, int]) -> dict[str, Any]:
 
 
 def _question(cut: Cut) -> dict[str, Any]:
-    """A cut as printed; ``size`` of a term is its coefficient in scaled units."""
+    """A cut as printed; ``size`` of a term is its coefficient in scaled units.
+
+    ``words`` is the question with plain numbers, where that makes a difference.
+    """
     reading = cut.reading
     if not reading.summands:
         return {"question": cut_text(cut), "limit": None, "terms": []}
@@ -202,12 +208,16 @@ def _question(cut: Cut) -> dict[str, Any]:
         )
     ]
     threshold = printed_threshold(reading)
-    question = f"sum of {len(terms)} terms > {threshold}"
-    if len(terms) <= _TERMS:
-        question = cut_text(cut)
+    question, words = (
+        cut_text(cut, write=write)
+        if len(terms) <= _TERMS
+        else f"sum of {len(terms)} terms > {write(threshold)}"
+        for write in (str, plain_number)
+    )
     # A single level reads "variable is level" and has no threshold.
     limit = None if is_a_level(reading) else threshold
-    return {"question": question, "limit": limit, "terms": terms}
+    asked = {"question": question, "limit": limit, "terms": terms}
+    return asked if words == question else {**asked, "words": words}
 
 
 def _add_samples(

@@ -7,11 +7,11 @@ function describeNode(report, tree, n, start) {
 
 function describeCut(report, entry) {
   const rows = entry.terms.map((term) => [
-    columnName(report, term.column), term.weight, number(term.size, 3),
+    columnName(report, term.column), written(term.weight), number(term.size, 3),
   ]);
   return [
     make("h3", {}, `Cut ${entry.cut}`),
-    make("p", { class: "question" }, entry.question),
+    make("p", { class: "question" }, questionOf(entry)),
     make("div", { class: "halves" },
       rows.length ? make("div", {},
         scrolling("Coefficients", table(["variable", "weight", "scaled"], rows), "scroll tall"),

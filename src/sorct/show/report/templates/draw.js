@@ -30,9 +30,25 @@ function byId(id) { return document.getElementById(id); }
 function number(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (value === 0) return "0";
-  const text = Number(value.toPrecision(digits));
-  const size = Math.abs(text);
-  return (size >= 1e6 || size < 1e-4 ? text.toExponential() : String(text)).replace(/^-/, "−");
+  return written(Number(value.toPrecision(digits)).toExponential());
+}
+
+// A number that is given as text, written out where people can read it so, thousands apart.
+function written(text) {
+  const found = /^([-−]?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/.exec(text);
+  if (!found) return text;
+  const sign = found[1] ? "−" : "", value = Math.abs(Number(text.replace("−", "-")));
+  if (value !== 0 && !(value >= 1e-4 && value < 1e9)) return sign + text.replace(/^[-−]/, "");
+  const shift = Number(found[4] || 0), digits = found[2] + (found[3] || "");
+  const point = found[2].length + shift;
+  const whole = point > 0 ? digits.slice(0, point).padEnd(point, "0") : "0";
+  const rest = point > 0 ? digits.slice(point) : "0".repeat(-point) + digits;
+  return sign + apart(whole) + (rest ? `.${rest}` : "");
+}
+
+// Digits by threes; four stay together, as in a year.
+function apart(digits) {
+  return digits.length < 5 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
 function percent(share, digits = 1) {
@@ -58,7 +74,7 @@ function rangeText(variable) {
   return `${number(variable.lower, digits)} to ${number(upper, digits)}`;
 }
 
-function count(n, one, many) { return `${n} ${n === 1 ? one : many || one + "s"}`; }
+function count(n, one, many) { return `${apart(String(n))} ${n === 1 ? one : many || one + "s"}`; }
 
 function sumOf(list) { return list.reduce((a, b) => a + b, 0); }
 

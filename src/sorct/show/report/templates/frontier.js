@@ -44,21 +44,20 @@ function ticks({ low, high, y }) {
   return found.length ? found : [high];
 }
 
-function wholeTicks({ most, width }) {
-  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000].find((s) => (most / s) * 40 <= width - CHART_LEFT) || most;
-  return Array.from({ length: Math.floor(most / step) + 1 }, (_, n) => n * step);
-}
-
-function drawAxes(scale) {
-  const { x, y, width } = scale;
+// A tick for every number of variables that some tree uses, and none between.
+function drawAxes(scale, counts) {
+  const { x, y, width } = scale, told = labelled(counts.map(x), 24);
   return [
     ...ticks(scale).flatMap((tick) => [
       shape("line", { x1: CHART_LEFT, x2: width - 10, y1: y(tick), y2: y(tick), class: "grid" }),
       shape("text", { x: CHART_LEFT - 10, y: y(tick) + 4, "text-anchor": "end" }, percent(tick)),
     ]),
-    ...wholeTicks(scale).map((tick) => shape("text", {
-      x: x(tick), y: CHART_HEIGHT - CHART_BOTTOM + 18, "text-anchor": "middle",
-    }, String(tick))),
+    ...counts.map((n) => shape("line", {
+      x1: x(n), x2: x(n), y1: CHART_HEIGHT - CHART_BOTTOM - 2, y2: CHART_HEIGHT - CHART_BOTTOM + 4, class: "tick",
+    })),
+    ...counts.filter((n) => told.has(x(n))).map((n) => shape("text", {
+      x: x(n), y: CHART_HEIGHT - CHART_BOTTOM + 18, "text-anchor": "middle",
+    }, String(n))),
     shape("text", { x: (width + CHART_LEFT) / 2, y: CHART_HEIGHT - 6, "text-anchor": "middle" }, "variables used"),
   ];
 }
@@ -85,6 +84,12 @@ function risingPoints(report, places) {
   return found;
 }
 
+// At every number of variables, how good a tree with at most so many is: level up to the next.
+function stairs(points, { x, y, most }) {
+  const steps = points.map((p, n) => `${n ? "H" : "M"}${x(p.n_variables)}${n ? "V" : ","}${y(accuracyOf(p))}`);
+  return `${steps.join(" ")} H${x(most)}`;
+}
+
 // The mark nearest to a click, of several that overlap; -1 if none is near.
 function markAt(marks, event) {
   const gaps = marks.map((mark) => {
@@ -102,7 +107,7 @@ function nextPlace(key, now, n) {
 
 function drawFrontier(report, width, show) {
   const places = pointsByPlace(report), scale = chartScale(report, width), { x, y } = scale;
-  const line = risingPoints(report, places).map((p, n) => `${n ? "L" : "M"}${x(p.n_variables)},${y(accuracyOf(p))}`).join(" ");
+  const line = stairs(risingPoints(report, places), scale);
   const marks = places.map((ks) => drawMark(report, ks, scale));
   const star = report.points[report.chosen];
   const pick = (n) => {
@@ -125,7 +130,7 @@ function drawFrontier(report, width, show) {
       if (n >= 0) pick(n);
     },
   },
-    drawAxes(scale), shape("path", { d: line, class: "frontier" }), group,
+    drawAxes(scale, usedCounts(report)), shape("path", { d: line, class: "frontier" }), group,
     shape("text", {
       x: Math.min(x(star.n_variables), width - 26), y: y(accuracyOf(star)) - 12, class: "chosen-mark",
       "text-anchor": "middle", "aria-hidden": "true",

@@ -22,28 +22,7 @@ function showPoint(k) {
 
 // -- key figures ---------------------------------------------------------------------------
 
-function showFigures() {
-  const point = shownPoint();
-  const figures = [
-    [percent(accuracyOf(point)), accuracyName(point)],
-    [`${point.n_variables} of ${report.data.n_variables}`, "variables used"],
-    [String(point.most_per_cut), "variables in a cut at most"],
-  ].concat(floors(point).map(([name, expected, floor]) => [
-    percent(expected), `expected recall of ${name}, at least ${percent(floor, 0)} asked`,
-  ]));
-  put("figures", figures.map(([value, label]) => make("li", {}, make("strong", {}, value), " ", label)));
-}
-
-function accuracyName(point) {
-  if (point.accuracy === undefined) return "expected accuracy in training";
-  return report.data.is_training ? "accuracy on the rows of training" : "accuracy on the data shown";
-}
-
-function floors(point) {
-  const asked = point.training.min_recall || [];
-  return report.classes.map((name, k) => [name, point.expected_recall[k], asked[k] || 0])
-    .filter(([, , floor]) => floor > 0).slice(0, 4);
-}
+function showFigures() { put("figures", figureItems(report, state.point, { show: showTip, hide: hideTip })); }
 
 // -- the tree ------------------------------------------------------------------------------
 
@@ -68,10 +47,14 @@ function selectNode(n) {
 function pointAt(n, button) {
   const entry = shownTree().nodes[n];
   if (entry.label === undefined) return;
-  const tip = byId("tip"), box = button.getBoundingClientRect();
-  tip.replaceChildren(...leafTip(report, entry).map((line) => make("span", {}, line)));
-  tip.hidden = false;
+  showTip(leafTip(report, entry), button);
   button.setAttribute("aria-describedby", "tip");
+}
+
+function showTip(lines, button) {
+  const tip = byId("tip"), box = button.getBoundingClientRect();
+  tip.replaceChildren(...lines.map((line) => make("span", {}, line)));
+  tip.hidden = false;
   const left = Math.max(Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 8), 8);
   const below = box.bottom + 6 + tip.offsetHeight <= window.innerHeight;
   tip.style.left = `${left + window.scrollX}px`;
@@ -93,10 +76,14 @@ function showTradeoff() {
   slider.min = Math.min(...counts);
   slider.max = Math.max(...counts);
   slider.addEventListener("input", () => showPoint(bestWithin(report, Number(slider.value))));
+  put("most-ticks", countTicks(report));
   byId("quantity").append(...QUANTITIES.map(([key, label]) => make("option", { value: key }, label)));
   byId("quantity").addEventListener("change", () => { showHeatmap(); markPoint(); });
   window.addEventListener("resize", () => {
-    if (chartWidth() !== frontier.width) { showFrontier(); markPoint(); }
+    if (chartWidth() === frontier.width) return;
+    put("most-ticks", countTicks(report));
+    showFrontier();
+    markPoint();
   });
   showFrontier();
   showHeatmap();
@@ -120,6 +107,7 @@ function markPoint() {
   const slider = byId("most"), point = shownPoint(), { places } = frontier;
   if (document.activeElement !== slider) slider.value = point.n_variables;
   byId("most-value").textContent = count(Number(slider.value), "variable");
+  byId("most-none").textContent = noTreeText(report, Number(slider.value), point);
   byId("shown").textContent = `Shown: ${pointName(point)}${state.point === report.chosen ? " (the chosen tree)" : ""}.`;
   markItems(frontier.marks, "aria-checked", (n) => places[n].includes(state.point), (n) => places[n].includes(report.chosen));
   const pointOf = (n) => Number(heatmap.cells[n].dataset.point);

@@ -24,6 +24,37 @@ function bestWithin(report, most) {
   return best;
 }
 
+// Numbers of variables that some tree uses, in rising order.
+function usedCounts(report) {
+  return [...new Set(report.points.map((point) => point.n_variables))].sort((a, b) => a - b);
+}
+
+// Those of rising places that have room for a label: the last, and from the first on.
+function labelled(places, room) {
+  const end = places[places.length - 1], kept = [];
+  for (const place of places) {
+    const last = kept[kept.length - 1];
+    const free = last === undefined || place - last >= room;
+    if (place === end || (free && end - place >= room)) kept.push(place);
+  }
+  return new Set(kept);
+}
+
+// A tick below the slider wherever there is a tree.
+function countTicks(report) {
+  const counts = usedCounts(report), span = counts[counts.length - 1] - counts[0] || 1;
+  const shares = counts.map((n) => (n - counts[0]) / span);
+  const told = labelled(shares, 22 / Math.max(byId("most").clientWidth - 16, 100));
+  return counts.map((n, k) => make("span", { style: `--share: ${shares[k].toFixed(5)}`, "data-count": n },
+    told.has(shares[k]) ? String(n) : ""));
+}
+
+// What is said where the slider stands between the numbers that trees use.
+function noTreeText(report, most, point) {
+  if (usedCounts(report).includes(most)) return "";
+  return `No tree uses ${most}; the best with fewer uses ${point.n_variables}.`;
+}
+
 // Mark the items of the point shown; one is in the order of Tab, arrow keys move on.
 function markItems(items, attribute, isShown, isChosen) {
   const current = Math.max(items.findIndex((_, n) => isShown(n)), 0);

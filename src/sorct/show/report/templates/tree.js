@@ -1,7 +1,7 @@
 // The drawing of a tree: cuts with coefficient bars, samples flowing to the leaves.
 
 const LEAF_WIDTH = 138, LEAF_PAD = 8, ROW = 17, GAP = 74, PAD = 12;
-const MOST_TERMS = 6, FLOW = 34, BAR = 24;
+const MOST_TERMS = 6, FLOW = 34, BAR = 24, BARS = 80;
 
 // A cut is as wide as the two leaves below it; where there are few, wider.
 function cutWidth(nodes) { return nodes.length > 7 ? 292 : 372; }
@@ -82,10 +82,13 @@ function fittedColumn(report, j, room, font = PLAIN) {
   return `[${fitted(variable.name, rest - textWidth(half, font), font)} is ${half}]`;
 }
 
+// A cut in words, its numbers as people read them.
+function questionOf(entry) { return entry.words || entry.question; }
+
 function headOf(report, entry, room) {
-  if (entry.terms.length > 1) return fitted(`sum > ${entry.limit}`, room, BOLD);
-  if (!entry.terms.length) return fitted(entry.question, room, BOLD);
-  const end = entry.limit === null ? "" : ` > ${entry.limit}`;
+  if (entry.terms.length > 1) return fitted(`sum > ${written(entry.limit)}`, room, BOLD);
+  if (!entry.terms.length) return fitted(questionOf(entry), room, BOLD);
+  const end = entry.limit === null ? "" : ` > ${written(entry.limit)}`;
   return fittedColumn(report, entry.terms[0].column, room - textWidth(end, BOLD), BOLD) + end;
 }
 
@@ -99,18 +102,22 @@ function drawCut(report, entry, place, width) {
   return box;
 }
 
-// A row per term: its weight, its name, and a bar to the right or left.
+// A row per term: its weight, its name, and beside that a bar to the right or left.
 function drawTerms(report, entry, width) {
   const terms = entry.terms.slice(0, MOST_TERMS);
   const most = Math.max(...entry.terms.map((term) => Math.abs(term.size)), 1e-300);
-  const weights = terms.map((term) => fitted(term.weight, 90));
+  const weights = terms.map((term) => fitted(written(term.weight), 90));
   const start = PAD + Math.max(...weights.map((text) => textWidth(text)));
-  const axis = width - PAD - BAR, room = axis - BAR - start - 12;
+  const sides = terms.some((term) => term.size < 0) ? 2 : 1;
+  const room = width - PAD - sides * BAR - start - 14;
+  const names = terms.map((term) => fittedColumn(report, term.column, room));
+  const end = start + 14 + Math.max(...names.map((text) => textWidth(text)));
+  const bar = Math.min(width - PAD - end, BARS) / sides, axis = end + (sides - 1) * bar;
   const rows = terms.flatMap((term, n) => {
-    const y = 38 + ROW * n, length = (BAR * Math.abs(term.size)) / most;
+    const y = 38 + ROW * n, length = (bar * Math.abs(term.size)) / most;
     return [
       shape("text", { x: start, y: y + 4, class: "weight" }, weights[n]),
-      shape("text", { x: start + 6, y: y + 4 }, fittedColumn(report, term.column, room)),
+      shape("text", { x: start + 6, y: y + 4 }, names[n]),
       shape("line", { x1: axis, x2: axis, y1: y - 8, y2: y + 8, class: "axis" }),
       shape("rect", {
         x: term.size < 0 ? axis - length : axis, y: y - 5, width: length, height: 10,
@@ -139,7 +146,7 @@ function drawLeaf(report, entry, place) {
 function nodeName(report, entry) {
   const share = percent(sumOf(entry.mass));
   if (entry.label === undefined) {
-    return `cut ${entry.cut}: ${entry.question}. ${share} of samples come here.`;
+    return `cut ${entry.cut}: ${questionOf(entry)}. ${share} of samples come here.`;
   }
   return `${report.classes[entry.label]}: ${share} of samples. A leaf with `
     + `${mixText(report, entry.mass)}.`;

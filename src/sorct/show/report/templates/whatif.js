@@ -6,10 +6,15 @@ function usedVariables(report, model) {
   return [...used].sort((a, b) => a - b);
 }
 
-// Values to begin with: the first listed sample, else the middle of every range.
+// Values to begin with: the first listed sample, else what is typical of training.
 function firstValues(report) {
   if (report.samples.length) return report.samples[0].values.slice();
-  return report.variables.map((v) => (v.levels ? 0 : v.lower + v.span / 2));
+  return report.variables.map((v) => (v.levels ? v.typical : roundedFor(v, v.typical)));
+}
+
+// A value with as many digits as matter within its range.
+function roundedFor({ whole, span }, value) {
+  return whole ? Math.round(value) : Number(value.toPrecision(digitsFor(value, span / 200)));
 }
 
 function sampleField(report, place, start) {
@@ -22,9 +27,9 @@ function sampleField(report, place, start) {
 }
 
 function numberField(variable, i, value, change) {
-  const id = `value-${i}`, { lower, span } = variable, step = span / 200;
+  const id = `value-${i}`, { lower, span, whole } = variable, step = whole ? 1 : span / 200;
   const box = make("input", {
-    id, type: "number", step: "any", value, "data-variable": i, "aria-describedby": `${id}-range`,
+    id, type: "number", step: whole ? 1 : "any", value, "data-variable": i, "aria-describedby": `${id}-range`,
   });
   const slide = make("input", {
     type: "range", min: lower, max: lower + span, step: step || 1, value,
@@ -43,8 +48,7 @@ function numberField(variable, i, value, change) {
     change(i, box.valueAsNumber);
   });
   slide.addEventListener("input", () => {
-    const now = slide.valueAsNumber;
-    box.value = Number(now.toPrecision(digitsFor(now, step)));
+    box.value = roundedFor(variable, slide.valueAsNumber);
     tell(box.valueAsNumber);
     change(i, box.valueAsNumber);
   });
@@ -100,9 +104,9 @@ function answerBars(report, proba, route, outside) {
       make("dd", { "data-proba": value },
         make("span", { class: "meter", "aria-hidden": "true" },
           make("span", { style: `width: ${(100 * value).toFixed(2)}%; background: ${classColour(k)}` })),
-        ` ${chance(value)}`)))),
+        " ", make("span", { class: "share" }, chance(value)))))),
     make("p", { class: "route" }, route),
     outside.length ? make("p", { class: "warning" }, `Outside the range of training: ${outside.join(", ")}. The tree extrapolates.`) : null,
-    make("p", { class: "hint" }, "Probabilities of the tree's soft routes; they are not calibrated frequencies of the classes."),
+    make("p", { class: "note" }, "Probabilities of the tree's soft routes; they are not calibrated frequencies of the classes."),
   ].filter(Boolean);
 }
