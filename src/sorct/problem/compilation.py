@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread, current_thread, main_thread
 from typing import Any, TypeVar, cast
 
 import numba
@@ -221,3 +222,28 @@ def _float_of_bits(_context: Any, _value: Any) -> Any:
 # Reinterpret the bits of a float64 as an int64, and back.
 bits_of_float: Any = intrinsic(_bits_of_float)
 float_of_bits: Any = intrinsic(_float_of_bits)
+
+
+def call_apart(function: Callable[..., Any], *arguments: Any) -> None:
+    """Call compiled code where no signal can raise into it.
+
+    Python answers signals in the main thread alone, and an exception that is raised
+    into compiled code ends the process. So the main thread waits for another; if it is
+    interrupted, that one goes on with memory of its own until it is done.
+    """
+    if current_thread() is not main_thread():
+        function(*arguments)
+        return
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            function(*arguments)
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]

@@ -44,9 +44,9 @@ class Multistart:
         unit = problem.trivial_cost
         log, stop = SearchLog(callback, unit, self.n_starts), never()
         polisher = Polisher.of(problem, self.solver)
-        calls = [
+        calls = (
             partial(self._start, polisher, seed, k, stop) for k in range(self.n_starts)
-        ]
+        )
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
             for descent in workers.run(calls):
                 if descent is not None:

@@ -15,7 +15,7 @@ from sorct.problem.problem import Problem
 from sorct.search.starts import empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import leaf_masses
-from sorct.solvers.solution import Solution, Status
+from sorct.solvers.solution import FEASIBLE, Solution, Status
 from sorct.tree.params import Params
 from sorct.tree.prune import pruned
 
@@ -23,6 +23,9 @@ from sorct.tree.prune import pruned
 HOLD = 1e3
 # Shares of the penalties through which a start is led that failed with all at once.
 _SHARES = (0.0, 2.0**-6, 2.0**-4, 2.0**-2, 1.0)
+# Coefficients below this are dust, if the tree is as good without them, to rounding and
+# to the tightest residual that anyone asks for.
+_DUST, _ROUNDING, _TOL = 1e-7, 1e-10, 1e-6
 ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
 
 
@@ -101,6 +104,41 @@ class Polisher:
 
 
 def without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
+    """The same tree without cuts that decide nothing, and without dust."""
+    return _without_idle_cuts(problem, _without_dust(problem, solution))
+
+
+def _without_dust(problem: Problem, solution: Solution) -> Solution:
+    """The tree with coefficients of no size set to zero, if it is no worse.
+
+    The l-inf penalty asks nothing of a coefficient that is not the largest of its
+    group: near zero only the data pull on it, and where hardly any sample comes near a
+    cut they pull so little that a descent ends before zero is reached. Such a tree is
+    kept only if it is as good in its objective, its floors and its residual.
+    """
+    coef = solution.params.coef
+    dust = (coef != 0.0) & (np.abs(coef) < _DUST)
+    if not dust.any():
+        return solution
+    params = replace(solution.params, coef=np.where(dust, 0.0, coef))
+    still = AugmentedLagrangian(max(_TOL, solution.residual), max_iter=1, max_rounds=1)
+    found = still.solve(problem, params, multiplier=solution.multiplier)
+    slack = _ROUNDING * max(abs(solution.objective), problem.trivial_cost)
+    good = found.objective <= solution.objective + slack
+    good = good and found.violation <= max(solution.violation, FEASIBLE)
+    good = good and np.array_equal(found.params.leaf_class, params.leaf_class)
+    if not good or found.residual > max(_TOL, solution.residual):
+        return solution
+    return replace(
+        found,
+        status=solution.status,
+        first=solution.first,
+        n_iterations=solution.n_iterations,
+        n_evaluations=solution.n_evaluations,
+    )
+
+
+def _without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
     """The same predictions without cuts that decide nothing."""
     params = pruned(solution.params, problem.gamma)
     if np.array_equal(params.coef, solution.params.coef):

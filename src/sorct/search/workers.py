@@ -9,9 +9,9 @@ be told to stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import TIMEOUT_MAX, Thread, Timer
 from typing import TypeVar
 
@@ -21,6 +21,10 @@ from sorct._typing import IntArray
 
 Result = TypeVar("Result")
 Call = Callable[[], Result]
+
+
+# Seconds after which an idle thread looks whether it is still needed.
+_LOOK = 1.0
 
 
 class Workers:
@@ -39,6 +43,7 @@ class Workers:
             for _ in range(effective_n_jobs(n_jobs))
         ]
         self._stops = stops
+        self._closed = False
         self._calls: SimpleQueue[tuple[int, Call[object]] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[int, object, Exception | None]] = SimpleQueue()
 
@@ -48,39 +53,71 @@ class Workers:
         return len(self._threads)
 
     def __enter__(self) -> Workers:
-        for thread in self._threads:
-            thread.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+        except BaseException:
+            self._close()
+            raise
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._close()
+        for thread in self._threads:
+            thread.join()
+
+    def _close(self) -> None:
+        """Tell all threads to end; should that be interrupted, they see it."""
+        self._closed = True
         for stop in self._stops:
             stop[0] = 1
         for _ in self._threads:
             self._calls.put(None)
-        for thread in self._threads:
-            thread.join()
 
-    def run(self, calls: Sequence[Call[Result]]) -> Iterator[Result]:
-        """Results of the calls, in their order; an error is raised in its turn."""
-        for k, call in enumerate(calls):
-            self._calls.put((k, call))
+    def run(self, calls: Iterable[Call[Result]]) -> Iterator[Result]:
+        """Results of the calls, in their order; an error is raised in its turn.
+
+        Calls are made when threads are free for them, so there may be any number.
+        """
+        waiting = enumerate(calls)
         early: dict[int, tuple[object, Exception | None]] = {}
-        for k in range(len(calls)):
-            while k not in early:
+        n_given = sum(self._give(waiting) for _ in range(self.n_threads + 1))
+        n_taken = 0
+        while n_taken < n_given:
+            while n_taken not in early:
                 number, result, error = self._done.get()
                 early[number] = (result, error)
-            result, error = early.pop(k)
+                n_given += self._give(waiting)
+            result, error = early.pop(n_taken)
+            n_taken += 1
             if error is not None:
                 raise error
             yield result  # type: ignore[misc]
 
+    def _give(self, waiting: Iterator[tuple[int, Call[object]]]) -> int:
+        """Hand the next call to the threads; tell how many that was."""
+        for task in waiting:
+            self._calls.put(task)
+            return 1
+        return 0
+
     def _work(self) -> None:
-        while (task := self._calls.get()) is not None:
+        while (task := self._next()) is not None:
             k, call = task
             try:
                 self._done.put((k, call(), None))
             except Exception as error:
                 self._done.put((k, None, error))
+
+    def _next(self) -> tuple[int, Call[object]] | None:
+        """The next task; None when there will be no more."""
+        while True:
+            try:
+                return self._calls.get(timeout=_LOOK)
+            except Empty:
+                # Whoever was interrupted on the way out could not say more.
+                if self._closed:
+                    return None
 
 
 @contextmanager

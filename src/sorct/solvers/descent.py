@@ -13,7 +13,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.samples import Samples
-from sorct.problem.compilation import compiled, compiled_here
+from sorct.problem.compilation import call_apart, compiled, compiled_here
 from sorct.problem.kernels import Buffers, make_buffers
 from sorct.problem.labels import Labelling, make_labelling
 from sorct.problem.problem import (
@@ -151,7 +151,7 @@ def descend(
     """
     state = _make_state(tol, max_iter, monotone)
     scratch = make_scratch(sub, point) if scratch is None else scratch
-    _descend(samples, sub, point, stop, state, scratch)
+    call_apart(_descend, samples, sub, point, stop, state, scratch)
     return Progress(
         float(state["first"]),
         float(state["value"]),
@@ -172,7 +172,8 @@ def masses_at(
 ) -> FloatArray:
     """Masses at a point, in memory that may have been used: it holds the result."""
     scratch.work.trial.cuts[:] = point.cuts
-    _descend(samples, sub, point, _NEVER, _make_state(0.0, 0, False), scratch)
+    state = _make_state(0.0, 0, False)
+    call_apart(_descend, samples, sub, point, _NEVER, state, scratch)
     return scratch.buffers.mass
 
 
