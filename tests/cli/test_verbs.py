@@ -201,7 +201,15 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("verb", ["fit", "fit --alpha-local 1", "path", "compare"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "fit",
+        "fit --alpha-local 1",
+        "path",
+        pytest.param("compare", marks=pytest.mark.slow),
+    ],
+)
 def test_bars_are_drawn_on_a_terminal_only(run, monkeypatch, verb):
     """On standard error; standard output is one JSON document all the same."""
     rich = pytest.importorskip("rich")

@@ -195,10 +195,11 @@ def test_stationary_is_not_best():
     assert truth.objective(cut) < truth.objective(empty) - 0.02
 
 
+@pytest.mark.parametrize("n_trees", [2, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize(("depth", "n_classes"), SHAPES)
 def test_at_the_best_bounds_no_tree_beats_the_same_without_columns(
-    depth, n_classes, sigma, rng
+    depth, n_classes, sigma, n_trees, rng
 ):
     """For coefficients of any size, drawn and then improved by a search."""
     drawn = draw(rng, depth, n_classes, gamma=16.0)
@@ -206,7 +207,7 @@ def test_at_the_best_bounds_no_tree_beats_the_same_without_columns(
     alphas = {"alpha_local": bounds.best_local, "alpha_global": bounds.best_global}
     truth = Reference(**{**vars(drawn), **alphas})
     n_features, n_branches = truth.X.shape[1], 2**depth - 1
-    for _ in range(10):
+    for _ in range(n_trees):
         threshold = rng.normal(0.0, 2.0 / truth.gamma, n_branches)
         empty = empty_tree(truth, threshold, rng.permutation(2**depth) % n_classes)
 

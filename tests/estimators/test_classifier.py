@@ -88,9 +88,16 @@ def assert_same_fit(one, other):
 # -- scikit-learn ----------------------------------------------------------------------
 
 
-@parametrize_with_checks([SORCTClassifier()])
+@parametrize_with_checks([SORCTClassifier(n_starts=1)])
 def test_the_contract_of_scikit_learn_holds(estimator, check):
     """No check is expected to fail."""
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([SORCTClassifier()])
+def test_the_contract_holds_by_default(estimator, check):
+    """With the search that users get."""
     check(estimator)
 
 

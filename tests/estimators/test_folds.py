@@ -71,6 +71,24 @@ def costs(y, predicted):
     return np.mean((y != predicted) * (1 + (y == "virginica")))
 
 
+GRIDS = {
+    "local": {"n_solutions": 3},
+    "grid": {"n_solutions": 3, "alphas_global": (0.0, 0.05), "min_recall": 0.2},
+}
+
+
+@pytest.fixture(scope="module", params=GRIDS)
+def plain_paths(request, iris):
+    """Options, and the paths of a plain loop over three folds and of all rows."""
+    X, y = iris
+    options = {"alphas_global": 0.0, "depth": 2, **GRIDS[request.param]}
+    options |= {"alphas_local": ALPHAS, "random_state": 0}
+    folds = list(StratifiedKFold(3).split(X, y))
+    paths = [sorct_path(X.iloc[train], y[train], **options) for train, _ in folds]
+    tests = [test for _, test in folds]
+    return GRIDS[request.param], paths, tests, sorct_path(X, y, **options)
+
+
 @pytest.mark.parametrize(
     ("scoring", "score"),
     [
@@ -86,21 +104,16 @@ def costs(y, predicted):
         ),
     ],
 )
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"n_solutions": 3},
-        {"n_solutions": 3, "alphas_global": [0.0, 0.05], "min_recall": 0.2},
-    ],
-    ids=["local", "grid"],
-)
-def test_scores_are_those_of_a_plain_loop(iris, scoring, score, options):
+def test_scores_are_those_of_a_plain_loop(iris, plain_paths, scoring, score):
     """Every fold traces its own path with the same seed; exactly."""
-    X, y = iris
+    (X, y), (options, paths, tests, whole) = iris, plain_paths
     search = model(scoring=scoring, **options).fit(X, y)
-    options = {"alphas_global": 0.0, "depth": 2, **options}
-    folds = list(StratifiedKFold(3).split(X, y))
-    scores = plain_scores(X, y, folds, score, **options)
+    scores = np.array(
+        [
+            [score(tree, X.iloc[test], y[test]) for tree in path]
+            for path, test in zip(paths, tests, strict=True)
+        ]
+    )
     results = search.cv_results_
     for k in range(3):
         np.testing.assert_array_equal(results[f"split{k}_score"], scores[k])
@@ -110,7 +123,6 @@ def test_scores_are_those_of_a_plain_loop(iris, scoring, score, options):
         results["se_score"], scores.std(axis=0, ddof=1) / np.sqrt(3)
     )
     assert search.best_score_ == scores.mean(axis=0).max()
-    whole = sorct_path(X, y, alphas_local=ALPHAS, random_state=0, **options)
     assert search.path_ == whole
 
 

@@ -74,7 +74,9 @@ def truth_of(tree, X):
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
 @pytest.mark.parametrize("gamma", [8.0, 512.0, 1e6])
-@pytest.mark.parametrize("n", [1, 60, 20_000])
+@pytest.mark.parametrize(
+    "n", [1, 60, pytest.param(20_000, marks=pytest.mark.slow, id="blocks")]
+)
 def test_probabilities_are_the_papers(rng, depth, gamma, n):
     """Sums over leaves of products of cuts, for any number of rows."""
     X = mixed_table(rng, 60)
@@ -87,6 +89,18 @@ def test_probabilities_are_the_papers(rng, depth, gamma, n):
     np.testing.assert_allclose(proba, truth.predict_proba(tree), **exact)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=0, atol=1e-14)
     np.testing.assert_array_equal(tree.predict(rows), proba[:, 1] > proba[:, 0])
+
+
+@pytest.mark.parametrize("n", [16_384, 16_385, 20_000])
+def test_blocks_of_rows_change_nothing(rng, n):
+    """Rows are done in blocks; each has the probabilities that it has alone."""
+    X = mixed_table(rng, 60)
+    tree, place = random_tree(rng, X, 3, LABELS[4]), rng.integers(0, 60, n)
+    rows = X.iloc[place]
+    exact = {"rtol": 0, "atol": 1e-14}
+    for method in (tree.predict_proba, tree.leaf_reach):
+        np.testing.assert_allclose(method(rows), method(X)[place], **exact)
+    np.testing.assert_array_equal(tree.predict(rows), tree.predict(X)[place])
 
 
 @pytest.mark.parametrize("t", range(7))
