@@ -40,10 +40,9 @@ def test_no_coefficient_is_next_to_nothing(draw_case, rng, penalty):
 
 def test_dust_is_taken_away(draw_case):
     """A coefficient of 1e-20 where zero serves as well, and nothing else changes."""
-    problem = draw_case(alpha_local=0.5, depth=1).problem
-    tree = without_idle_cuts(
-        problem, Multistart(SOLVER, n_starts=4).run(problem, 0).best
-    )
+    problem = draw_case(alpha_local=40.0, depth=1, n_features=8).problem
+    best = Multistart(SOLVER, n_starts=4).run(problem, 0).best
+    tree = without_idle_cuts(problem, best)
     assert (tree.params.coef == 0.0).any()
     dusty = np.where(tree.params.coef == 0.0, 1e-20, tree.params.coef)
     again = without_idle_cuts(

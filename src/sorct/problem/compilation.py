@@ -19,12 +19,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
-from numba import _dynfunc
 from numba.core import event, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.caching import NullCache
 from numba.extending import intrinsic
 
 logger = logging.getLogger("sorct")
@@ -37,6 +33,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 _ORDERED = {"contract", "nnan", "nsz"}
 _FAST = _ORDERED | {"reassoc", "arcp"}
+# Versions of numba whose inside we know.
+_KNOWN = (["0", "68"],)
 # What only compiled code calls: no way in from Python, nothing of its own on disk.
 _NO_ENTRY = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "cache": False}
 
@@ -50,7 +48,7 @@ def _cache_folder() -> Path | None:
         if b"@compiled" in text or source == Path(__file__):
             digest.update(text)
     name = f"sorct-{digest.hexdigest()[:16]}"
-    places = [package / "__pycache__", Path.home() / ".cache" / "sorct"]
+    places = [package / "__pycache__", *_home_cache()]
     if numba.config.CACHE_DIR:
         places.insert(0, Path(numba.config.CACHE_DIR))
     for place in places:
@@ -66,67 +64,43 @@ def _cache_folder() -> Path | None:
     return None
 
 
+def _home_cache() -> list[Path]:
+    """Our cache in the user's home, if the user has one."""
+    try:
+        return [Path.home() / ".cache" / "sorct"]
+    except RuntimeError:
+        return []
+
+
 _CACHE_FOLDER = _cache_folder()
 _OPTIONS["cache"] = _CACHE_FOLDER is not None
+
+
+def _inner_options() -> dict[str, Any]:
+    """How inner functions are compiled: quickly where we know numba's inside."""
+    if numba.__version__.split(".")[:2] not in _KNOWN:
+        return {}
+    from sorct.problem.inner_compiler import InnerCompiler
+
+    return {"pipeline_class": InnerCompiler}
+
+
+_INNER = _inner_options()
+
+
+def forget_cache(function: Any, why: Exception) -> None:
+    """Compile a function for this process alone: its cache cannot be used."""
+    logger.warning(
+        "The cache of compiled code in %s cannot be used (%s: %s); this process "
+        "compiles for itself. Delete the folder, or make room.",
+        _CACHE_FOLDER, type(why).__name__, why,
+    )  # fmt: skip
+    function._cache = NullCache()
 
 
 def nothing_cached() -> bool:
     """Whether this version has not been compiled on this machine yet."""
     return _CACHE_FOLDER is None or next(_CACHE_FOLDER.rglob("*.nbi"), None) is None
-
-
-class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code that is linked into its callers and never runs by itself.
-
-    numba would turn every function into machine code of its own, which is a sixth of
-    the whole time. The optimiser runs as ever, so that results are the same bits.
-    """
-
-    def finalize(self) -> None:
-        """Link what this code calls, and optimise; emit nothing."""
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            module = library._get_module_for_linking()
-            self._final_module.link_in(module, preserve=True)
-        self._optimize_final_module()
-        self._finalized = True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _InnerLowering(NativeLowering):  # type: ignore[misc]
-    """Lower a function into a library that emits nothing."""
-
-    _name = "sorct_inner_lowering"
-
-    def run_pass(self, state: Any) -> bool:
-        """Lower it, and let other functions know of it."""
-        codegen = state.targetctx.codegen()
-        state.library = _InnerLibrary(codegen, state.func_id.func_qualname)
-        state.flags.no_compile = True
-        super().run_pass(state)
-        lowered, library = state["cr"], state.library
-        fndesc, env = lowered.fndesc, lowered.env
-        # numba knows a function by a builtin; address 0, as it cannot be called.
-        entry = _dynfunc.make_function(
-            fndesc.lookup_module(), fndesc.qualname, "", 0, env, (library,)
-        )
-        state.targetctx.insert_user_function(entry, fndesc, [library])
-        state["cr"] = lowered._replace(cfunc=entry)
-        return True
-
-
-class _InnerCompiler(CompilerBase):  # type: ignore[misc]
-    """numba's own pipeline, but for the lowering."""
-
-    def define_pipelines(self) -> list[Any]:
-        """One pipeline."""
-        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.add_pass_after(_InnerLowering, NativeLowering)
-        pipeline.passes = [
-            entry for entry in pipeline.passes if entry[0] is not NativeLowering
-        ]
-        pipeline.finalize()
-        return [pipeline]
 
 
 class _Counter(event.Listener):  # type: ignore[misc]
@@ -162,7 +136,7 @@ def _compile(function: Function, **options: Any) -> Function:
 
 
 def _compile_inner(function: Function, **options: Any) -> Function:
-    return _compile(function, pipeline_class=_InnerCompiler, **_NO_ENTRY, **options)
+    return _compile(function, **_INNER, **_NO_ENTRY, **options)
 
 
 def compiled(function: Function) -> Function:

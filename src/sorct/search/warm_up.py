@@ -14,7 +14,7 @@ from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import ExpectedCost
 from sorct.problem.penalty import Penalty
 from sorct.problem.problem import Problem
-from sorct.solvers.descent import leaf_masses
+from sorct.solvers.descent import forget_compiled, leaf_masses
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
 
@@ -58,7 +58,12 @@ def _compile(tell: Callable[[str], None]) -> float:
     if first_time:
         tell(f"{_WHAT} ...")
     with told_of_parts(part_done):
-        _evaluate_once()
+        try:
+            _evaluate_once()
+        except Exception as error:
+            # A full disk, a damaged or a locked file: code that does not load.
+            forget_compiled(error)
+            _evaluate_once()
     seconds = time.perf_counter() - begun
     if first_time:
         tell(f"compiled code ready after {seconds:.0f} s")

@@ -13,7 +13,12 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.samples import Samples
-from sorct.problem.compilation import call_apart, compiled, compiled_here
+from sorct.problem.compilation import (
+    call_apart,
+    compiled,
+    compiled_here,
+    forget_cache,
+)
 from sorct.problem.kernels import Buffers, make_buffers
 from sorct.problem.labels import Labelling, make_labelling
 from sorct.problem.problem import (
@@ -159,6 +164,11 @@ def descend(
         int(state["iteration"]),
         int(state["n_evaluations"]),
     )
+
+
+def forget_compiled(why: Exception) -> None:
+    """Do without the compiled code on disk, which cannot be used."""
+    forget_cache(_descend, why)
 
 
 def leaf_masses(problem: Problem, params: Params) -> FloatArray:
