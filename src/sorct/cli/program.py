@@ -12,6 +12,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
+from sorct.cli import compiling
 from sorct.cli.messages import (
     UsageError,
     WorkError,
@@ -56,7 +57,7 @@ def _obey(words: list[str]) -> int:
                 "a verb is missing, such as fit or show (see sorct --help)"
             )
         args.call = shlex.join(["sorct", *words])
-        with warnings_as_lines(args.quiet):
+        with warnings_as_lines(args.quiet), compiling.told(args.quiet):
             _verb(args)
     except SystemExit as end:
         # What argparse does after --help and --version.

@@ -55,7 +55,10 @@ def _compile(tell: Callable[[str], None]) -> float:
             tell(f"{_WHAT}: {part}, {seconds:.0f} s")
 
     first_time = nothing_cached()
-    if first_time:
+    if first_time and tell == logger.info:
+        # A dozen seconds of silence would look like a hang: say it to everybody.
+        logger.warning("%s and version; this takes some seconds.", _WHAT)
+    elif first_time:
         tell(f"{_WHAT} ...")
     with told_of_parts(part_done):
         try:
