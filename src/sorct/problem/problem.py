@@ -240,9 +240,12 @@ def _relabel(
             cost[k, leaf] = 0.0
             for true in range(mass.shape[0]):
                 cost[k, leaf] += sub.table[true, k] * mass[true, leaf]
-            for true in range(mass.shape[0]):
-                earned = renewed[true] * floors.reward[true, k] * mass[true, leaf]
-                cost[k, leaf] -= earned / floors.share[true]
+    for true in range(mass.shape[0]):
+        for k in range(cost.shape[0]):
+            weight = renewed[true] * floors.reward[true, k]
+            if weight != 0.0:
+                for leaf in range(point.label.size):
+                    cost[k, leaf] -= weight * mass[true, leaf] / floors.share[true]
     best_labels(labelling)
     label, trial = labelling.label, labelling.renewed
     now = lagrangian(sub, buffers.payoff, mass, point.label, trial)
