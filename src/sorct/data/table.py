@@ -146,7 +146,11 @@ def is_categorical(column: Any) -> bool:
 
 def numeric_part(X: Any, names: list[Any]) -> FloatArray:
     """Some columns of a frame as a matrix; missing cells become NaN."""
-    part = X if len(names) == X.shape[1] and list(X.columns) == names else X[names]
+    part, given = X, list(X.columns)
+    if given != names:
+        # By place: pandas cannot look up names that are no valid text.
+        place = {name: j for j, name in enumerate(given)}
+        part = X.iloc[:, [place[name] for name in names]]
     numeric = part.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(numeric, dtype=np.float64)
 

@@ -283,8 +283,8 @@ class Path:
             )
         if data.get("version") != VERSION:
             raise ValueError(
-                f"path of version {data.get('version')!r}, expected {VERSION}; load it "
-                "with the version of sorct that wrote it and save it again."
+                f"path of version {data.get('version')!r:.60}, expected {VERSION}; "
+                "load it with the version of sorct that wrote it and save it again."
             )
         common, parts = data.get("common"), data.get("trees")
         if not isinstance(common, dict) or not isinstance(parts, list):
