@@ -16,6 +16,7 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.terms import LevelTerm, LinearTerm
 from sorct.data.variables import Variable
+from sorct.data.wording import shown
 from sorct.show.export.formula import Formula, header, read_formula, row_for
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     onnx.ModelProto
         ``onnx.save`` writes it to a file.
     """
-    if dtype not in _DTYPES:
-        raise ValueError(f"dtype must be one of {_DTYPES}, got {dtype!r}.")
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
+        raise ValueError(f"dtype must be one of {_DTYPES}, got {shown(dtype)}.")
     try:
         import onnx
     except ImportError as error:
