@@ -17,7 +17,7 @@ SIZES = {
     "signals": 60,
     "writers": 20,
 }
-_SHOWN = 12
+_SHOWN = 20
 
 
 def attack_named(name):

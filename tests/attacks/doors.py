@@ -63,11 +63,8 @@ def _fit_cv(X, y, sample_weight, **options):
     return SORCTClassifierCV(**options).fit(X, y, sample_weight)
 
 
-def _estimator(method):
-    def call(kind, X, **options):
-        return getattr(fitted("tree" if kind else "plain"), method)(X, **options)
-
-    return call
+def _estimator(kind, method):
+    return lambda **options: getattr(fitted(kind), method)(**options)
 
 
 def _tree(method):
@@ -130,9 +127,12 @@ def doors():
             "progress": False, **grid,
         }),
         **{
-            f"estimator {name}": (_estimator(name), {"kind": True, "X": frame, **more})
+            f"{kind} estimator {name}": (_estimator(kind, name), {"X": known, **more})
+            for kind, known in (("tree", frame), ("plain", X))
             for name, more in (
-                ("predict", {}), ("predict_proba", {}), ("predict_bayes", {"priors": None})
+                ("predict", {}),
+                ("predict_proba", {}),
+                ("predict_bayes", {"priors": None}),
             )
         },
         "unfitted": (lambda X: SORCTClassifier().predict(X), {"X": X}),
@@ -179,7 +179,12 @@ def _plots(data, seen):
         (FrontierDisplay, "from_estimator", {"search": cv}, {}),
         (HeatmapDisplay, "from_path", {"path": path, **data}, {"ax": None}),
         (HeatmapDisplay, "from_estimator", {"search": cv, "quantity": "score"}, {}),
-        (StabilityDisplay, "from_estimator", {"search": cv}, {"max_variables": 9}),
+        (
+            StabilityDisplay,
+            "from_estimator",
+            {"estimator": cv, **data, "cv": 2, "n_jobs": None},
+            {"max_variables": 9},
+        ),
     ]
     found = {}
     for display, maker, options, plot in kinds:

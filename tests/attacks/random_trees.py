@@ -81,11 +81,13 @@ def random_rows(rng, encoder, n=8):
             places = rng.integers(0, len(variable.choices), n)
             values = np.empty(n, dtype=object)
             values[:] = [variable.choices[place] for place in places]
-            columns[variable.name] = values
+            columns[variable.name] = pd.Series(values, dtype=object)
         else:
             place = rng.uniform(-0.25, 1.25, n)
             place[:2] = [0.0, 1.0]
-            columns[variable.name] = variable.lower + variable.span * place
+            with np.errstate(over="ignore"):
+                column = variable.lower + variable.span * place
+            columns[variable.name] = np.nan_to_num(column)
     # As objects: pandas cannot hold halves of surrogate pairs as text.
     frame = pd.DataFrame(dict(enumerate(columns.values())))
     frame.columns = pd.Index(list(columns), dtype=object)

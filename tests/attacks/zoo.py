@@ -9,16 +9,20 @@ import pandas as pd
 import scipy.sparse as sp
 
 
+class UnwillingError(Exception):
+    """What a thing of a user's own raises, which is nobody else's to hide."""
+
+
 class Unwilling:
-    """Whose every question about it is an error."""
+    """Every question about it is an error."""
 
     def __array__(self, *_, **__):
         """Refuse to be an array."""
-        raise RuntimeError("no array")
+        raise UnwillingError("no array")
 
     def __len__(self):
         """Refuse to have a length."""
-        raise RuntimeError("no length")
+        raise UnwillingError("no length")
 
     def __repr__(self):
         """Say who it is."""
@@ -61,7 +65,7 @@ _NUMBERS += [0.0, 0.5, -0.5, 1.5, 1e-320, 1e-300, 1e300, float("nan"), float("in
 _NUMBERS += [Fraction(1, 3), Decimal("0.1"), Decimal("NaN"), 1j, True, False]
 _NUMBERS += [np.float32(0.5), np.float64("nan"), np.int8(2), np.uint64(2**64 - 1)]
 _NUMBERS += [np.bool_(True), np.datetime64("2026-01-01"), np.timedelta64(3, "s")]
-_TEXTS = ["", "a", "auto", "1", "0.5", "x" * 3000, "é\ud800", "\0", b"bytes", "local"]
+_TEXTS = ["", "a", "auto", "1", "0.5", "x" * 1500, "é\ud800", "\0", b"bytes", "local"]
 _THINGS = [None, object, object(), Ellipsis, NotImplemented, len, slice(3), range(24)]
 _THINGS += [datetime.date(2026, 1, 1), datetime.timedelta(1), pd.NaT, pd.NA]
 _THINGS += [pd.Timestamp("2026"), Exception("x"), {1, 2}, frozenset({1}), {}, {"a": 1}]
@@ -100,7 +104,7 @@ _MAKERS = [
     lambda: np.zeros(24, dtype=[("a", float), ("b", int)]),
     lambda: np.ma.masked_array(np.ones((24, 3)), mask=np.eye(24, 3)),
     lambda: np.ma.masked_array(np.arange(24) % 2, mask=np.arange(24) == 3),
-    lambda: np.matrix(np.ones((24, 3))),
+    lambda: np.ones((24, 3)).view(np.recarray),
     lambda: np.arange(72.0).reshape(24, 3).astype(np.float16),
     lambda: np.arange(72.0).reshape(24, 3)[::-1],
     lambda: sp.csr_matrix(np.eye(24, 3)),
