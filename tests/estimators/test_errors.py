@@ -202,6 +202,37 @@ def test_odd_settings_are_refused(no_work, name, words, values):
         assert_refused(no_work, f"{name}.*{words}", **{name: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("n_starts", 2**31, "at most"),
+        ("n_jobs", 2**63, "at most"),
+        ("cost_matrix", np.full((2, 2), 1j), "complex"),
+        ("cost_matrix", [[0, 10**400], [1, 0]], "array of numbers"),
+        ("handle_unknown", pd.DataFrame({"a": [1, 2]}), "one of"),
+    ],
+)
+def test_settings_beyond_all_measure_are_refused(no_work, name, value, words):
+    """Before memory or threads are asked for."""
+    assert_refused(no_work, f"{name}.*{words}", **{name: value})
+
+
+def test_messages_are_one_short_line(no_work):
+    """Whatever was handed in."""
+    for odd in (np.zeros((24, 3, 2)), np.array([10**400] * 24), "x" * 10_000):
+        with pytest.raises(ValueError, match="gamma") as caught:
+            SORCTClassifier(gamma=odd).fit(X, Y, callback=no_work)
+        assert len(str(caught.value)) < 200
+        assert "\n" not in str(caught.value)
+
+
+def test_a_lazy_frame_is_refused(no_work):
+    """Its rows are not at hand."""
+    polars = pytest.importorskip("polars")
+    lazy = polars.DataFrame(dict(zip("abc", X.T, strict=True))).lazy()
+    assert_refused(no_work, "lazy; collect it first", X=lazy, error=TypeError)
+
+
 def test_a_callback_that_cannot_be_called_is_refused(no_work):
     """Before the first start, not after it."""
     with pytest.raises(TypeError, match="callback"):
@@ -284,6 +315,8 @@ def test_odd_values_are_refused_at_prediction(method, odd):
         ([0.0, 0.0], "not all zero"),
         ([np.nan, 1.0], "finite"),
         (["often", "rarely"], ""),
+        ([1j, 1.0], "complex"),
+        ([10**400, 1], "array of numbers"),
     ],
 )
 def test_odd_priors_are_refused(fitted, priors, words):

@@ -474,3 +474,15 @@ def test_equality_is_of_all_trees_and_penalties(path):
     assert path != Path(path.alphas_local[:1], path.alphas_global, *half)
     assert path != path.trees
     assert repr(path).startswith("<Path: 2 x 3 trees of depth 2")
+
+
+def one_tree_path():
+    """The smallest path."""
+    return Path(np.zeros(1), np.zeros(1), (hand_tree([0]),), np.zeros(1))
+
+
+@pytest.mark.parametrize("place", [1.5, "0", None, float("inf")])
+def test_a_place_that_is_no_whole_number_is_refused(place):
+    """A position is a whole number."""
+    with pytest.raises(TypeError, match="positions in alphas_local"):
+        one_tree_path().tree(place)

@@ -288,6 +288,17 @@ def test_odd_fields_are_refused(tree, tmp_path, odd):
         ("training", lambda v: {**v, "recall": [1.0]}, "'recall' has shape"),
         ("training", lambda v: {**v, "objective": "low"}, "'objective'"),
         ("training", lambda v: {**v, "call": 3}, "'call' must be text"),
+        ("named", lambda v: False, "numeric variables only"),
+        ("gamma", lambda v: 1e300, "larger than 1e"),
+        ("threshold", lambda v: [1e200, *v[1:]], "larger than 1e"),
+        ("cost_matrix", lambda v: [[1e200] * len(v)] * len(v), "larger than 1e"),
+        ("mass", lambda v: [[-1.0, 2.0, *row[2:]] for row in v], "not be negative"),
+        ("variables", lambda v: [{**v[0], "span": 1e-310}, *v[1:]], "beyond what"),
+        (
+            "variables",
+            lambda v: [{**v[0], "lower": 1e308, "span": 1e308}, *v[1:]],
+            "beyond what",
+        ),
     ],
 )
 def test_damage_is_named(tree, tmp_path, name, change, words):
@@ -296,6 +307,27 @@ def test_damage_is_named(tree, tmp_path, name, change, words):
     damage(tree, path, **{name: change(tree.to_dict()[name])})
     with pytest.raises(ValueError, match=rf"hurt\.json: damaged sorct model.*{words}"):
         Tree.from_json(path)
+
+
+def test_a_message_about_a_damaged_file_is_short(tree):
+    """Whatever stands in the file."""
+    plain, long = tree.to_dict(), "x" * 100_000
+    first = {**plain["variables"][0], "name": long, "span": -1.0}
+    for part in ({"version": long}, {"variables": [first, *plain["variables"][1:]]}):
+        with pytest.raises(ValueError, match="model") as caught:
+            Tree.from_dict({**plain, **part})
+        assert len(str(caught.value)) < 1000
+
+
+def test_names_that_are_no_valid_text_can_be_predicted_for(rng):
+    """Halves of surrogate pairs, which pandas does not look up in a list."""
+    X = mixed_table(rng)
+    names = pd.Index(["half \ud800", *X.columns[1:]], dtype=object)
+    tree = random_tree(rng, X)
+    data = tree.to_dict()
+    data["variables"][0]["name"] = names[0]
+    found = Tree.from_dict(data).predict_proba(X.set_axis(names, axis=1))
+    np.testing.assert_array_equal(found, tree.predict_proba(X))
 
 
 @pytest.mark.parametrize("step", ["open", "replace"])

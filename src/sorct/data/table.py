@@ -7,6 +7,7 @@ matrix of numbers.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +39,8 @@ class Table:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas DataFrame, told without importing pandas."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "iloc")
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(X, pandas.DataFrame)
 
 
 def as_table(X: Any) -> Any:
@@ -58,8 +60,8 @@ def as_table(X: Any) -> Any:
         if "convert" not in str(error):
             raise
         raise ValueError(
-            f"{error}. Plain arrays must be numeric; pass a pandas DataFrame for "
-            "categorical columns."
+            f"{error!s:.300}. Plain arrays must be numeric; pass a pandas DataFrame "
+            "for categorical columns."
         ) from error
 
 
@@ -74,11 +76,19 @@ def refuse_masked(values: Any, name: str) -> None:
 
 def _in_pandas(X: Any) -> Any:
     """A frame of another library as one of pandas; all else as it is."""
-    if is_frame(X) or not (hasattr(X, "columns") or hasattr(X, "column_names")):
+    # Asked of the type: a lazy frame would work to know its columns.
+    if is_frame(X) or not (
+        hasattr(type(X), "columns") or hasattr(type(X), "column_names")
+    ):
         return X
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            f"Expected a table with its rows at hand, got a {type(X).__name__}, which "
+            "is lazy; collect it first."
+        )
     if not isinstance(frame, nw.DataFrame):
         return X
     import pandas as pd
@@ -146,7 +156,11 @@ def is_categorical(column: Any) -> bool:
 
 def numeric_part(X: Any, names: list[Any]) -> FloatArray:
     """Some columns of a frame as a matrix; missing cells become NaN."""
-    part = X if len(names) == X.shape[1] and list(X.columns) == names else X[names]
+    part, given = X, list(X.columns)
+    if given != names:
+        # By place: pandas cannot look up names that are no valid text.
+        place = {name: j for j, name in enumerate(given)}
+        part = X.iloc[:, [place[name] for name in names]]
     numeric = part.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(numeric, dtype=np.float64)
 

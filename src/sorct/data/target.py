@@ -19,10 +19,11 @@ from sklearn.model_selection import (
     StratifiedKFold,
     check_cv,
 )
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 
 from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
 from sorct.data.plain import expect, field
+from sorct.data.table import refuse_masked
 from sorct.data.variables import kind_of_levels
 from sorct.data.wording import readable_label
 
@@ -131,7 +132,10 @@ class Classes:
 
     def folds(self, cv: Any, y: AnyArray) -> Any:
         """Splitter as scikit-learn reads ``cv``; a number means stratified folds."""
-        return check_cv(cv, y, classifier=True)
+        try:
+            return check_cv(cv, y, classifier=True)
+        except ValueError as error:
+            raise ValueError(f"cv: {error!s:.300}") from error
 
     @staticmethod
     def splitter(n_folds: int, seed: int, repeats: int | None = None) -> Any:
@@ -217,6 +221,14 @@ def plain_labels(y: AnyArray) -> AnyArray:
             "tree could not be saved. Convert y, for example with astype(str)."
         )
     return y
+
+
+def label_column(y: Any) -> AnyArray:
+    """Labels to compare predictions with; missing ones are an error."""
+    refuse_masked(y, "y")
+    y = column_or_1d(y)
+    assert_all_finite(y, input_name="y")
+    return np.asarray(y)
 
 
 def _hashable(label: Any) -> Any:

@@ -132,6 +132,8 @@ class Numeric:
         name = field(data, "name", str)
         lower, span = number(data, "lower"), number(data, "span")
         expect(span >= 0, f"range of variable {name!r} is negative")
+        wide = span == 0.0 or (span >= _NARROWEST and np.isfinite(lower + span))
+        expect(bool(wide), f"range of variable {name!r} is beyond what floats can hold")
         whole = field(data, "whole", bool) if "whole" in data else False
         median = number(data, "median") if "median" in data else None
         return cls(name, lower, span, whole, median)

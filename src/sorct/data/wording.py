@@ -39,6 +39,11 @@ def _is_odd(text: str) -> bool:
     return True
 
 
+def shown(value: Any, most: int = 99) -> str:
+    """What somebody handed in, on one line and not too long."""
+    return " ".join(f"{value!r:.{10 * most}}".split())[:most]
+
+
 def listed(values: Iterable[Any], most: int = 10) -> str:
     """Values in quotes, and how many more there are."""
     values = list(values)

@@ -18,6 +18,7 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.target import Classes
+from sorct.data.wording import shown
 from sorct.estimators.checks import (
     check_real,
     checked_cost_matrix,
@@ -150,7 +151,7 @@ def _check_share(sigma: Any) -> None:
     expected = "a number in [0, 1]"
     check_real("sigma", sigma, expected)
     if sigma > 1:
-        raise ValueError(f"sigma must be {expected}, got {sigma!r}.")
+        raise ValueError(f"sigma must be {expected}, got {shown(sigma)}.")
 
 
 def _class_sums(

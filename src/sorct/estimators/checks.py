@@ -13,23 +13,33 @@ from sklearn.utils.multiclass import check_classification_targets
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.table import as_table, is_frame, refuse_masked, take_rows
 from sorct.data.target import Classes, plain_labels
-from sorct.data.wording import listed
+from sorct.data.wording import listed, shown
 from sorct.tree.topology import Topology, smallest_depth
 
 _DEEPEST = 12
+_MOST_JOBS = 1024
+#: More starts, or trees along a path, than there is memory and time for.
+MOST_STARTS = 1_000_000
 
 
 def check_real(name: str, value: Any, expected: str, *, positive: bool = False) -> None:
     """Refuse what is not a finite number >= 0, or > 0 if it must be positive."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not np.isfinite(value) or value < 0 or (positive and value == 0):
-        raise ValueError(f"{name} must be {expected}, got {value!r}.")
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}.")
 
 
-def check_whole(name: str, value: Any, expected: str = "a whole number >= 1") -> None:
-    """Refuse what is not a whole number >= 1."""
+def check_whole(
+    name: str,
+    value: Any,
+    expected: str = "a whole number >= 1",
+    most: int | None = None,
+) -> None:
+    """Refuse what is not a whole number >= 1, or more than anybody could wait for."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be {expected}, got {value!r}.")
+        raise ValueError(f"{name} must be {expected}, got {shown(value)}.")
+    if most is not None and value > most:
+        raise ValueError(f"{name} must be at most {most}, got {shown(value)}.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
@@ -37,7 +47,12 @@ def check_n_jobs(n_jobs: Any) -> None:
     whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not whole or n_jobs == 0):
         raise ValueError(
-            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}."
+            f"n_jobs must be None or a whole number other than 0, got {shown(n_jobs)}."
+        )
+    if n_jobs is not None and int(n_jobs) > _MOST_JOBS:
+        raise ValueError(
+            f"n_jobs must be at most {_MOST_JOBS}, -1 for all cores, got "
+            f"{shown(n_jobs)}."
         )
 
 
@@ -72,9 +87,13 @@ def checked_samples(
 
 def _floats(name: str, values: Any) -> FloatArray:
     try:
+        if np.iscomplexobj(values):
+            raise TypeError("they are complex")
         return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}.") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{name} must be an array of numbers: {error!s:.300}."
+        ) from error
 
 
 def checked_topology(depth: Any, n_classes: int) -> Topology:
@@ -151,8 +170,8 @@ def checked_floor(min_recall: Any, classes: Classes) -> FloatArray:
         for label, rate in min_recall.items():
             if label not in labels:
                 raise ValueError(
-                    f"min_recall names class {label!r}, which is not among the classes "
-                    f"{labels}."
+                    f"min_recall names class {shown(label)}, which is not among the "
+                    f"classes {labels}."
                 )
             floor[labels.index(label)] = _checked_rate(rate)
     elif min_recall is not None:
@@ -165,6 +184,6 @@ def _checked_rate(rate: Any) -> float:
     if not number or not 0.0 <= float(rate) <= 1.0:
         raise ValueError(
             "min_recall must be a rate in [0, 1] or a mapping from class to rate, got "
-            f"{rate!r}."
+            f"{shown(rate)}."
         )
     return float(rate)

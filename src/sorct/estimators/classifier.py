@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.table import as_table
+from sorct.data.wording import shown
 from sorct.estimators.call import call_text
-from sorct.estimators.checks import check_real, check_whole
+from sorct.estimators.checks import MOST_STARTS, check_real, check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
 from sorct.tree.tree import Tree
 
@@ -239,7 +240,9 @@ class SORCTClassifier(TreeClassifier):
     ) -> None:
         model, effort = self._checked_options()
         if callback is not None and not callable(callback):
-            raise TypeError(f"callback must be callable or None, got {callback!r}.")
+            raise TypeError(
+                f"callback must be callable or None, got {shown(callback)}."
+            )
         if y is None:
             raise ValueError(
                 "SORCTClassifier requires y to be passed, but the target y is None."
@@ -256,7 +259,8 @@ class SORCTClassifier(TreeClassifier):
         check_real("alpha_local", self.alpha_local, "a finite number >= 0")
         check_real("alpha_global", self.alpha_global, "a finite number >= 0")
         if not (isinstance(self.n_starts, str) and self.n_starts == "auto"):
-            check_whole("n_starts", self.n_starts, 'a whole number >= 1 or "auto"')
+            expected = 'a whole number >= 1 or "auto"'
+            check_whole("n_starts", self.n_starts, expected, MOST_STARTS)
         model = Model(
             self.depth,
             self.cost_matrix,

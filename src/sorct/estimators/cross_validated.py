@@ -22,8 +22,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.table import as_table
 from sorct.data.target import Classes, plain_labels, unequal
+from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import (
+    MOST_STARTS,
     check_real,
     check_whole,
     checked_cost_matrix,
@@ -214,7 +216,8 @@ class SORCTClassifierCV(TreeClassifier):
             )
         if isinstance(self.scoring, (list, tuple, set, dict)):
             raise ValueError(
-                f"scoring must be one scorer, by which to choose, got {self.scoring!r}."
+                "scoring must be one scorer, by which to choose, got "
+                f"{shown(self.scoring)}."
             )
         scorer = check_scoring(self, self.scoring)
         X = as_table(X)
@@ -232,13 +235,13 @@ class SORCTClassifierCV(TreeClassifier):
 
     def _tasks(self, target: Classes) -> list[PathTask]:
         """One per depth and gamma; everything that was given is checked here."""
-        if self.rule not in RULES:
-            raise ValueError(f"rule must be one of {RULES}, got {self.rule!r}.")
+        if not isinstance(self.rule, str) or self.rule not in RULES:
+            raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
         for name in ("max_features", "max_features_per_cut"):
             limit = getattr(self, name)
             if limit is not None:
                 check_limit(name, limit)
-        check_whole("n_solutions", self.n_solutions)
+        check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         # Depth depends on the classes, of which a fold may miss one.
         depths = list(
             dict.fromkeys(
@@ -343,8 +346,8 @@ def choose(results: pd.DataFrame, rule: str, allowed: AnyArray) -> int:
     Among rows that the rule leaves, fewest variables come first, then fewest columns
     per cut, then the better score, then the last.
     """
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {RULES}, got {rule!r}.")
+    if not isinstance(rule, str) or rule not in RULES:
+        raise ValueError(f"rule must be one of {RULES}, got {shown(rule)}.")
     score = np.where(allowed, results["mean_score"].to_numpy(), -np.inf)
     score = np.where(np.isnan(score), -np.inf, score)
     top = int(np.argmax(score))
@@ -369,5 +372,5 @@ def _listed(name: str, values: Any) -> list[Any]:
         return [values]
     listed = list(dict.fromkeys(np.asarray(values).tolist()))
     if not listed:
-        raise ValueError(f"{name} must hold at least one value, got {values!r}.")
+        raise ValueError(f"{name} must hold at least one value, got {shown(values)}.")
     return listed

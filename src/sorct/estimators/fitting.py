@@ -18,6 +18,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.samples import TrainingSet
 from sorct.data.target import Classes
 from sorct.data.variables import UNKNOWN_POLICIES
+from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import (
     check_n_jobs,
@@ -66,10 +67,11 @@ class Model:
     def check(self) -> None:
         """Check what can be checked without data."""
         check_real("gamma", self.gamma, "a finite number > 0", positive=True)
-        if self.handle_unknown not in UNKNOWN_POLICIES:
+        policy = self.handle_unknown
+        if not isinstance(policy, str) or policy not in UNKNOWN_POLICIES:
             raise ValueError(
                 f"handle_unknown must be one of {UNKNOWN_POLICIES}, "
-                f"got {self.handle_unknown!r}."
+                f"got {shown(self.handle_unknown)}."
             )
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import validate_data
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.table import take_rows
 from sorct.data.target import Classes, mean_cost
+from sorct.data.wording import shown
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
 from sorct.estimators.path import trace
@@ -54,7 +55,13 @@ class Data:
         seen = self.part(kept)
         if isinstance(cv, Iterable) and not hasattr(cv, "split"):
             every = np.arange(len(self.y))
-            given = [(every[a], every[b]) for a, b in check_cv(cv).split()]
+            try:
+                given = [(every[a], every[b]) for a, b in check_cv(cv).split()]
+            except (TypeError, ValueError, IndexError) as error:
+                raise ValueError(
+                    "cv must be a number of folds, a splitter, or pairs of the rows to "
+                    f"train and to test on: {error!s:.300}."
+                ) from error
             rows = [(a[counts[a]], b[counts[b]]) for a, b in given]
         else:
             target = Classes(np.unique(seen.y))
@@ -178,7 +185,7 @@ def _checked_score(score: Any) -> float:
     except (TypeError, ValueError):
         number = np.inf
     if np.isinf(number):
-        raise ValueError(f"scoring must give finite numbers, got {score!r}.")
+        raise ValueError(f"scoring must give finite numbers, got {shown(score)}.")
     return number
 
 

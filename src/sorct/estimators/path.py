@@ -13,8 +13,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sorct._typing import FloatArray
+from sorct.data.wording import shown
 from sorct.estimators.call import call_text
-from sorct.estimators.checks import check_whole
+from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
 from sorct.tree.path import Path
 from sorct.tree.topology import smallest_depth
@@ -101,9 +102,9 @@ def sorct_path(
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     model.check()
     effort.check()
-    check_whole("n_solutions", n_solutions)
+    check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {callback!r}.")
+        raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
     path_alphas(alphas_local, alphas_global, depth, None)
     if y is None:
         raise ValueError(
@@ -192,6 +193,6 @@ def checked_alphas(name: str, alphas: Any, default: tuple[float, ...]) -> FloatA
     good = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iuf"
     if not good or not np.isfinite(given).all() or given.min() < 0:
         raise ValueError(
-            f"{name} must be one or several finite numbers >= 0, got {alphas!r}."
+            f"{name} must be one or several finite numbers >= 0, got {shown(alphas)}."
         )
     return np.unique(given.astype(np.float64))

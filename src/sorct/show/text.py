@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.data.wording import printable, readable, readable_label
+from sorct.data.wording import printable, readable, readable_label, shown
 from sorct.tree.view import FEW, Cut, Leaf, Reading, View
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ def check_decimals(decimals: Any) -> None:
     whole = isinstance(decimals, (int, np.integer)) and not isinstance(decimals, bool)
     if decimals is not None and not (whole and 0 <= decimals <= 17):
         raise ValueError(
-            f"decimals must be a whole number from 0 to 17 or None, got {decimals!r}."
+            "decimals must be a whole number from 0 to 17 or None, got "
+            f"{shown(decimals)}."
         )
 
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score, recall_score
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from sorct._typing import AnyArray, BoolArray, FloatArray
-from sorct.data.target import mean_cost
+from sorct.data.target import label_column, mean_cost
+from sorct.data.wording import shown
 from sorct.tree.files import read_json, write_json
 from sorct.tree.frontier import unbeaten
 from sorct.tree.storage import COMMON
@@ -78,6 +79,11 @@ class Path:
         """Tree of ``alphas_local[i]`` and ``alphas_global[j]``."""
         shape = self.alphas_local.size, self.alphas_global.size
         for place, size, axis in zip((i, j), shape, ("local", "global"), strict=True):
+            if not isinstance(place, Integral):
+                raise TypeError(
+                    f"Expected whole numbers, positions in alphas_{axis}, got "
+                    f"{shown(place)}."
+                )
             if not -size <= place < size:
                 raise IndexError(
                     f"alphas_{axis} has {size} values, there is no number {place}."
@@ -121,7 +127,7 @@ class Path:
         The recall of a class that does not occur in ``y`` is NaN.
         """
         table = self.trees[0].encoder.read(X)
-        y = column_or_1d(y)
+        y = label_column(y)
         check_consistent_length(X, y)
         predicted = [tree.predict_table(table) for tree in self.trees]
         frame = self.to_frame()
@@ -199,7 +205,9 @@ class Path:
         frame = self._scored(X, y)
         allowed = within_limits(self.trees, max_features, max_features_per_cut)
         if not _is_finite(within) or within < 0:
-            raise ValueError(f"within must be a finite number >= 0, got {within!r}.")
+            raise ValueError(
+                f"within must be a finite number >= 0, got {shown(within)}."
+            )
         good = np.where(allowed, _goodness(frame), -np.inf)
         near = np.flatnonzero(good >= good.max() - within - 1e-12)
         return self.trees[int(sparsest(frame, near, good))]
@@ -283,8 +291,8 @@ class Path:
             )
         if data.get("version") != VERSION:
             raise ValueError(
-                f"path of version {data.get('version')!r}, expected {VERSION}; load it "
-                "with the version of sorct that wrote it and save it again."
+                f"path of version {data.get('version')!r:.60}, expected {VERSION}; "
+                "load it with the version of sorct that wrote it and save it again."
             )
         common, parts = data.get("common"), data.get("trees")
         if not isinstance(common, dict) or not isinstance(parts, list):
@@ -374,7 +382,9 @@ def check_limit(name: str, limit: Any) -> None:
     """Refuse what is not a whole number >= 0."""
     whole = isinstance(limit, Integral) and not isinstance(limit, bool)
     if not whole or limit < 0:
-        raise ValueError(f"{name} must be a whole number >= 0 or None, got {limit!r}.")
+        raise ValueError(
+            f"{name} must be a whole number >= 0 or None, got {shown(limit)}."
+        )
 
 
 def within_limits(

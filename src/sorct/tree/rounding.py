@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.wording import shown
 from sorct.tree.view import Reading
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def check_digits(digits: Any) -> None:
     """Refuse what is not a whole number from 1 to 15."""
     whole = isinstance(digits, (int, np.integer)) and not isinstance(digits, bool)
     if not whole or not 1 <= digits <= 15:
-        raise ValueError(f"digits must be a whole number from 1 to 15, got {digits!r}.")
+        raise ValueError(
+            f"digits must be a whole number from 1 to 15, got {shown(digits)}."
+        )
 
 
 def rounded_cuts(tree: Tree, digits: int) -> tuple[FloatArray, FloatArray]:

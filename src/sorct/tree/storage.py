@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 FORMAT, VERSION = "sorct-tree", 1
+# Products of numbers no larger than this are finite.
+_LARGEST = 1e75
 #: What the trees of one path have in common, and is written once.
 COMMON = (
     "format", "version", "variables", "named", "unknown", "classes", "gamma",
@@ -52,13 +54,13 @@ def tree_from_dict(data: Any) -> dict[str, Any]:
         raise ValueError(f"not a sorct model: expected an object of format {FORMAT!r}.")
     if data.get("version") != VERSION:
         raise ValueError(
-            f"model of version {data.get('version')!r}, expected {VERSION}; load it "
-            "with the version of sorct that wrote it and save it again."
+            f"model of version {data.get('version')!r:.60}, expected {VERSION}; load "
+            "it with the version of sorct that wrote it and save it again."
         )
     try:
         return _tree_arguments(data)
     except ValueError as error:
-        raise ValueError(f"damaged sorct model: {error}.") from error
+        raise ValueError(f"damaged sorct model: {error!s:.500}.") from error
 
 
 def _tree_arguments(data: dict[str, Any]) -> dict[str, Any]:
@@ -72,16 +74,23 @@ def _tree_arguments(data: dict[str, Any]) -> dict[str, Any]:
     expect(whole, f"coef must have 2^depth - 1 columns, got {n_branches}")
     gamma = number(data, "gamma")
     expect(gamma > 0, f"gamma must be positive, got {gamma!r}")
+    threshold = numbers(data, "threshold", (n_branches,))
     mass = numbers(data, "mass", (n_classes, n_branches + 1))
+    cost_matrix = numbers(data, "cost_matrix", (n_classes, n_classes))
+    for part in (coef, threshold, mass, cost_matrix, np.array([gamma])):
+        modest = part.size == 0 or float(np.abs(part).max()) <= _LARGEST
+        expect(modest, f"a number is larger than {_LARGEST:g}")
+    least = min(mass.min(), cost_matrix.min())
+    expect(bool(least >= 0), "'mass' and 'cost_matrix' must not be negative")
     expect(bool((mass.sum(axis=1) > 0).all()), "mass must be positive for every class")
     return {
         "encoder": encoder,
         "coef": coef,
-        "threshold": numbers(data, "threshold", (n_branches,)),
+        "threshold": threshold,
         "leaf_class": _leaf_class(data, n_branches + 1, n_classes),
         "target": target,
         "gamma": gamma,
-        "cost_matrix": numbers(data, "cost_matrix", (n_classes, n_classes)),
+        "cost_matrix": cost_matrix,
         "mass": mass,
         "training": TrainingRecord.from_dict(field(data, "training", dict), n_classes),
     }
@@ -102,4 +111,7 @@ def _encoder(data: dict[str, Any]) -> TableEncoder:
     expect(len(names) == len(variables), "two variables have the same name")
     unknown = data.get("unknown")
     expect(unknown in UNKNOWN_POLICIES, f"'unknown' must be one of {UNKNOWN_POLICIES}")
-    return TableEncoder(variables, field(data, "named", bool), str(unknown))
+    named = field(data, "named", bool)
+    numeric = all(variable.affine is not None for variable in variables)
+    expect(named or numeric, "a tree of an array must have numeric variables only")
+    return TableEncoder(variables, named, str(unknown))

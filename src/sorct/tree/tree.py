@@ -24,7 +24,7 @@ from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.product import Product, make_product
 from sorct.data.table import Table
-from sorct.data.target import Classes, unequal
+from sorct.data.target import Classes, label_column, unequal
 from sorct.tree.files import read_json, write_json
 from sorct.tree.link import cdf
 from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
@@ -294,9 +294,13 @@ class Tree:
 
     def _check_priors(self, priors: Any, n_samples: int) -> FloatArray:
         try:
+            if np.iscomplexobj(priors):
+                raise TypeError("they are complex")
             given = np.asarray(priors, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"priors must be an array of numbers: {error}.") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(
+                f"priors must be an array of numbers: {error!s:.300}."
+            ) from error
         n_classes = len(self.classes)
         if given.shape not in ((n_classes,), (n_samples, n_classes)):
             raise ValueError(
@@ -340,6 +344,7 @@ class Tree:
         tree = replace(self, coef=coef, threshold=threshold, training=told)
         if X is None:
             return Rounded(tree)
+        y = label_column(y)
         before, after = (
             float(accuracy_score(y, one.predict(X))) for one in (self, tree)
         )

@@ -199,3 +199,20 @@ def test_a_missing_package_is_named_with_its_extra(rng, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r'pip install "sorct\[onnx\]"'):
         to_onnx(tree)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-60, 1e-240])
+def test_a_column_next_to_zero_is_shifted_as_any_other(rng, size):
+    """A runtime leaves out the subtraction of a single number that is almost 0."""
+    X = pd.DataFrame({"a": size * rng.uniform(2.0, 3.0, 40)})
+    X["b"] = rng.choice(["u", "v"], 40)
+    tree = random_tree(rng, X, 2)
+    assert_same(tree, X, *run(to_onnx(tree, dtype="float64"), X))
+
+
+def test_a_column_that_is_not_read_may_be_beyond_single_precision(rng):
+    """A tree that reads nothing takes any column, to know the number of rows."""
+    X = pd.DataFrame({"a": rng.uniform(1e50, 2e50, 12)})
+    tree = replace(random_tree(rng, X, 1), leaf_class=np.array([1, 1]))
+    (wanted,) = session_of(to_onnx(tree)).get_inputs()
+    assert (wanted.name, wanted.type) == ("a", "tensor(float)")

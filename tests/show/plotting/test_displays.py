@@ -200,3 +200,32 @@ def test_other_estimators_are_refused(iris):
         FrontierDisplay.from_estimator(other)
     with pytest.raises(NotFittedError):
         TreeDisplay.from_estimator(SORCTClassifier())
+
+
+@pytest.mark.parametrize("odd", [None, [], 1j, "tree"])
+def test_displays_of_other_things_are_refused(odd):
+    """The message says what was expected."""
+    X, y = np.zeros((4, 1)), np.zeros(4)
+    for display in (FrontierDisplay, HeatmapDisplay, PathDisplay):
+        with pytest.raises(TypeError, match="Expected a Path"):
+            display.from_path(odd)
+    for display in (TreeDisplay, RecallDisplay):
+        with pytest.raises(TypeError, match="Tree"):
+            display.from_tree(odd, X, y)
+    with pytest.raises(TypeError, match="Expected a SORCTClassifier"):
+        StabilityDisplay.from_estimator(odd, X, y)
+
+
+@pytest.mark.parametrize("odd", [3, "axes", []])
+def test_axes_that_are_none_are_refused(odd):
+    """Before anything is drawn."""
+    display = RecallDisplay.from_predictions([0, 1], [0, 1])
+    with pytest.raises(TypeError, match="ax must be Axes"):
+        display.plot(odd)
+
+
+@pytest.mark.parametrize("rates", [10**400, ["x", "y"], [10**400, 1]])
+def test_rates_that_are_no_numbers_are_refused(rates):
+    """By name."""
+    with pytest.raises(ValueError, match="floor must h"):
+        RecallDisplay.from_predictions([0, 1], [0, 1], floor=rates)

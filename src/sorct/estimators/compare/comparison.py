@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sorct.data.target import Classes
+from sorct.data.wording import shown
 from sorct.estimators.checks import check_whole, checked_samples
 from sorct.estimators.compare.rivals import (
     Outcome,
@@ -183,11 +184,13 @@ def _check(folds: Any, repeats: Any, cv: Any, rule: Any, level: Any) -> None:
     for name, number in (("folds", folds), ("cv", cv)):
         check_whole(name, number, "a whole number >= 2")
         if number < 2:
-            raise ValueError(f"{name} must be a whole number >= 2, got {number!r}.")
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {RULES}, got {rule!r}.")
+            raise ValueError(
+                f"{name} must be a whole number >= 2, got {shown(number)}."
+            )
+    if not isinstance(rule, str) or rule not in RULES:
+        raise ValueError(f"rule must be one of {RULES}, got {shown(rule)}.")
     if not isinstance(level, float) or not 0.0 < level < 1.0:
-        raise ValueError(f"level must be a number between 0 and 1, got {level!r}.")
+        raise ValueError(f"level must be a number between 0 and 1, got {shown(level)}.")
 
 
 def _depths(depths: Any, n_classes: int) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sorct.data.terms import LevelTerm, LinearTerm
+from sorct.data.wording import shown
 from sorct.show.export.formula import (
     Formula,
     Score,
@@ -98,10 +99,10 @@ def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> s
     if not _NAME.fullmatch(text) or _RESERVED.fullmatch(text):
         raise ValueError(
             "name must be a JavaScript name of letters, digits, _ and $ that has no "
-            f"meaning of its own, got {name!r}."
+            f"meaning of its own, got {shown(name)}."
         )
     if not isinstance(module, str) or module not in _ENDS:
-        raise ValueError(f"module must be one of {tuple(_ENDS)}, got {module!r}.")
+        raise ValueError(f"module must be one of {tuple(_ENDS)}, got {shown(module)}.")
     formula = read_formula(tree)
     head = [f"// {_without_tags(line)}" for line in header(formula, _TITLE)]
     body = [f"function {name}(row) {{", *_tools(formula), *_body(formula), _CHOICE]

@@ -16,6 +16,7 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.terms import LevelTerm, LinearTerm
 from sorct.data.variables import Variable
+from sorct.data.wording import shown
 from sorct.show.export.formula import Formula, header, read_formula, row_for
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     onnx.ModelProto
         ``onnx.save`` writes it to a file.
     """
-    if dtype not in _DTYPES:
-        raise ValueError(f"dtype must be one of {_DTYPES}, got {dtype!r}.")
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
+        raise ValueError(f"dtype must be one of {_DTYPES}, got {shown(dtype)}.")
     try:
         import onnx
     except ImportError as error:
@@ -77,9 +78,10 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     variables = formula.variables or tree.encoder.variables[:1]
     _check_names(variables)
     graph = _Graph({variable.name for variable in variables} | {"X"}, dtype)
-    columns = _columns(graph, tree, variables)
-    if not formula.variables:
-        columns = graph.zeros_like(columns)
+    if formula.variables:
+        columns = _columns(graph, tree, variables)
+    else:
+        columns = _nothing(graph, tree, variables[0])
     proba = _probabilities(graph, formula, columns, variables)
     graph.add_outputs(formula.labels, proba)
     model = onnx.helper.make_model(
@@ -176,21 +178,43 @@ def _element_type(dtype: Any) -> int:
 
 def _columns(graph: _Graph, tree: Tree, variables: _Variables) -> str:
     """Scaled columns side by side: numbers, then all choices of the others."""
-    numbers = [v for v in variables if v.affine is not None]
-    parts = []
+    numbers, parts = _numbers(variables), []
     if not tree.encoder.named:
         place = [tree.encoder.variables.index(variable) for variable in numbers]
         X = graph.input("X", graph.dtype, len(tree.encoder.variables))
         chosen = graph.add("Gather", X, graph.constant(place, np.int64), axis=1)
         parts.append(_scaled(graph, numbers, chosen))
     elif numbers:
-        names = [graph.input(v.name, graph.dtype, 1) for v in numbers]
+        names = [graph.input(v.name, graph.dtype, 1) for v in dict.fromkeys(numbers)]
+        names = names * (len(numbers) // len(names))
         parts.append(_scaled(graph, numbers, graph.add("Concat", *names, axis=1)))
     for variable in variables:
         if variable.choices is not None:
             lenient = tree.encoder.unknown != "error"
             parts.append(_one_hot(graph, variable.name, variable.choices, lenient))
     return graph.add("Concat", *parts, axis=1)
+
+
+def _numbers(variables: _Variables) -> list[Variable]:
+    """Numeric variables; one that is alone comes twice.
+
+    onnxruntime leaves out the subtraction of a single number that is 0 in single
+    precision, whatever the span that the difference is divided by.
+    """
+    numbers = [v for v in variables if v.affine is not None]
+    return numbers * 2 if len(numbers) == 1 else numbers
+
+
+def _nothing(graph: _Graph, tree: Tree, variable: Variable) -> str:
+    """A column of zeros, as long as the input of a variable."""
+    if not tree.encoder.named:
+        X = graph.input("X", graph.dtype, len(tree.encoder.variables))
+        first = graph.add("Gather", X, graph.constant([0], np.int64), axis=1)
+        return graph.zeros_like(first)
+    dtype = graph.dtype
+    if variable.choices is not None:
+        dtype = _values(variable.choices, dtype, f"Levels of {variable.name!r}").dtype
+    return graph.zeros_like(graph.input(variable.name, dtype, 1))
 
 
 def _scaled(graph: _Graph, variables: list[Variable], values: str) -> str:
@@ -244,8 +268,10 @@ def _probabilities(
 
 def _weights(formula: Formula, variables: _Variables) -> FloatArray:
     """Weight of every column in every cut; the last cut sends all left."""
+    if not formula.variables:
+        return np.zeros((1, len(formula.scores) + 1))
     keys: list[tuple[str, Any]]
-    keys = [(v.name, None) for v in variables if v.choices is None]
+    keys = [(v.name, None) for v in _numbers(variables)]
     for variable in variables:
         keys += [(variable.name, choice) for choice in variable.choices or ()]
     place = {key: row for row, key in enumerate(keys)}

@@ -8,6 +8,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from sorct.data.terms import LevelTerm, LinearTerm
+from sorct.data.wording import shown
 from sorct.show.export.formula import (
     Formula,
     Score,
@@ -98,7 +99,7 @@ def _check_name(name: str) -> None:
     if not free or name.startswith("_"):
         raise ValueError(
             "name must be a Python name that is no keyword, no built-in function and "
-            f"does not begin with an underscore, got {name!r}."
+            f"does not begin with an underscore, got {shown(name)}."
         )
 
 

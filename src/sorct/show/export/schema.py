@@ -6,6 +6,8 @@ import json
 from importlib import resources
 from typing import Any
 
+from sorct.data.wording import shown
+
 _KINDS = ("tree", "path")
 
 
@@ -22,8 +24,8 @@ def json_schema(kind: str = "tree") -> dict[str, Any]:
         For any validator, such as the package ``jsonschema``. A file that is valid may
         still be refused by ``Tree.from_json``, which also compares sizes.
     """
-    if kind not in _KINDS:
-        raise ValueError(f"kind must be one of {_KINDS}, got {kind!r}.")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ValueError(f"kind must be one of {_KINDS}, got {shown(kind)}.")
     file = resources.files("sorct.show.export") / f"{kind}.schema.json"
     schema: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return schema

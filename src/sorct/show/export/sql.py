@@ -16,6 +16,7 @@ from math import ulp
 from typing import TYPE_CHECKING, Any
 
 from sorct.data.terms import LevelTerm, LinearTerm
+from sorct.data.wording import shown
 from sorct.show.export.formula import (
     Formula,
     Score,
@@ -81,7 +82,7 @@ def to_sql(
     parts = _texts("table", table)
     kept = None if keep is None else _texts("keep", keep)
     if not parts:
-        raise ValueError(f"table must be a name or parts of one, got {table!r}.")
+        raise ValueError(f"table must be a name or parts of one, got {shown(table)}.")
     names = _Names(tree, kept or [], parts)
     query = _query(formula, names, ".".join(map(_identifier, parts)), kept)
     return "\n".join([*_head(tree, formula, names), *query]) + "\n"
@@ -95,7 +96,7 @@ def _texts(option: str, given: Any) -> list[str]:
     if not all(isinstance(name, str) for name in listed):
         raise TypeError(
             f"{option} must be a text, or several, such as ('schema', 'table'); got "
-            f"{given!r}."
+            f"{shown(given)}."
         )
     return listed
 

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from sorct.data.target import label_column
+from sorct.data.wording import shown
 from sorct.estimators.cross_validated import SORCTClassifierCV
 from sorct.tree.path import Path
 from sorct.tree.tree import Tree
@@ -48,6 +50,8 @@ class ScoredGrid:
 
 def path_grid(path: Path, X: Any = None, y: Any = None) -> ScoredGrid:
     """Grid of a path, with its accuracy on given data or expected in training."""
+    if not isinstance(path, Path):
+        raise TypeError(f"Expected a Path, got {type(path).__name__}.")
     if (X is None) != (y is None):
         raise ValueError("Expected both X and y or neither, got one of them.")
     if X is None:
@@ -60,12 +64,12 @@ def path_grid(path: Path, X: Any = None, y: Any = None) -> ScoredGrid:
 
 def search_grid(search: Any) -> ScoredGrid:
     """Grid of a fitted search at the depth and gamma it chose, scored on its folds."""
-    check_is_fitted(search)
     if not isinstance(search, SORCTClassifierCV):
         raise TypeError(
             f"Expected a fitted SORCTClassifierCV, got {type(search).__name__}; with a "
             "path, use from_path."
         )
+    check_is_fitted(search)
     results, best = search.cv_results_, search.best_params_
     same = (results["depth"] == best["depth"]) & (results["gamma"] == best["gamma"])
     chosen = int(np.flatnonzero(same).tolist().index(search.best_index_))
@@ -87,10 +91,12 @@ def tree_accuracy(tree: Tree, X: Any = None, y: Any = None) -> float:
     """Accuracy of a tree as the grid of a path has it."""
     if X is None:
         return expected_accuracy(tree)
-    return float(accuracy_score(y, tree.predict(X)))
+    return float(accuracy_score(label_column(y), tree.predict(X)))
 
 
 def check_quantity(quantity: str, known: Any) -> None:
     """Refuse what cannot be shown."""
-    if quantity not in known:
-        raise ValueError(f"quantity must be one of {tuple(known)}, got {quantity!r}.")
+    if not isinstance(quantity, str) or quantity not in known:
+        raise ValueError(
+            f"quantity must be one of {tuple(known)}, got {shown(quantity)}."
+        )

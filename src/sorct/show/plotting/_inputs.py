@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from sorct._typing import FloatArray
+from sorct.show.text import check_tree
 from sorct.tree.tree import Tree
 
 
@@ -19,7 +21,8 @@ def tree_of(estimator: Any) -> Tree:
     """Tree of a fitted classifier."""
     if isinstance(estimator, Tree):
         raise TypeError("Expected a fitted classifier, got a Tree; use from_tree.")
-    check_is_fitted(estimator)
+    if isinstance(estimator, BaseEstimator):
+        check_is_fitted(estimator)
     tree = getattr(estimator, "tree_", None)
     if not isinstance(tree, Tree):
         raise TypeError(
@@ -34,6 +37,7 @@ def leaf_mass(tree: Tree, X: Any, y: Any) -> FloatArray:
 
     Without data, that of the training sample.
     """
+    check_tree(tree)
     if (X is None) != (y is None):
         raise ValueError("Expected both X and y or neither, got one of them.")
     if X is None:

@@ -103,9 +103,18 @@ def need_matplotlib(caller: str) -> None:
         ) from error
 
 
+def check_axes(ax: Any) -> None:
+    """Refuse what cannot be drawn on."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax must be Axes of matplotlib, got {type(ax).__name__}.")
+
+
 def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Axes given, or those of a new figure of a size in inches."""
     if ax is not None:
+        check_axes(ax)
         return ax
     from matplotlib import pyplot
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.wording import shown
 from sorct.show.plotting._alpha_axis import alpha_places, set_alpha_axis
 from sorct.show.plotting._focus import focus
 from sorct.show.plotting._grid import (
@@ -147,7 +148,7 @@ class PathDisplay:
         if rows.empty:
             raise ValueError(
                 f"other must be one of the values of {across}, "
-                f"{frame[across].unique().tolist()}, got {other!r}."
+                f"{frame[across].unique().tolist()}, got {shown(other)}."
             )
         chosen = None
         if point is not None and point[across] == other:
@@ -245,6 +246,8 @@ def _checked_along(frame: pd.DataFrame, along: str | None) -> str:
     if along is None:
         more = frame["alpha_global"].nunique() > frame["alpha_local"].nunique()
         return "global" if more else "local"
-    if along not in ("local", "global"):
-        raise ValueError(f'along must be "local", "global" or None, got {along!r}.')
+    if not isinstance(along, str) or along not in ("local", "global"):
+        raise ValueError(
+            f'along must be "local", "global" or None, got {shown(along)}.'
+        )
     return along

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.metrics import confusion_matrix
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import unique_labels
 
 from sorct._typing import FloatArray
-from sorct.data.target import Classes
+from sorct.data.target import Classes, label_column
 from sorct.show.plotting._inputs import tree_of
 from sorct.show.plotting._style import (
     BLUE,
@@ -24,6 +24,7 @@ from sorct.show.plotting._style import (
     need_matplotlib,
     split,
 )
+from sorct.show.text import check_tree
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -105,9 +106,10 @@ class RecallDisplay:
         floor, expected : array of shape (n_classes,), or None
             Floors, and expected recalls in training, in the order of the classes.
         """
+        y_true, y_pred = label_column(y_true), label_column(y_pred)
         check_consistent_length(y_true, y_pred)
         labels = unique_labels(y_true, y_pred) if labels is None else labels
-        classes = Classes(np.asarray(labels))
+        classes = Classes(column_or_1d(labels))
         true, given = (classes.known_codes(y) for y in (y_true, y_pred))
         matrix = confusion_matrix(true, given, labels=np.arange(len(classes)))
         rates = [
@@ -127,6 +129,7 @@ class RecallDisplay:
         tree : Tree
         X, y : table and labels
         """
+        check_tree(tree)
         return cls.from_predictions(
             y,
             tree.predict(X),
@@ -276,7 +279,10 @@ def _shades() -> Any:
 
 
 def _checked_rates(name: str, rates: Any, n_classes: int) -> FloatArray:
-    found = np.asarray(rates, dtype=np.float64)
+    try:
+        found = np.asarray(rates, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must hold numbers: {error!s:.300}.") from error
     if found.shape != (n_classes,):
         raise ValueError(
             f"{name} must have one rate per class, shape ({n_classes},), got "

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.parallel import Parallel, delayed
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.table import as_table
+from sorct.estimators.checks import check_n_jobs
 from sorct.estimators.folds import Data
 from sorct.show.plotting._inputs import tree_of
 from sorct.show.plotting._style import (
@@ -95,6 +96,12 @@ class StabilityDisplay:
         n_jobs : int or None
             Folds fitted at the same time, as in joblib.
         """
+        if not isinstance(estimator, BaseEstimator):
+            raise TypeError(
+                "Expected a SORCTClassifier or SORCTClassifierCV, got "
+                f"{type(estimator).__name__}."
+            )
+        check_n_jobs(n_jobs)
         X, y = as_table(X), column_or_1d(y)
         check_consistent_length(X, y)
         folds = Data(X, y, None).folds(cv)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from sorct.show.plotting._inputs import leaf_mass, tree_of
-from sorct.show.plotting._style import drawn_names, need_matplotlib
+from sorct.show.plotting._style import check_axes, drawn_names, need_matplotlib
 from sorct.show.plotting._tree_layout import Layout, lay_out
 from sorct.show.plotting._tree_parts import DrawnCut, tree_parts
 from sorct.show.plotting._tree_pen import TreePen
@@ -123,6 +123,7 @@ def _axes(ax: Axes | None, layout: Layout) -> Axes:
 
         figure = pyplot.figure(figsize=(layout.width / 72.0, layout.height / 72.0))
         ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    check_axes(ax)
     ax.set(xlim=(0.0, layout.width), ylim=(layout.height, 0.0), xticks=[], yticks=[])
     ax.set_aspect("equal")
     ax.set_facecolor("white")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sorct.data.wording import shown
 from sorct.show.report.render import page
 from sorct.show.report.rows import Shown
 from sorct.show.report.summarize import summarize
@@ -104,7 +105,7 @@ class Report:
 def _check_rows(rows: Any) -> None:
     whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, bool)
     if not whole or rows < 0:
-        raise ValueError(f"rows must be a whole number >= 0, got {rows!r}.")
+        raise ValueError(f"rows must be a whole number >= 0, got {shown(rows)}.")
 
 
 def _place(path: Path, chosen: Tree) -> int:

@@ -1,0 +1,1 @@
+"""Attacks: hostile input in numbers, drawn from a seed, against every door."""

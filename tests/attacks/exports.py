@@ -1,0 +1,96 @@
+"""Exports: whatever a tree is, what is exported gives what the tree gives.
+
+Trees go through in batches: one process of Node and one session of PostgreSQL for many.
+"""
+
+from contextlib import ExitStack
+
+import numpy as np
+
+from tests.attacks.outcome import Outcome, attempt, chunks
+from tests.attacks.random_trees import random_tree
+from tests.attacks.runners import (
+    Case,
+    run_duckdb,
+    run_javascript,
+    run_onnx,
+    run_postgresql,
+    run_python,
+    run_sqlite,
+    server,
+)
+
+_BATCH = 100
+# A short attack does not wait for a server to start.
+_WORTH_A_SERVER = 200
+_SINGLE = {"onnx float32": 1e-3}
+_EXACT = 1e-9
+
+
+def attack(rng, n_cases):
+    """Export random trees everywhere, and compare the probabilities and labels."""
+    outcome = Outcome()
+    with ExitStack() as stack:
+        database = None
+        if n_cases >= _WORTH_A_SERVER:
+            database = stack.enter_context(server())
+        for own in chunks(rng, n_cases, _BATCH):
+            cases = [Case(*random_tree(case)) for case in own]
+            for found in _compared(cases, database):
+                outcome.tell(_verdict(found))
+                outcome.ends.update(_counted(found))
+    return outcome
+
+
+def _compared(cases, database):
+    """For every case, by runner: an error, "refused" or "agrees"."""
+    found = [{} for _ in cases]
+    batches = {"javascript": run_javascript(cases)}
+    if database is not None:
+        batches["postgresql"] = run_postgresql(cases, database)
+    single = {
+        "python": run_python, "sqlite": run_sqlite, "duckdb": run_duckdb,
+        "onnx float64": lambda case: run_onnx(case, "float64"),
+        "onnx float32": lambda case: run_onnx(case, "float32"),
+    }  # fmt: skip
+    for place, case in enumerate(cases):
+        results = {name: results[place] for name, results in batches.items()}
+        for name, run in single.items():
+            results[name] = attempt(run, case)
+        for name, result in results.items():
+            atol = _SINGLE.get(name, _EXACT)
+            found[place][name] = attempt(_agrees, case, result, atol)
+    return found
+
+
+def _agrees(case, result, atol):
+    """Compare the result of a runner with the tree; a refusal is an answer."""
+    if isinstance(result, str):
+        return result
+    if isinstance(result, ValueError) and str(result):
+        return "refused"
+    if isinstance(result, BaseException):
+        raise result
+    labels, proba = result
+    truth = case.proba
+    worst = np.abs(np.asarray(proba, dtype=np.float64) - truth).max()
+    assert worst <= atol, f"a probability is wrong by {worst:.1e}"
+    ranked = np.sort(truth, axis=1)
+    clear = ranked[:, -1] - ranked[:, -2] > 4 * atol
+    expected = case.labels[clear].tolist()
+    got = [label for label, sure in zip(labels, clear, strict=True) if sure]
+    assert got == expected, f"labels are {got[:3]}, not {expected[:3]}"
+    return "agrees"
+
+
+def _verdict(found):
+    """The first error, with the runner that it is of, or that all is well."""
+    for name, result in found.items():
+        if isinstance(result, BaseException):
+            result.args = (f"{name}: {result}",)
+            return result
+    return "compared"
+
+
+def _counted(found):
+    return [f"{name} refused" for name, result in found.items() if result == "refused"]

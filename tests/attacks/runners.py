@@ -1,0 +1,280 @@
+"""Runners: labels and probabilities of exported trees, from whoever can run them.
+
+A runner returns both, or a ValueError if the export refuses the tree, or the word
+"skipped".
+"""
+
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from sorct.export import to_javascript, to_onnx, to_python, to_sql
+
+from tests.attacks.outcome import attempt
+from tests.show.export.databases import create_table, plain, postgresql, quoted
+from tests.show.export.exported_trees import as_frame, rows_of
+
+
+@dataclass(frozen=True)
+class Case:
+    """A tree and rows, and what everybody needs of them, worked out once."""
+
+    tree: Any
+    rows: Any
+
+    @cached_property
+    def proba(self):
+        """Probabilities that the tree gives."""
+        return self.tree.predict_proba(self.rows)
+
+    @cached_property
+    def labels(self):
+        """Labels that the tree gives."""
+        return self.tree.predict(self.rows)
+
+    @cached_property
+    def plain_rows(self):
+        """Rows as dicts of plain values."""
+        return rows_of(self.rows)
+
+    @cached_property
+    def columns(self):
+        """Columns of a table of a database, with a key."""
+        frame = as_frame(self.rows)
+        return plain(frame.assign(**{_KEY: range(len(frame))}))
+
+    @cached_property
+    def query(self):
+        """The query, or the error that it is refused with."""
+        return attempt(lambda tree: to_sql(tree, keep=[_KEY]), self.tree)
+
+    @cached_property
+    def is_table(self):
+        """Whether there can be such a table: no name is empty, all is valid text."""
+        cells = [cell for values in self.columns.values() for cell in values]
+        texts = [*self.columns, *(cell for cell in cells if isinstance(cell, str))]
+        return "" not in self.columns and not _UNWRITABLE.search("".join(texts))
+
+    @cached_property
+    def is_distinct(self):
+        """Whether names differ in more than case, which most databases do not see."""
+        return len({name.casefold() for name in self.columns}) == len(self.columns)
+
+
+_SKIPPED = "skipped"
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+_KEY = "number of the row"
+_HARNESS = """
+const fs = require("node:fs");
+const cases = JSON.parse(fs.readFileSync("cases.json", "utf-8"));
+const results = cases.map(({ source, rows, classes }) => {
+  if (source === null) return null;
+  try {
+    const predict = new Function(`${source}; return predict;`)();
+    return rows.map((row) => {
+      const { label, proba } = predict(row);
+      return [label, classes.map((name) => proba[name])];
+    });
+  } catch (error) {
+    return `${error.name}: ${error.message}`;
+  }
+});
+fs.writeFileSync("results.json", JSON.stringify(results));
+"""
+
+
+def _split(tree, pairs):
+    """Labels in the tree's own type, and probabilities, of pairs of both."""
+    kind = type(tree.classes.tolist()[0])
+    words = {0: False, 1: True, "f": False, "t": True}
+    labels = [words[label] if kind is bool else kind(label) for label, _ in pairs]
+    return labels, [[float(p) for p in proba] for _, proba in pairs]
+
+
+def run_python(case):
+    """Run the function in a namespace of its own."""
+    space = {}
+    exec(compile(to_python(case.tree).encode("utf-8"), "tree.py", "exec"), space)
+    results = [space["predict"](row) for row in case.plain_rows]
+    return _split(case.tree, [(label, proba.values()) for label, proba in results])
+
+
+# -- JavaScript ------------------------------------------------------------------------
+
+
+def run_javascript(cases):
+    """Run all functions in one process of Node."""
+    node = shutil.which("node")
+    if node is None:
+        return [_SKIPPED] * len(cases)
+    sources = [attempt(_script_of, case.tree) for case in cases]
+    told = [
+        {
+            "source": source if isinstance(source, str) else None,
+            "rows": case.plain_rows,
+            "classes": case.tree.classes.tolist(),
+        }
+        for source, case in zip(sources, cases, strict=True)
+    ]
+    with TemporaryDirectory(prefix="sorct-node-") as folder:
+        (Path(folder) / "cases.json").write_text(json.dumps(told), "utf-8")
+        subprocess.run(
+            [node, "-e", _HARNESS], cwd=folder, check=True, timeout=120,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        results = json.loads((Path(folder) / "results.json").read_text("utf-8"))
+    return [
+        _from_node(case.tree, source, result)
+        for case, source, result in zip(cases, sources, results, strict=True)
+    ]
+
+
+def _script_of(tree):
+    return to_javascript(tree, module="script")
+
+
+def _from_node(tree, source, result):
+    if not isinstance(source, str):
+        return source
+    if isinstance(result, str):
+        return RuntimeError(result)
+    return _split(tree, result)
+
+
+# -- SQL -------------------------------------------------------------------------------
+
+
+def _scored(tree, names, rows):
+    """Labels and probabilities of a query's result."""
+    if any(value is None for row in rows for value in row):
+        raise AssertionError("NULL for a row that the tree predicts")
+    rows = sorted(rows, key=lambda row: int(row[0]))
+    assert len(names) == 2 + len(tree.classes)
+    return _split(tree, [(row[-1], row[1:-1]) for row in rows])
+
+
+def _run_in(connection, case):
+    if not isinstance(case.query, str):
+        return case.query
+    if not (case.is_table and case.is_distinct):
+        return _SKIPPED
+    columns, cursor = case.columns, connection.cursor()
+    cursor.execute('DROP TABLE IF EXISTS "data"')
+    cursor.execute(create_table(columns, "data"))
+    values = [list(row) for row in zip(*columns.values(), strict=True)]
+    marks = ", ".join("?" * len(columns))
+    cursor.executemany(f'INSERT INTO "data" VALUES ({marks})', values)
+    cursor.execute(case.query)
+    names = [item[0] for item in cursor.description]
+    return _scored(case.tree, names, cursor.fetchall())
+
+
+def run_sqlite(case):
+    """Run the query in SQLite."""
+    if sqlite3.sqlite_version_info < (3, 35):
+        return _SKIPPED
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return _run_in(connection, case)
+
+
+@cache
+def _duckdb():
+    try:
+        import duckdb
+    except ImportError:
+        return None
+    return duckdb.connect(":memory:", config={"threads": 1})
+
+
+def run_duckdb(case):
+    """Run the query in DuckDB."""
+    connection = _duckdb()
+    return _SKIPPED if connection is None else _run_in(connection, case)
+
+
+@contextmanager
+def server():
+    """Start a PostgreSQL server, or give None where there is none."""
+    manager = postgresql()
+    try:
+        running = manager.__enter__()
+    except pytest.skip.Exception:
+        yield None
+        return
+    try:
+        yield running
+    finally:
+        manager.__exit__(None, None, None)
+
+
+def run_postgresql(cases, database):
+    """Run all queries in one session of a server."""
+    from tests.attacks.sessions import session
+
+    runnable = [isinstance(c.query, str) and c.is_table for c in cases]
+    scripts = [
+        _script(case) if good else ""
+        for case, good in zip(cases, runnable, strict=True)
+    ]
+    results = session(database, scripts)
+    return [
+        _from_session(case, result) if good else _not_run(case)
+        for case, good, result in zip(cases, runnable, results, strict=True)
+    ]
+
+
+def _not_run(case):
+    return _SKIPPED if isinstance(case.query, str) else case.query
+
+
+def _script(case):
+    """Statements that make the table, fill it and run the query."""
+    columns = case.columns
+    rows = zip(*columns.values(), strict=True)
+    values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
+    return (
+        'DROP TABLE IF EXISTS "data";\n'
+        f"{create_table(columns, 'data')};\n"
+        f"INSERT INTO {quoted('data')} VALUES {values};\n{case.query};\n"
+    )
+
+
+def _literal(value):
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
+
+
+def _from_session(case, result):
+    if isinstance(result, str):
+        return RuntimeError(result)
+    names, *rows = result
+    return attempt(_scored, case.tree, names, rows)
+
+
+# -- ONNX ------------------------------------------------------------------------------
+
+
+def run_onnx(case, dtype):
+    """Run the graph in onnxruntime."""
+    try:
+        import onnxruntime  # noqa: F401
+    except ImportError:
+        return _SKIPPED
+    from tests.show.export.test_onnx import run
+
+    model = to_onnx(case.tree, dtype=dtype)
+    # What a tree does not read may be beyond single precision.
+    with np.errstate(over="ignore"):
+        labels, proba = run(model, case.rows)
+    return _split(case.tree, list(zip(labels, proba, strict=True)))
