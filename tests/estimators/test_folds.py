@@ -209,7 +209,13 @@ def test_rows_of_folds_come_in_any_form(clouds, given, weighted):
 
 
 @pytest.mark.parametrize("kind", ["ones", "random"])
-@pytest.mark.parametrize("framed", [False, True], ids=["array", "frame"])
+@pytest.mark.parametrize(
+    "framed",
+    [
+        pytest.param(False, id="array", marks=pytest.mark.slow),
+        pytest.param(True, id="frame"),
+    ],
+)
 @pytest.mark.parametrize("cv", [3, KFold(4)], ids=["number", "splitter"])
 def test_rows_of_weight_zero_count_for_nothing(rng, clouds, kind, framed, cv):
     """The search is that without these rows, to the last bit."""

@@ -52,6 +52,7 @@ class Classes:
     @classmethod
     def learn(cls, y: AnyArray, weight: FloatArray) -> Classes:
         """Distinct labels, of which there must be two and none next to nothing."""
+        y = plain_labels(y)
         try:
             labels, codes = np.unique(y, return_inverse=True)
         except TypeError as error:

@@ -38,7 +38,7 @@ def check_whole(
     """Refuse what is not a whole number >= 1, or more than anybody could wait for."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be {expected}, got {shown(value)}.")
-    if most is not None and value > most:
+    if most is not None and int(value) > most:
         raise ValueError(f"{name} must be at most {most}, got {shown(value)}.")
 
 
