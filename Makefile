@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint format bench reproduce clean
+.PHONY: demo test test-slow attack lint format bench reproduce clean
 
 demo: $(VENV)/ready-demo
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,11 @@ test: $(VENV)/ready-test
 
 test-slow: $(VENV)/ready-test
 	$(BIN)/python -m pytest -m slow
+
+# Seeded and bounded; `python -m tests.attacks --help` for parts and single cases.
+attack: $(VENV)/ready-test
+	$(BIN)/python -m tests.warm_up
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.attacks
 
 lint: $(VENV)/ready-lint
 	$(BIN)/ruff check .

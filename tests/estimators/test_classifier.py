@@ -373,9 +373,17 @@ def test_an_infeasible_error_survives_pickling():
     assert (str(again), again.recall) == ("not met", {"a": 0.5})
 
 
+@pytest.fixture
+def listening():
+    """Hear Ctrl-C, also where a shell that runs tests in the background hides it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("fitted", [False, True])
-def test_an_interrupted_fit_changes_nothing(clouds, iris, n_jobs, fitted):
+def test_an_interrupted_fit_changes_nothing(clouds, iris, n_jobs, fitted, listening):
     """Ctrl-C leaves the fit before it, or no fit at all."""
     clf = model(n_jobs=n_jobs)
     if fitted:
@@ -397,6 +405,7 @@ def test_ctrl_c_ends_a_long_fit(n_starts):
     """
     code = f"""
 import logging, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from sklearn.datasets import make_moons
 from sorct import SORCTClassifier
 X, y = make_moons(200, noise=0.3, random_state=0)

@@ -209,6 +209,14 @@ def test_only_what_is_missing_is_fitted(place, monkeypatch):
     pd.testing.assert_frame_equal(place.table(), whole, check_exact=True)
 
 
+# ``python -m experiments.run``, which shells make deaf to Ctrl-C in the background.
+LISTENING = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("experiments.run", run_name="__main__")
+"""
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The table of an uninterrupted run over fifteen splits."""
@@ -227,7 +235,7 @@ def whole(tmp_path_factory):
 def test_a_run_that_was_killed_goes_on(place, whole, sent):
     """Killed after its first unit, then run again: the uninterrupted table."""
     place.write(n_splits=15)
-    command = [sys.executable, "-m", "experiments.run", *place.arguments("--fit-only")]
+    command = [sys.executable, "-c", LISTENING, *place.arguments("--fit-only")]
     with subprocess.Popen(
         [*command, "local"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:

@@ -22,8 +22,17 @@ if TYPE_CHECKING:
 def print_result(as_json: bool, document: dict[str, Any], text: str) -> None:
     """Print one or the other."""
     if as_json:
-        text = json.dumps(plain(document), allow_nan=False, ensure_ascii=False)
+        text = _escaped(
+            json.dumps(plain(document), allow_nan=False, ensure_ascii=False)
+        )
     sys.stdout.write(text + "\n")
+
+
+def _escaped(text: str) -> str:
+    """JSON in which all that cannot be seen is escaped: a terminal would obey it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def plain(value: Any) -> Any:

@@ -44,12 +44,14 @@ def check_whole(
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Refuse what joblib could not use."""
+    if n_jobs is None:
+        return
     whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and (not whole or n_jobs == 0):
+    if not whole or n_jobs == 0:
         raise ValueError(
             f"n_jobs must be None or a whole number other than 0, got {shown(n_jobs)}."
         )
-    if n_jobs is not None and int(n_jobs) > _MOST_JOBS:
+    if int(n_jobs) > _MOST_JOBS:
         raise ValueError(
             f"n_jobs must be at most {_MOST_JOBS}, -1 for all cores, got "
             f"{shown(n_jobs)}."

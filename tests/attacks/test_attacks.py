@@ -1,0 +1,61 @@
+"""A few cases of every attack; ``make attack`` runs them at full size."""
+
+import pytest
+
+from tests.attacks.__main__ import SIZES, main, run
+
+#: Cases that take a second or two.
+FEW = {
+    "bad_calls": 40,
+    "bad_lines": 20,
+    "mutations": 250,
+    "exports": 10,
+    "injection": 3,
+    "signals": 2,
+    "writers": 1,
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_few_cases_of_every_attack_hold(name):
+    """The failures say what was seen."""
+    outcome = run(name, seed=0, n_cases=FEW[name])
+    assert outcome.failures == []
+    assert outcome.tried == outcome.held == FEW[name]
+
+
+def test_a_case_can_be_repeated_without_the_others(monkeypatch):
+    """It draws the same, whatever came before."""
+    drawn = []
+
+    def attack(rng, n_cases):
+        from tests.attacks.outcome import each_case
+
+        return each_case(rng, n_cases, lambda case: drawn.append(case.random()))
+
+    monkeypatch.setattr("tests.attacks.__main__.attack_named", lambda name: attack)
+    run("mutations", seed=3, n_cases=300)
+    run("mutations", seed=3, n_cases=1, first=270)
+    assert drawn[270] == drawn[300]
+
+
+def test_what_does_not_hold_is_told_with_how_to_repeat_it(monkeypatch, capsys):
+    """Exit code 1, and a line to type."""
+
+    def attack(rng, n_cases):
+        from tests.attacks.outcome import each_case
+
+        def check(case):
+            assert case.random() < 0.5, "too large"
+            return "small"
+
+        return each_case(rng, n_cases, check)
+
+    monkeypatch.setattr("tests.attacks.__main__.attack_named", lambda name: attack)
+    assert main(["writers", "--cases", "40", "--seed", "5"]) == 1
+    out = capsys.readouterr().out
+    assert "AssertionError: too large" in out
+    line = next(line for line in out.splitlines() if line.startswith("python -m"))
+    words = line.split("  ")[0].removeprefix("python -m tests.attacks ").split()
+    assert main(words) == 1
+    assert main(["writers", "--cases", "1", "--seed", "0"]) in (0, 1)
