@@ -89,9 +89,10 @@ def checked_samples(
 
 def _floats(name: str, values: Any) -> FloatArray:
     try:
-        if np.iscomplexobj(values):
+        array = np.array(values)
+        if array.dtype.kind == "c":
             raise TypeError("they are complex")
-        return np.array(values, dtype=np.float64)
+        return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"{name} must be an array of numbers: {error!s:.300}."
