@@ -272,13 +272,7 @@ class _Walk:
         sizes = [self._size(child) for child in children]
         if least == 0.0 or not self.tree.mass.any() or min(sizes) >= least:
             return None
-        few, many = np.argsort(sizes)
-        # A class that only the few are given must be seen.
-        hidden, shown = (
-            set(self.tree.leaf_class[self.topology.leaves_below(children[side])])
-            for side in (few, many)
-        )
-        return children[many] if hidden <= shown else None
+        return children[int(np.argmax(sizes))]
 
     def _size(self, node: int) -> float:
         """Share of samples that comes to a node; infinite if much of a class does."""
