@@ -1,10 +1,11 @@
 """Bad calls: any value at any public door works, or is refused in a paragraph."""
 
+import contextlib
+import io
 import signal
 import threading
 import time
 import warnings
-from contextlib import contextmanager
 
 from sklearn.exceptions import (
     ConvergenceWarning,
@@ -52,7 +53,8 @@ def _check(rng, known):
 
 
 def _called(call, options):
-    with warnings.catch_warnings(), _alarm():
+    silence = io.StringIO()
+    with warnings.catch_warnings(), _alarm(), contextlib.redirect_stderr(silence):
         for kind in _FAIR:
             warnings.simplefilter("ignore", kind)
         for words in _FAIR_WORDS:
@@ -76,7 +78,7 @@ def _shown(value):
         return type(value).__name__
 
 
-@contextmanager
+@contextlib.contextmanager
 def _alarm():
     """Raise an error where something takes too long; only the main thread can."""
     if threading.current_thread() is not threading.main_thread():

@@ -75,6 +75,10 @@ def _path(method):
     return lambda **options: getattr(fitted("path"), method)(**options)
 
 
+def _page(model):
+    return lambda **options: model.report(**options).html()
+
+
 def _drawn(display, maker, **plot):
     """Make a display and draw it; names that the maker lacks are for the drawing."""
 
@@ -141,7 +145,7 @@ def doors():
         "tree predict_bayes": (_tree("predict_bayes"), {"X": frame, "priors": None}),
         "tree leaf_reach": (_tree("leaf_reach"), {"X": frame}),
         "tree round": (_tree("round"), {"digits": 2, **seen}),
-        "tree report": (_tree("report"), {**seen, **rows}),
+        "tree report": (_page(tree), {**seen, **rows}),
         "tree from_dict": (Tree.from_dict, {"data": tree.to_dict()}),
         "path from_dict": (Path.from_dict, {"data": path.to_dict()}),
         "path tree": (_path("tree"), {"i": 0, "j": 0}),
@@ -150,7 +154,7 @@ def doors():
         "path select": (_path("select"), {
             **data, "max_features": None, "max_features_per_cut": None, "within": 0.0
         }),
-        "path report": (_path("report"), {**data, **rows, "chosen": None}),
+        "path report": (_page(path), {**data, **rows, "chosen": None}),
         "explain": (explain, {"tree": tree, "x": frame.iloc[[0]]}),
         "export_text": (export_text, {"tree": tree, "decimals": 2}),
         "to_sql": (to_sql, {"tree": tree, "table": "data", "keep": None}),

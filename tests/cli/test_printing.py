@@ -17,3 +17,14 @@ def test_json_has_no_character_that_a_terminal_obeys(tmp_path, capsys, rng):
     out = capsys.readouterr().out
     assert out.removesuffix("\n").isprintable()
     assert json.loads(out)["tree"]["variables"][0]["name"] == name
+
+
+def test_a_data_set_is_one_document_as_well(tmp_path, capsys):
+    """With a file or without."""
+    line = ["datasets", "iris", "--json"]
+    assert main([*line, "--out", str(tmp_path / "iris.csv")]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "iris"
+    assert main(line) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["columns"][-1] == "class"
+    assert len(found["rows"]) == 150

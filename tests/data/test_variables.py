@@ -344,3 +344,9 @@ def test_damaged_plain_data_are_refused(data, words):
 def test_levels_are_of_one_plain_kind_or_none(values, kind):
     """Text, truth or finite numbers; nothing else comes back from a file."""
     assert kind_of_levels(values) is kind
+
+
+def test_the_median_of_the_largest_numbers_is_a_number():
+    """Though the sum of the two in the middle is none."""
+    learned = Numeric.learn("a", np.array([1.7e308, 1.6e308]))
+    assert learned.median == pytest.approx(1.65e308)

@@ -383,3 +383,9 @@ def test_bad_options_are_refused(options, message):
     """Before any work."""
     with pytest.raises(ValueError, match=message):
         compare(np.eye(4), [0, 1, 0, 1], **options)
+
+
+def test_more_repeats_than_anybody_waits_for_are_refused(clouds):
+    """Before any fold is drawn."""
+    with pytest.raises(ValueError, match="repeats must be at most"):
+        compare(*clouds, repeats=2**63)

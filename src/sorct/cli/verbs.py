@@ -277,8 +277,15 @@ def datasets(args: Namespace) -> None:
         )
     out = Output.checked(args.out, "table", force=args.force)
     table = _dataset_table(args.name, args.folder)
+    if args.json and out.path is None:
+        cells = {"columns": list(table.columns), "rows": table.to_numpy().tolist()}
+        print_result(True, {"verb": "datasets", "name": args.name, **cells}, "")
+        return
     out.write(table_bytes(table, args.out))
-    if out.path is not None:
+    if args.json:
+        document = {"verb": "datasets", "name": args.name, "out": args.out}
+        print_result(True, document, "")
+    elif out.path is not None:
         note(args.quiet, f"{args.name} is in {args.out}; its target is 'class'.")
 
 

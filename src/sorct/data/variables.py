@@ -112,7 +112,7 @@ class Numeric:
         known = cls.of_range(name, values.min(), values.max())
         # Most columns that are not whole show it in their first values.
         whole = all((v == np.floor(v)).all() for v in (values[:100], values))
-        return replace(known, whole=whole, median=float(np.median(values)))
+        return replace(known, whole=whole, median=_median(values))
 
     @classmethod
     def of_range(cls, name: str, lower: float, upper: float) -> Numeric:
@@ -397,6 +397,13 @@ def _is_finite(value: float) -> bool:
 
 def _kinds(values: Collection[Any]) -> str:
     return listed(sorted({type(value).__name__ for value in values}))
+
+
+def _median(values: FloatArray) -> float:
+    """Median, which lies between the two in the middle also where their sum is inf."""
+    with np.errstate(over="ignore"):
+        median = float(np.median(values))
+    return median if np.isfinite(median) else 2.0 * float(np.median(values / 2.0))
 
 
 def _number(cell: Any) -> float:

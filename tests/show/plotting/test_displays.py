@@ -224,7 +224,7 @@ def test_axes_that_are_none_are_refused(odd):
         display.plot(odd)
 
 
-@pytest.mark.parametrize("rates", [10**400, ["x", "y"], [10**400, 1]])
+@pytest.mark.parametrize("rates", [10**400, ["x", "y"], [10**400, 1], [1j, 0]])
 def test_rates_that_are_no_numbers_are_refused(rates):
     """By name."""
     with pytest.raises(ValueError, match="floor must h"):

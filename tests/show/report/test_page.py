@@ -261,3 +261,11 @@ def test_the_page_predicts_as_the_tree_does(rng, table):
             steps = explain(tree, frame.iloc[[k]]).steps
             cuts = [cut for cut in answers[k]["cuts"] if cut is not None]
             assert cuts == [step.cut for step in steps]
+
+
+@pytest.mark.parametrize("name", ["title", "call"])
+def test_titles_and_calls_may_be_anything(path, name):
+    """Also what has no truth value."""
+    for odd in (3, b"bytes", np.arange(3), pd.DataFrame({"a": [1]})):
+        for model in (path, path.trees[0]):
+            assert model.report(**{name: odd}).html()

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_MOST_REPEATS = 10_000
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What three methods did on the same folds, and what that supports.
@@ -180,7 +183,7 @@ def compare(
 
 
 def _check(folds: Any, repeats: Any, cv: Any, rule: Any, level: Any) -> None:
-    check_whole("repeats", repeats)
+    check_whole("repeats", repeats, most=_MOST_REPEATS)
     for name, number in (("folds", folds), ("cv", cv)):
         check_whole(name, number, "a whole number >= 2")
         if number < 2:

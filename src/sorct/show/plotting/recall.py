@@ -280,6 +280,8 @@ def _shades() -> Any:
 
 def _checked_rates(name: str, rates: Any, n_classes: int) -> FloatArray:
     try:
+        if np.iscomplexobj(rates):
+            raise TypeError("they are complex")
         found = np.asarray(rates, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold numbers: {error!s:.300}.") from error

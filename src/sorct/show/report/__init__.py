@@ -52,7 +52,7 @@ class Report:
         """See ``Tree.report``."""
         _check_rows(rows)
         shown = Shown.of(tree, X, y)
-        title = title or "A sparse tree"
+        title, call = _text(title) or "A sparse tree", _text(call)
         return cls(
             summarize([tree], 0, shown, title=title, n_rows=int(rows), call=call)
         )
@@ -77,10 +77,10 @@ class Report:
             path.trees,
             place,
             shown,
-            title=title or "A path of sparse trees",
+            title=_text(title) or "A path of sparse trees",
             n_rows=int(rows),
             path=path,
-            call=call,
+            call=_text(call),
         )
         return cls(summary)
 
@@ -100,6 +100,11 @@ class Report:
         n_trees = len(self.summary["points"])
         trees = "one tree" if n_trees == 1 else f"{n_trees} trees"
         return f"<Report: {self.summary['title']}, {trees}; use write_html>"
+
+
+def _text(given: Any) -> str | None:
+    """A title or a call as text; whatever it is can be written."""
+    return None if given is None else str(given)
 
 
 def _check_rows(rows: Any) -> None:
