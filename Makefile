@@ -16,7 +16,8 @@ test: $(VENV)/ready-test
 	  $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-slow: $(VENV)/ready-test
-	$(BIN)/python -m pytest -m slow
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -m slow -n 2 --dist worksteal
 
 # Seeded and bounded; `python -m tests.attacks --help` for parts and single cases.
 attack: $(VENV)/ready-test
