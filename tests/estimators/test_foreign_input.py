@@ -1,0 +1,70 @@
+"""Frames of other libraries, labelled costs and masks mean what they say."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sorct.export import to_onnx
+
+from sorct import SORCTClassifier
+
+COSTS = pd.DataFrame(
+    [[0.0, 0.1, 0.2], [0.3, 0.0, 0.4], [0.5, 0.6, 0.0]],
+    index=["setosa", "versicolor", "virginica"],
+    columns=["setosa", "versicolor", "virginica"],
+)
+
+
+def quick(**options):
+    """Classifier that takes no time."""
+    return SORCTClassifier(n_starts=2, random_state=0, **options)
+
+
+def test_columns_of_polars_and_pyarrow_are_read_by_name(iris):
+    """In any order, whatever library holds them."""
+    X, y = iris
+    frame = pl.DataFrame({name: X[name].to_numpy() for name in X})
+    clf, other = quick(alpha_local=0.2).fit(X, y), quick(alpha_local=0.2).fit(frame, y)
+    np.testing.assert_array_equal(clf.coef_, other.coef_)
+    assert other.feature_names_in_.tolist() == list(X.columns)
+    turned = frame.select(frame.columns[::-1])
+    for table in (turned, turned.to_arrow()):
+        assert (clf.tree_.predict(table) == clf.predict(X)).all()
+    with pytest.raises(ValueError, match="feature names"):
+        clf.predict(frame.rename({frame.columns[0]: "another"}))
+
+
+def test_labelled_costs_are_aligned_with_the_classes(iris):
+    """Rows and columns in any order; labels that do not match are refused."""
+    X, y = iris
+    turned = COSTS.loc[["virginica", "setosa", "versicolor"], COSTS.columns[::-1]]
+    for costs in (COSTS, turned, COSTS.to_numpy()):
+        tree = quick(cost_matrix=costs).fit(X, y).tree_
+        np.testing.assert_array_equal(tree.cost_matrix, COSTS.to_numpy())
+    with pytest.raises(ValueError, match="rows labelled with the classes"):
+        quick(cost_matrix=COSTS.rename(index={"setosa": "rose"})).fit(X, y)
+
+
+@pytest.mark.parametrize("where", ["X", "y", "sample_weight"])
+def test_masked_cells_are_refused(clouds, where):
+    """They are missing values."""
+    X, y = clouds
+    given = {"X": X, "y": y, "sample_weight": np.ones(len(y))}
+    given[where] = np.ma.masked_array(given[where], mask=np.zeros(given[where].shape))
+    quick().fit(**given)
+    given[where].mask.flat[0] = True
+    with pytest.raises(ValueError, match=f"{where} has masked cells"):
+        quick().fit(**given)
+
+
+def test_onnx_tells_missing_cells_from_new_levels(rng):
+    """NaN gives NaN, a new level counts as the first."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X = pd.DataFrame({"f": pd.Categorical(np.resize([0.5, 2.5, 7.0], 60))})
+    y = np.where(X["f"].astype(float) > 1.0, "p", "q")
+    tree = quick(alpha_local=0.1, handle_unknown="first_level").fit(X, y).tree_
+    model = to_onnx(tree, dtype="float64").SerializeToString()
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    proba = session.run(None, {"f": np.array([[0.5], [np.nan], [9.0]])})[1]
+    assert np.isnan(proba[1]).all()
+    np.testing.assert_allclose(proba[2], proba[0], rtol=0, atol=1e-12)
