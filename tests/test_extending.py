@@ -27,5 +27,7 @@ def test_examples_run(title, text, tmp_path, monkeypatch):
     """Those of a section one after the other, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     scope = {"__name__": "example"}
-    for block in re.findall(r"(?ms)^```python\n(.*?)^```", text):
+    blocks = re.findall(r"(?ms)^```python\n(.*?)^```", text)
+    assert any("assert " in block for block in blocks), "nothing would fail"
+    for block in blocks:
         exec(compile(block, f"{PAGE.name}: {title}", "exec"), scope)
