@@ -76,16 +76,16 @@ _CACHE_FOLDER = _cache_folder()
 _OPTIONS["cache"] = _CACHE_FOLDER is not None
 
 
-def _inner_options() -> dict[str, Any]:
-    """How inner functions are compiled: quickly where we know numba's inside."""
+def _pipelines() -> tuple[dict[str, Any], dict[str, Any]]:
+    """How entries and inner functions are compiled: quickly where we know numba."""
     if numba.__version__.split(".")[:2] not in _KNOWN:
-        return {}
-    from sorct.problem.inner_compiler import InnerCompiler
+        return {}, {}
+    from sorct.problem.pipelines import EntryCompiler, InnerCompiler
 
-    return {"pipeline_class": InnerCompiler}
+    return {"pipeline_class": EntryCompiler}, {"pipeline_class": InnerCompiler}
 
 
-_INNER = _inner_options()
+_ENTRY, _INNER = _pipelines()
 
 
 def forget_cache(function: Any, why: Exception) -> None:
@@ -144,7 +144,7 @@ def compiled(function: Function) -> Function:
 
     Sums may be taken in any (but always the same) order.
     """
-    return _compile(function, fastmath=_FAST)
+    return _compile(function, **_ENTRY, fastmath=_FAST)
 
 
 def compiled_inside(function: Function) -> Function:

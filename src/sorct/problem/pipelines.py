@@ -1,7 +1,10 @@
-"""Inner compiler: numba's pipeline for functions that only compiled code calls.
+"""numba's pipeline without what our compiled code does not need.
 
 It uses parts of numba that may change with any version, so it is used only with those
 that it was tested with; with others numba's own pipeline gives the same code, later.
+numba optimises every function twice, so that it may remove the counting of references
+in between. Our code counts none: what is linked into its callers is optimised by the
+cheap passes, what Python calls by the full ones, and results are the same bits.
 """
 
 from typing import Any
@@ -13,11 +16,19 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
 
+class _EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Code that Python calls."""
+
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
     """Code that is linked into its callers and never runs by itself.
 
     numba would turn every function into machine code of its own, which is a sixth of
-    the whole time. The optimiser runs as ever, so that results are the same bits.
+    the whole time.
     """
 
     def finalize(self) -> None:
@@ -28,6 +39,30 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
             self._final_module.link_in(module, preserve=True)
         self._optimize_final_module()
         self._finalized = True
+
+    def _optimize_final_module(self) -> None:
+        codegen = self._codegen
+        passes, builder = codegen._module_pass_manager(
+            loop_vectorize=codegen._loopvect,
+            slp_vectorize=False,
+            opt=codegen._opt_level,
+            cost="cheap",
+        )
+        passes.run(self._final_module, builder)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _EntryLowering(NativeLowering):  # type: ignore[misc]
+    """Lower a function that Python calls."""
+
+    _name = "sorct_entry_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower it into a library that is optimised once."""
+        codegen = state.targetctx.codegen()
+        state.library = _EntryLibrary(codegen, state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -53,15 +88,28 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
-class InnerCompiler(CompilerBase):  # type: ignore[misc]
+def _pipeline(state: Any, lowering: type) -> list[Any]:
     """numba's own pipeline, but for the lowering."""
+    pipeline = DefaultPassBuilder.define_nopython_pipeline(state)
+    pipeline.add_pass_after(lowering, NativeLowering)
+    pipeline.passes = [
+        entry for entry in pipeline.passes if entry[0] is not NativeLowering
+    ]
+    pipeline.finalize()
+    return [pipeline]
+
+
+class EntryCompiler(CompilerBase):  # type: ignore[misc]
+    """For what Python calls."""
 
     def define_pipelines(self) -> list[Any]:
         """One pipeline."""
-        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.add_pass_after(_InnerLowering, NativeLowering)
-        pipeline.passes = [
-            entry for entry in pipeline.passes if entry[0] is not NativeLowering
-        ]
-        pipeline.finalize()
-        return [pipeline]
+        return _pipeline(self.state, _EntryLowering)
+
+
+class InnerCompiler(CompilerBase):  # type: ignore[misc]
+    """For what only compiled code calls."""
+
+    def define_pipelines(self) -> list[Any]:
+        """One pipeline."""
+        return _pipeline(self.state, _InnerLowering)
