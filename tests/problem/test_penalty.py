@@ -44,7 +44,7 @@ def make(strengths, start, bounds, free, n_branches=3, rng=None):
     prices = {}
     if rng is not None:
         prices = {
-            "local": rng.uniform(0.2, 2.0, 5),
+            "local": rng.uniform(0.2, 2.0, n_groups),
             "linf": rng.uniform(0.2, 2, n_groups),
         }
     return Penalty.of(
@@ -60,14 +60,14 @@ def make(strengths, start, bounds, free, n_branches=3, rng=None):
 
 
 def slow_value(penalty, coef):
-    """Sum over columns and groups, one by one."""
+    """Sum over groups and cuts, one by one."""
     total = 0.0
-    for j, row in enumerate(coef):
-        total += penalty.local_strength * penalty.local[j] * np.abs(row).sum()
     for g in range(penalty.linf.size):
-        size = np.abs(coef[penalty.start[g] : penalty.start[g + 1]]).max()
+        size = np.abs(coef[penalty.start[g] : penalty.start[g + 1]])
+        for t in range(coef.shape[1]):
+            total += penalty.local_strength * penalty.local[g] * size[:, t].max()
         strength = penalty.linf_strength * penalty.linf[g]
-        total += strength * max(0.0, size - penalty.free[g])
+        total += strength * max(0.0, size.max() - penalty.free[g])
     return total
 
 
@@ -143,6 +143,7 @@ def test_a_senseless_strength_is_refused_by_name(name, strength):
         ("free", [-1.0] * 5),
         ("local", [np.nan] * 5),
         ("local", [1.0] * 4),
+        ("linf", [1.0] * 6),
     ],
 )
 def test_senseless_arrays_are_refused_by_name(name, value):
@@ -183,19 +184,26 @@ def test_the_prox_is_odd_and_idempotent_without_strength(v, local, linf):
 
 
 def generic_minimiser(penalty, v, step):
-    """SLSQP on a smooth form: x, s >= |x|, largest b >= s, paid >= b - free."""
+    """SLSQP on a smooth form: x, in a cut b >= |x|, largest m >= b, paid >= m - free."""
+    n_columns, n_cuts = v.shape
     n, n_groups = v.size, penalty.linf.size
-    column = np.repeat(np.arange(5), v.shape[1])
+    column, cut = np.divmod(np.arange(n), n_cuts)
     group = np.repeat(np.arange(n_groups), np.diff(penalty.start))[column]
-    member = np.eye(n_groups)[group]
-    eye, none = np.eye(n), np.zeros((n, n_groups))
-    room = np.block([[-eye, eye, none], [eye, eye, none], [0 * eye, -eye, member]])
-    room = np.hstack([room, np.zeros((3 * n, n_groups))])
-    own = np.eye(n_groups)
-    paid = np.hstack([np.zeros((n_groups, 2 * n)), -own, own])
-    room = np.vstack([room, paid])
-    least = np.concatenate([np.zeros(3 * n), -penalty.free])
-    local = step * penalty.local_strength * penalty.local[column]
+    n_parts = n_groups * n_cuts
+    part_of = np.eye(n_parts)[group * n_cuts + cut]
+    group_of = np.eye(n_groups)[np.arange(n_parts) // n_cuts]
+    own, eye = np.eye(n_groups), np.eye(n)
+    none, idle = np.zeros((n, 2 * n_groups)), np.zeros((n_parts, n))
+    room = np.block(
+        [
+            [-eye, part_of, none],
+            [eye, part_of, none],
+            [idle, -np.eye(n_parts), group_of, 0.0 * group_of],
+            [np.zeros((n_groups, n + n_parts)), -own, own],
+        ]
+    )
+    least = np.concatenate([np.zeros(2 * n + n_parts), -penalty.free])
+    local = step * penalty.local_strength * np.repeat(penalty.local, n_cuts)
     linf = step * penalty.linf_strength * penalty.linf
     weight = np.concatenate([np.zeros(n), local, np.zeros(n_groups), linf])
 
@@ -203,13 +211,13 @@ def generic_minimiser(penalty, v, step):
         return 0.5 * np.sum((z[:n] - v.ravel()) ** 2) + weight @ z
 
     def slope(z):
-        return weight + np.append(z[:n] - v.ravel(), np.zeros(n + 2 * n_groups))
+        return weight + np.append(z[:n] - v.ravel(), np.zeros(z.size - n))
 
     bounds = [(penalty.lower[j], penalty.upper[j]) for j in column]
-    bounds += [(0.0, 1.0)] * (n + 2 * n_groups)
+    bounds += [(0.0, 1.0)] * (n_parts + 2 * n_groups)
     found = minimize(
         value,
-        np.repeat([0.0, 0.1, 0.2, 0.2], [n, n, n_groups, n_groups]),
+        np.repeat([0.0, 0.1, 0.2, 0.2], [n, n_parts, n_groups, n_groups]),
         jac=slope,
         method="SLSQP",
         bounds=bounds,

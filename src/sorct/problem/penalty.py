@@ -1,12 +1,14 @@
 """Penalty: what coefficients cost and which values they may have, as numbers in arrays.
 
-    alpha_local mean_{j,t} |a_jt|  +  alpha_global mean_g max(0, max |a_g| - free_g)
+    alpha_local mean_{g,t} max_{j in g} |a_jt|
+    + alpha_global mean_g max(0, max_{j in g, t} |a_jt| - free_g)
 
-over columns j, cuts t and groups g of columns, with lower_j <= a_jt <= upper_j. The
-first term empties single cuts, the second drops a whole group, such as the columns of
-one variable, from the tree. Because they are means, a strength means the same on every
-data set; the paper's grid value 2^r is exactly alpha = 2^r. In the paper every column
-is its own group, nothing is free and the box is [-1, 1].
+over groups g of columns and cuts t, with lower_j <= a_jt <= upper_j. A group is what is
+chosen or left out as one: the columns of a variable. The first term takes groups out of
+single cuts, the second out of the whole tree. Because they are means, a strength means
+the same on every data set; the paper's grid value 2^r is exactly alpha = 2^r. In the
+paper every column is its own group (the first term is an l1 norm then), nothing is free
+and the box is [-1, 1].
 
 Nothing outside this file and ``penalty_face.py`` knows these terms: solvers and search
 call the functions here. A group's coefficients are neighbouring rows of the matrix of
@@ -46,15 +48,15 @@ class Penalty(NamedTuple):
     Attributes
     ----------
     local_strength : float
-        Of every |a_jt|, times ``local[j]``: the paper's lambda^L.
+        Of a group's largest size in a cut, times ``local[g]``: the paper's lambda^L.
     linf_strength : float
-        Of every group's largest size, times ``linf[g]``: the paper's lambda^G.
+        Of a group's largest size in the tree, times ``linf[g]``: the paper's lambda^G.
     start : array of shape (n_groups + 1,)
         First column of every group, and the number of columns.
-    local : array of shape (n_columns,), price of a column beside that of others
+    local : array of shape (n_groups,), strength of a group beside that of others
     lower, upper : arrays of shape (n_columns,)
         Bounds of a column's coefficients: -1 or 0, and 0 or 1.
-    linf : array of shape (n_groups,), price of a group beside that of others
+    linf : array of shape (n_groups,), strength of a group beside that of others
     free : array of shape (n_groups,)
         Size up to which a group's coefficients have no global penalty.
     """
@@ -89,7 +91,7 @@ class Penalty(NamedTuple):
             0.0,
             0.0,
             start.astype(np.int64),
-            _numbers(local, 1.0, n_columns),
+            _numbers(local, 1.0, n_groups),
             _numbers(lower, -1.0, n_columns),
             _numbers(upper, 1.0, n_columns),
             _numbers(linf, 1.0, n_groups),
@@ -104,7 +106,7 @@ class Penalty(NamedTuple):
         return cls.of(Strengths(), n_columns, 1)
 
     def at(self, strengths: Strengths, n_branches: int) -> Penalty:
-        """The same columns and groups under other strengths."""
+        """The same groups under other strengths."""
         return self._replace(
             local_strength=strengths.alpha_local / (self.local.size * n_branches),
             linf_strength=strengths.alpha_global / self.linf.size,
@@ -124,9 +126,8 @@ class Penalty(NamedTuple):
 
     def norms(self, coef: FloatArray) -> tuple[float, float]:
         """Local and global part per unit of strength; coef has a row per column."""
-        size = np.abs(coef)
-        largest = np.maximum.reduceat(size.max(axis=1), self.start[:-1])
-        paid = np.maximum(largest - self.free, 0.0)
+        size = np.maximum.reduceat(np.abs(coef), self.start[:-1])
+        paid = np.maximum(size.max(axis=1) - self.free, 0.0)
         return float(self.local @ size.sum(axis=1)), float(self.linf @ paid)
 
     def value_of(self, norms: tuple[float, float]) -> float:
@@ -161,8 +162,9 @@ def _check(penalty: Penalty, n_columns: int) -> None:
         raise ValueError(
             f"start must rise from 0 to the {n_columns} columns, got {start.tolist()}."
         )
-    sizes = {"local": n_columns, "lower": n_columns, "upper": n_columns}
-    for name, size in (sizes | {"linf": n_groups, "free": n_groups}).items():
+    sizes = {"lower": n_columns, "upper": n_columns}
+    sizes |= dict.fromkeys(("local", "linf", "free"), n_groups)
+    for name, size in sizes.items():
         given = getattr(penalty, name)
         if given.shape != (size,):
             raise ValueError(f"{name} must have {size} numbers, got {given.shape}.")
@@ -177,8 +179,17 @@ def _check(penalty: Penalty, n_columns: int) -> None:
 
 
 @compiled_inside
+def size_in_cut(penalty: Penalty, g: int, t: int, coef: FloatArray) -> float:
+    """Largest |a| of a group in a cut."""
+    largest = 0.0
+    for j in range(penalty.start[g], penalty.start[g + 1]):
+        largest = max(largest, abs(coef[j, t]))
+    return largest
+
+
+@compiled_inside
 def largest_size(penalty: Penalty, g: int, coef: FloatArray) -> float:
-    """Largest |a| of a group."""
+    """Largest |a| of a group in the tree."""
     largest = 0.0
     for j in range(penalty.start[g], penalty.start[g + 1]):
         for t in range(coef.shape[1]):
@@ -192,11 +203,10 @@ def penalty_value(penalty: Penalty, coef: FloatArray) -> float:
     value = 0.0
     for g in range(penalty.linf.size):
         largest, total = 0.0, 0.0
-        for j in range(penalty.start[g], penalty.start[g + 1]):
-            for t in range(coef.shape[1]):
-                size = abs(coef[j, t])
-                total += penalty.local[j] * size
-                largest = max(largest, size)
+        for t in range(coef.shape[1]):
+            size = size_in_cut(penalty, g, t, coef)
+            total += penalty.local[g] * size
+            largest = max(largest, size)
         strength = penalty.linf_strength * penalty.linf[g]
         paid = strength * max(largest - penalty.free[g], 0.0)
         value += penalty.local_strength * total + paid
@@ -204,40 +214,44 @@ def penalty_value(penalty: Penalty, coef: FloatArray) -> float:
 
 
 @compiled_inside
-def _shrink(penalty: Penalty, j: int, step: float, coef: FloatArray) -> None:
-    """Signs that a column may not have become 0, then the soft threshold."""
-    amount = step * penalty.local_strength * penalty.local[j]
+def _keep_signs(penalty: Penalty, j: int, coef: FloatArray) -> None:
+    """Signs that a column may not have become 0."""
     for t in range(coef.shape[1]):
-        a = min(coef[j, t], 0.0) if penalty.upper[j] == 0.0 else coef[j, t]
-        a = max(a, 0.0) if penalty.lower[j] == 0.0 else a
-        size = abs(a) - amount
+        if penalty.upper[j] == 0.0:
+            coef[j, t] = min(coef[j, t], 0.0)
+        if penalty.lower[j] == 0.0:
+            coef[j, t] = max(coef[j, t], 0.0)
+
+
+@compiled_inside
+def _shrink(amount: float, j: int, coef: FloatArray) -> None:
+    """Soft threshold of a column: the prox of amount * |a| in every cut."""
+    for t in range(coef.shape[1]):
+        size = abs(coef[j, t]) - amount
         if size <= 0.0:
             coef[j, t] = 0.0
-        elif a > 0.0:
+        elif coef[j, t] > 0.0:
             coef[j, t] = size
         else:
             coef[j, t] = -size
 
 
-@compiled_inside
-def _size_after_prox(
-    penalty: Penalty, g: int, amount: float, coef: FloatArray
-) -> float:
-    """Find the size tau >= 0 to which the prox of amount * l-inf cuts a group.
+@compiled_apart
+def _size_after_prox(part: FloatArray, amount: float) -> float:
+    """Find the size tau >= 0 to which the prox of amount * l-inf cuts a matrix.
 
     tau solves sum max(|v| - tau, 0) = amount. Entries below the running value of tau
     leave the sum until none does, which takes a finite number of rounds.
     """
-    first, last = penalty.start[g], penalty.start[g + 1]
-    n_active, tau = (last - first) * coef.shape[1] + 1, -1.0
+    n_active, tau = part.size + 1, -1.0
     while True:
         total, n_above = 0.0, 0
-        for j in range(first, last):
-            for t in range(coef.shape[1]):
-                if abs(coef[j, t]) > tau:
-                    total += abs(coef[j, t])
+        for j in range(part.shape[0]):
+            for t in range(part.shape[1]):
+                if abs(part[j, t]) > tau:
+                    total += abs(part[j, t])
                     n_above += 1
-        # Rounding may bring an entry back; only a shorter list goes on.
+        # Stop unless the list became shorter: rounding could bring entries back.
         if n_above >= n_active or n_above == 0:
             return tau
         if tau < 0.0 and total <= amount:
@@ -246,25 +260,38 @@ def _size_after_prox(
         tau = (total - amount) / n_active
 
 
+@compiled_inside
+def _cut_to(part: FloatArray, size: float) -> None:
+    """Cut all entries to a size."""
+    for j in range(part.shape[0]):
+        for t in range(part.shape[1]):
+            part[j, t] = min(max(part[j, t], -size), size)
+
+
 @compiled_apart
 def prox_group(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
     """Replace a group's coefficients by the proximal step of step * penalty.
 
     That is the minimiser over x within the bounds of ||x - v||^2 / 2 + step * penalty.
-    Allowed signs, soft threshold, l-inf, box, in this order: each keeps the
-    subdifferential of the ones before it, so that the composition is exact. Above a
-    size that is free the l-inf step cuts no deeper than there. Zeros are exact zeros.
+    Allowed signs, l-inf within every cut, l-inf over all cuts, box, in this order: from
+    the inside out, as the parts of a cut lie within the group, the composition is exact
+    (Jenatton et al. 2011). Sizes are never cut below what is free. Zeros are exact.
     """
-    limit = 1.0
-    for j in range(penalty.start[g], penalty.start[g + 1]):
-        _shrink(penalty, j, step, coef)
+    first, last, limit = penalty.start[g], penalty.start[g + 1], 1.0
+    amount = step * penalty.local_strength * penalty.local[g]
+    for j in range(first, last):
+        _keep_signs(penalty, j, coef)
+        if last - first == 1:
+            _shrink(amount, j, coef)
+    if last - first > 1 and amount > 0.0:
+        for t in range(coef.shape[1]):
+            part = coef[first:last, t : t + 1]
+            _cut_to(part, _size_after_prox(part, amount))
     amount = step * penalty.linf_strength * penalty.linf[g]
     if amount > 0.0:
-        tau = _size_after_prox(penalty, g, amount, coef)
+        tau = _size_after_prox(coef[first:last, :], amount)
         limit = min(limit, max(tau, penalty.free[g]))
-    for j in range(penalty.start[g], penalty.start[g + 1]):
-        for t in range(coef.shape[1]):
-            coef[j, t] = min(max(coef[j, t], -limit), limit)
+    _cut_to(coef[first:last, :], limit)
 
 
 @compiled_inside

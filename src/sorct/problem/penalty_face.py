@@ -1,14 +1,15 @@
 """The face of a tree: where the penalty is smooth, and moves that stay there.
 
 The penalty has kinks, but around a tree it is linear on the points that have the same
-zeros, the same signs, the same coefficients at a bound and, in every group, the same
-coefficients tied at the largest size. Those points are the tree's face. Vectors here
-are flat: the coefficients row by row, then further entries that are not touched.
+zeros, the same signs, the same coefficients at a bound and the same ties: coefficients
+of a group that share its largest size in the tree, or its largest size in a cut. Those
+points are the tree's face. Vectors here are flat: the coefficients row by row, then
+further entries that are not touched.
 """
 
 from sorct._typing import FloatArray
 from sorct.problem.compilation import compiled_inside
-from sorct.problem.penalty import Penalty, largest_size
+from sorct.problem.penalty import Penalty, largest_size, size_in_cut
 
 # Above any size: nothing is tied.
 _NONE = 2.0
@@ -36,6 +37,16 @@ def _blocked(
 
 
 @compiled_inside
+def _tied_in_cut(penalty: Penalty, g: int, t: int, coef: FloatArray) -> float:
+    """Size of the coefficients that pay a group's penalty of a cut together."""
+    alone = penalty.start[g + 1] - penalty.start[g] == 1
+    if alone or penalty.local_strength * penalty.local[g] <= 0.0:
+        return _NONE
+    size = size_in_cut(penalty, g, t, coef)
+    return size if size > 0.0 else _NONE
+
+
+@compiled_inside
 def face_gradient(
     penalty: Penalty, coef: FloatArray, slope: FloatArray, face: FloatArray
 ) -> float:
@@ -45,19 +56,33 @@ def face_gradient(
     """
     n_branches, size = coef.shape[1], 0.0
     for g in range(penalty.linf.size):
+        first, last = penalty.start[g], penalty.start[g + 1]
         tied, n_tied = _tied_size(penalty, g, coef), 0
         pull = penalty.linf_strength * penalty.linf[g]
-        for j in range(penalty.start[g], penalty.start[g + 1]):
-            local = penalty.local_strength * penalty.local[j]
-            for t in range(n_branches):
+        local = penalty.local_strength * penalty.local[g]
+        for t in range(n_branches):
+            in_cut, n_in_cut = _tied_in_cut(penalty, g, t, coef), 0
+            pull_in_cut = local if in_cut != _NONE else 0.0
+            for j in range(first, last):
                 a, i = coef[j, t], j * n_branches + t
                 face[i] = 0.0
                 if a != 0.0:
-                    face[i] = slope[i] + local if a > 0.0 else slope[i] - local
-                    if abs(a) == tied:
-                        n_tied += 1
-                        pull += face[i] if a > 0.0 else -face[i]
-        for j in range(penalty.start[g], penalty.start[g + 1]):
+                    own = local if last - first == 1 else 0.0
+                    face[i] = slope[i] + own if a > 0.0 else slope[i] - own
+                    if abs(a) == in_cut or abs(a) == tied:
+                        n_in_cut += 1
+                        pull_in_cut += face[i] if a > 0.0 else -face[i]
+            if n_in_cut == 0:
+                continue
+            if in_cut == _NONE or in_cut == tied:
+                n_tied += n_in_cut
+                pull += pull_in_cut
+                continue
+            for j in range(first, last):
+                if abs(coef[j, t]) == in_cut:
+                    sign = 1.0 if coef[j, t] > 0.0 else -1.0
+                    face[j * n_branches + t] = sign * pull_in_cut / n_in_cut
+        for j in range(first, last):
             for t in range(n_branches):
                 a, i = coef[j, t], j * n_branches + t
                 if n_tied > 0 and abs(a) == tied:
@@ -69,27 +94,50 @@ def face_gradient(
 
 
 @compiled_inside
+def _average(
+    coef: FloatArray,
+    first: int,
+    last: int,
+    begin: int,
+    end: int,
+    tied: float,
+    direction: FloatArray,
+) -> None:
+    """Let the coefficients of a size, in some columns and cuts, move together."""
+    n_tied, pull, n_branches = 0, 0.0, coef.shape[1]
+    for j in range(first, last):
+        for t in range(begin, end):
+            if abs(coef[j, t]) == tied:
+                i = j * n_branches + t
+                n_tied += 1
+                pull += direction[i] if coef[j, t] > 0.0 else -direction[i]
+    if n_tied > 1:
+        for j in range(first, last):
+            for t in range(begin, end):
+                if abs(coef[j, t]) == tied:
+                    sign = 1.0 if coef[j, t] > 0.0 else -1.0
+                    direction[j * n_branches + t] = sign * pull / n_tied
+
+
+@compiled_inside
 def project_on_face(
     penalty: Penalty, coef: FloatArray, face: FloatArray, direction: FloatArray
 ) -> None:
     """Bring a direction back to the face that the gradient lies on."""
     n_branches = coef.shape[1]
     for g in range(penalty.linf.size):
-        tied, n_tied, pull = _tied_size(penalty, g, coef), 0, 0.0
-        for j in range(penalty.start[g], penalty.start[g + 1]):
+        first, last = penalty.start[g], penalty.start[g + 1]
+        for j in range(first, last):
             for t in range(n_branches):
-                i = j * n_branches + t
-                if face[i] == 0.0:
-                    direction[i] = 0.0
-                elif abs(coef[j, t]) == tied:
-                    n_tied += 1
-                    pull += direction[i] if coef[j, t] > 0.0 else -direction[i]
-        if n_tied > 1:
-            for j in range(penalty.start[g], penalty.start[g + 1]):
-                for t in range(n_branches):
-                    if abs(coef[j, t]) == tied:
-                        sign = 1.0 if coef[j, t] > 0.0 else -1.0
-                        direction[j * n_branches + t] = sign * pull / n_tied
+                if face[j * n_branches + t] == 0.0:
+                    direction[j * n_branches + t] = 0.0
+        tied = _tied_size(penalty, g, coef)
+        if tied != _NONE:
+            _average(coef, first, last, 0, n_branches, tied, direction)
+        for t in range(n_branches):
+            in_cut = _tied_in_cut(penalty, g, t, coef)
+            if in_cut != _NONE and in_cut != tied:
+                _average(coef, first, last, t, t + 1, in_cut, direction)
 
 
 @compiled_inside
@@ -111,6 +159,20 @@ def _limit(
 
 
 @compiled_inside
+def _limit_in_cut(
+    penalty: Penalty, g: int, t: int, coef: FloatArray, direction: FloatArray, scale: float
+) -> float:
+    """The same within a cut: the size to which its tied coefficients move."""
+    in_cut, limit = _tied_in_cut(penalty, g, t, coef), 1.0
+    if in_cut == _NONE:
+        return limit
+    for j in range(penalty.start[g], penalty.start[g + 1]):
+        if abs(coef[j, t]) == in_cut:
+            limit = abs(coef[j, t] + scale * direction[j * coef.shape[1] + t])
+    return limit
+
+
+@compiled_inside
 def move_on_face(
     penalty: Penalty,
     coef: FloatArray,
@@ -125,9 +187,10 @@ def move_on_face(
     """
     n_branches, was_cut = coef.shape[1], False
     for g in range(penalty.linf.size):
-        limit = _limit(penalty, g, coef, direction, scale)
-        for j in range(penalty.start[g], penalty.start[g + 1]):
-            for t in range(n_branches):
+        most = _limit(penalty, g, coef, direction, scale)
+        for t in range(n_branches):
+            limit = min(most, _limit_in_cut(penalty, g, t, coef, direction, scale))
+            for j in range(penalty.start[g], penalty.start[g + 1]):
                 i, old = j * n_branches + t, coef[j, t]
                 moved = old + scale * direction[i]
                 if moved * old < 0.0:
