@@ -160,7 +160,12 @@ def _limit(
 
 @compiled_inside
 def _limit_in_cut(
-    penalty: Penalty, g: int, t: int, coef: FloatArray, direction: FloatArray, scale: float
+    penalty: Penalty,
+    g: int,
+    t: int,
+    coef: FloatArray,
+    direction: FloatArray,
+    scale: float,
 ) -> float:
     """The same within a cut: the size to which its tied coefficients move."""
     in_cut, limit = _tied_in_cut(penalty, g, t, coef), 1.0

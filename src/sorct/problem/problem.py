@@ -48,7 +48,7 @@ class Point(NamedTuple):
     """Cuts and labels in the solver's variables.
 
     ``cuts`` has shape (n_columns + 1, n_branches): the coefficients, a row per column,
-    and below them the thresholds times n_columns. All have gradients of one size then.
+    and below them the thresholds times n_groups. All have gradients of one size then.
     """
 
     cuts: FloatArray
@@ -61,7 +61,7 @@ class Point(NamedTuple):
 
     @property
     def threshold(self) -> FloatArray:
-        """Thresholds times n_columns, a view."""
+        """Thresholds times n_groups, a view."""
         return np.asarray(self.cuts[-1])
 
 
@@ -69,7 +69,7 @@ class Subproblem(NamedTuple):
     """A problem for compiled code, with the multipliers of the moment.
 
     The samples go beside it: compiled functions that do not need them compile faster
-    without. ``slope`` is gamma / n_columns.
+    without. ``slope`` is gamma / n_groups.
     """
 
     rule: int
@@ -117,12 +117,21 @@ class Problem:
     ) -> Subproblem:
         return Subproblem(
             datafit.rule,
-            float(gamma) / self.data.n_columns,
+            float(gamma) / self.n_groups,
             datafit.table(self.data.n_codes),
             self.data.centre,
             floors,
             penalty,
         )
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of columns: what the sum in a cut is divided by.
+
+        Every group adds at most its largest coefficient to the sum, as only one level
+        of a category is met, so that thresholds in [-1, 1] reach every sum.
+        """
+        return self.penalty.linf.size
 
     @property
     def trivial_cost(self) -> float:
@@ -144,12 +153,12 @@ class Problem:
 
     def point(self, params: Params) -> Point:
         """Tree in the solver's variables (a copy)."""
-        threshold = self.data.n_columns * params.threshold
+        threshold = self.n_groups * params.threshold
         return Point(np.vstack([params.coef, threshold]), params.leaf_class.copy())
 
     def params(self, point: Point) -> Params:
         """Tree in the model's variables (a copy)."""
-        threshold = np.clip(point.threshold / self.data.n_columns, -1.0, 1.0)
+        threshold = np.clip(point.threshold / self.n_groups, -1.0, 1.0)
         return Params(point.coef.copy(), threshold, point.label.copy())
 
 
@@ -201,22 +210,22 @@ def residual(
 ) -> float:
     """Length of the proximal gradient step in the largest coordinate.
 
-    The step is n_columns, so that coordinates are those of the weights a / p and the
-    threshold mu as they enter a cut, and the number means the same for every p. It is
+    The step is n_groups, so that coordinates are those of the weights a / n_groups
+    and the threshold as they enter a cut, and the number means the same for all. It is
     zero exactly at the stationary points of the penalised problem in its box.
     """
     p, n_branches = sub.centre.size, point.cuts.shape[1]
-    worst = 0.0
+    worst, step = 0.0, sub.penalty.linf.size
     for j in range(p):
         for t in range(n_branches):
-            scratch[j, t] = point.cuts[j, t] - p * gradient[j, t]
-    prox(sub.penalty, 1.0 * p, scratch)
+            scratch[j, t] = point.cuts[j, t] - step * gradient[j, t]
+    prox(sub.penalty, 1.0 * step, scratch)
     for j in range(p):
         for t in range(n_branches):
             worst = max(worst, abs(scratch[j, t] - point.cuts[j, t]))
     for t in range(n_branches):
-        moved = point.cuts[p, t] - p * gradient[p, t]
-        moved = min(max(moved, -1.0 * p), 1.0 * p)
+        moved = point.cuts[p, t] - step * gradient[p, t]
+        moved = min(max(moved, -1.0 * step), 1.0 * step)
         worst = max(worst, abs(moved - point.cuts[p, t]))
     return worst
 

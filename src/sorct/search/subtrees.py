@@ -49,7 +49,7 @@ def place(
     """New thresholds for the cuts listed, parents first, at random quantiles."""
     rows = problem.data.rows
     rows = rows.take(slice(None, None, -(-rows.weight.size // _FEW_ROWS)))
-    threshold, p = params.threshold.copy(), problem.data.n_columns
+    threshold, p = params.threshold.copy(), problem.n_groups
     known: dict[int, BoolArray] = {}
     for t in cuts:
         inside = _reaches(problem, rows, params.coef, threshold, t, known)
@@ -170,7 +170,7 @@ def refit_nodes(
     value = np.empty(reach.shape)
     cost = problem.datafit.cost_matrix[rows.codes][:, label]
     value[topology.n_branches :] = cost.T
-    n_evaluations, p = 0, problem.data.n_columns
+    n_evaluations, p = 0, problem.n_groups
     for t in reversed(range(topology.n_branches)):
         if stop[0] != 0:
             break
@@ -220,7 +220,7 @@ def _fit_sides(
         return None, 0
     fitted, n_evaluations = anneal(part, random_tree(part, rng), stop)
     coef, threshold = fitted.coef[:, 0], float(fitted.threshold[0])
-    p = problem.data.n_columns
+    p = problem.n_groups
     mirrored = problem.penalty.clip(-fitted.coef)[:, 0]
     if _loss(side, coef, threshold, p) > _loss(side, mirrored, -threshold, p):
         coef, threshold = mirrored, -threshold

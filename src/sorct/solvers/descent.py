@@ -267,7 +267,7 @@ def _take_turns(sub: Subproblem, point: Point, state: State, scratch: Scratch) -
     if state.n_turn == 0 and not state.on_face:
         state.on_face, state.n_turn = 1, _FACE_TURN
         state.along = fill_face(sub, point, scratch.work)
-    enough = sub.centre.size * state.along <= _ON_FACE_SHARE * state.residual
+    enough = sub.penalty.linf.size * state.along <= _ON_FACE_SHARE * state.residual
     if state.on_face and (state.n_turn == 0 or enough):
         _leave_face(state, scratch.history)
     if state.on_face:

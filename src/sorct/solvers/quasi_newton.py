@@ -67,7 +67,7 @@ def fill_face(sub: Subproblem, point: Point, work: Work) -> float:
     largest = face_gradient(sub.penalty, point.cuts, slope, face)
     for t in range(n_branches):
         threshold, i = point.cuts[p, t], p * n_branches + t
-        blocked = abs(threshold) >= p and threshold * slope[i] < 0.0
+        blocked = abs(threshold) >= sub.penalty.linf.size and threshold * slope[i] < 0.0
         face[i] = 0.0 if blocked else slope[i]
         largest = max(largest, abs(face[i]))
     return largest

@@ -98,6 +98,7 @@ def settle_thresholds(sub: Subproblem, point: Point, work: Work) -> bool:
     another move is due; a plain one is clipped.
     """
     p, n_branches = sub.centre.size, point.cuts.shape[1]
+    n_groups = sub.penalty.linf.size
     move, slope = work.vector[MOVE], work.vector[SLOPE]
     for t in range(n_branches):
         own = p * n_branches + t
@@ -105,13 +106,13 @@ def settle_thresholds(sub: Subproblem, point: Point, work: Work) -> bool:
         if work.centred[t]:
             for j in range(p):
                 threshold += sub.centre[j] * move[j * n_branches + t]
-        if abs(threshold) > p:
+        if abs(threshold) > n_groups:
             if work.centred[t]:
                 work.centred[t] = False
                 for j in range(p):
                     slope[j * n_branches + t] -= sub.centre[j] * slope[own]
                 return False
-            threshold = 1.0 * p if threshold > 0 else -1.0 * p
+            threshold = 1.0 * n_groups if threshold > 0 else -1.0 * n_groups
             move[own] = threshold - point.cuts[p, t]
         work.trial.cuts[p, t] = threshold
     return True
