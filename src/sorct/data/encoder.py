@@ -1,7 +1,6 @@
 """TableEncoder: the variables of a table, and how all of them become columns in [0, 1].
 
-It is plain data: learned with scikit-learn's parts, saved as JSON, and read without
-them. Plain arrays must be numeric.
+It is plain data, saved as JSON. Plain arrays must be numeric.
 """
 
 from __future__ import annotations
@@ -14,17 +13,23 @@ from typing import Any
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct.data.dates import is_dates
+from sorct.data.kinds import learn_dates, learn_levels, learn_numbers
+from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.table import (
     Table,
     as_table,
     check_finite,
+    chosen_columns,
     is_categorical,
     is_frame,
     is_text,
     numeric_part,
+    refuse_infinite,
+    refuse_missing,
 )
-from sorct.data.terms import Term
-from sorct.data.variables import Categorical, Numeric, Variable
+from sorct.data.terms import MissingTerm, Term
+from sorct.data.variables import Variable
 from sorct.data.wording import listed
 
 # Columns that are learned from at a time.
@@ -40,30 +45,50 @@ class TableEncoder:
     variables : tuple of Variable, in the order of the table
     named : bool
         Whether the names are the user's (a data frame) or made up (an array).
-    unknown : {"error", "first_level"}
+    unknown : {"other", "error", "first_level"}
         What to do with levels never seen in training.
+    missing : {"error", "typical"}
+        What to do with missing cells of a variable that had none in training.
     """
 
     variables: tuple[Variable, ...]
     named: bool
     unknown: str = "error"
+    missing: str = "error"
 
     @classmethod
-    def learn(cls, X: Any, unknown: str = "error") -> TableEncoder:
-        """Learn ranges and levels from training data."""
+    def learn(
+        cls,
+        X: Any,
+        options: TableOptions = PAPER_TABLE,
+        weight: FloatArray | None = None,
+    ) -> TableEncoder:
+        """Learn scales and levels from training data."""
         X = as_table(X)
-        if not is_frame(X):
-            names = [f"x{j}" for j in range(X.shape[1])]
-            return cls(_learn_numbers(names, X), False, unknown)
-        plain = [name for name in X.columns if not is_categorical(X[name])]
-        found: dict[Any, Variable] = {}
+        named = is_frame(X)
+        names = list(X.columns) if named else [f"x{j}" for j in range(X.shape[1])]
+        texts = [str(name) for name in names]
+        options.check_columns(texts)
+        listed = chosen_columns(options.categorical_features, texts)
+        if weight is not None and weight.size and (weight == weight[0]).all():
+            weight = None
+        found = _learn_others(X, names, listed, options, weight) if named else {}
+        if not named and listed:
+            raise ValueError(
+                "categorical_features must be 'from_dtype' or None for a plain array; "
+                "pass a pandas DataFrame to name categories."
+            )
+        plain = [name for name in names if name not in found]
         if plain:
-            numbers = _learn_numbers([str(n) for n in plain], numeric_part(X, plain))
-            found |= dict(zip(plain, numbers, strict=True))
-        for name in X.columns:
-            if name not in found:
-                found[name] = Categorical.learn(str(name), X[name])
-        return cls(tuple(found[name] for name in X.columns), True, unknown)
+            numbers = numeric_part(X, plain) if named else X
+            learned = _learn_numbers([str(n) for n in plain], numbers, weight, options)
+            found |= dict(zip(plain, learned, strict=True))
+        return cls(
+            tuple(found[name] for name in names),
+            named,
+            options.handle_unknown,
+            options.handle_missing,
+        )
 
     # -- columns ---------------------------------------------------------------------
 
@@ -99,6 +124,26 @@ class TableEncoder:
         spans = [1.0 if v.affine is None else v.affine[1] for v in self.variables]
         return np.asarray(np.array(spans)[self.column_variable] == 0.0)
 
+    @cached_property
+    def group_start(self) -> IntArray:
+        """First column of every group that is chosen as one, and the number of columns.
+
+        A group is a variable, or in the paper's reading a level of a category.
+        """
+        firsts = [
+            range(first, last) if variable.separate else range(first, last)[:1]
+            for variable, first, last in zip(
+                self.variables, self.first_column, self.first_column[1:], strict=False
+            )
+        ]
+        starts = [j for group in firsts for j in group]
+        return np.array([*starts, self.n_columns], dtype=np.int64)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups: what the sum in a cut is divided by."""
+        return max(len(self.group_start) - 1, 1)
+
     def columns_of(self, i: int) -> slice:
         """Columns of variable i."""
         return slice(int(self.first_column[i]), int(self.first_column[i + 1]))
@@ -106,10 +151,17 @@ class TableEncoder:
     def terms(self, weights: FloatArray) -> dict[int, Term]:
         """What variables add to a cut, by their positions; weights per column."""
         found = {
-            int(i): self.variables[i].term(weights[self.columns_of(i)], self.unknown)
+            int(i): self._term(self.variables[i], weights[self.columns_of(i)])
             for i in np.unique(self.column_variable[weights != 0.0])
         }
         return {i: term for i, term in found.items() if term is not None}
+
+    def _term(self, variable: Variable, weights: FloatArray) -> Term | None:
+        term = variable.term(weights, self.unknown)
+        if term is None or variable.takes_missing or self.missing == "error":
+            return term
+        typical = variable.typical
+        return MissingTerm(variable.name, term, term.value(typical), typical=typical)
 
     # -- tables ----------------------------------------------------------------------
 
@@ -125,7 +177,7 @@ class TableEncoder:
 
     def check_finite(self, table: Table, rows: slice = slice(None)) -> None:  # noqa: B008
         """Raise an error that names the columns with NaN or infinity in some rows."""
-        check_finite(table.numbers[rows], [self.names[i] for i in self._numbers])
+        check_finite(table.numbers[rows], [self.names[i] for i in self.side_by_side])
 
     def _read(self, X: Any) -> Table:
         X = as_table(X)
@@ -133,23 +185,25 @@ class TableEncoder:
             return self._read_array(X)
         given = {str(name): name for name in X.columns}
         self._check_names(list(given))
-        encoded, plain = {}, []
+        codes, others, plain = {}, {}, []
         for i, variable in enumerate(self.variables):
             column = X[given[variable.name]]
-            if variable.affine is None:
-                encoded[i] = variable.encode(column, self.unknown)
-            elif is_text(column):
+            if variable.choices is not None:
+                codes[i] = self._codes(variable, column)
+            elif is_text(column) and not column.isna().all():
                 raise ValueError(
                     f"Column {variable.name!r} was numeric in training, got values of "
                     f"dtype {column.dtype}."
                 )
+            elif variable.affine is None:
+                others[i] = self._numbers(variable, column)
             else:
                 plain.append(given[variable.name])
         numbers = numeric_part(X, plain) if plain else np.empty((len(X), 0))
-        return Table(numbers, encoded)
+        return Table(self._filled(numbers), others, codes)
 
     def _read_array(self, X: Any) -> Table:
-        if len(self._numbers) < len(self.variables):
+        if any(variable.choices is not None for variable in self.variables):
             raise ValueError(
                 "The tree was trained on a table with categorical columns; expected a "
                 f"pandas DataFrame, got {type(X).__name__}."
@@ -159,7 +213,44 @@ class TableEncoder:
                 f"Expected {len(self.variables)} columns as in training, "
                 f"got {X.shape[1]}."
             )
-        return Table(np.asarray(X, dtype=np.float64), {})
+        values = np.asarray(X, dtype=np.float64)
+        if len(self.side_by_side) == len(self.variables):
+            return Table(self._filled(values), {}, {})
+        others = {
+            i: self._numbers(variable, values[:, i])
+            for i, variable in enumerate(self.variables)
+            if variable.affine is None
+        }
+        return Table(self._filled(values[:, self.side_by_side]), others, {})
+
+    def _codes(self, variable: Variable, column: Any) -> IntArray:
+        """Positions of cells; missing ones as training or ``missing`` has it."""
+        if not variable.takes_missing and column.isna().any():
+            if self.missing == "error":
+                refuse_missing([variable.name])
+            column = column.where(column.notna(), variable.typical)
+        return variable.codes(column, self.unknown)
+
+    def _numbers(self, variable: Variable, column: Any) -> FloatArray:
+        """Numbers of a continuum that is not scaled by its range."""
+        numbers = variable.numbers(column)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(numbers.sum()):
+                return numbers
+        refuse_infinite(numbers[:, np.newaxis], [variable.name])
+        if variable.takes_missing or not np.isnan(numbers).any():
+            return numbers
+        if self.missing == "error":
+            refuse_missing([variable.name])
+        typical = variable.numbers(np.array([variable.typical]))
+        return np.where(np.isnan(numbers), typical, numbers)
+
+    def _filled(self, numbers: FloatArray) -> FloatArray:
+        """Numbers with the median of training where they are missing, if asked for."""
+        if self.missing == "error" or not np.isnan(numbers.sum()):
+            return numbers
+        typical = [float(self.variables[i].typical) for i in self.side_by_side]
+        return np.where(np.isnan(numbers), typical, numbers)
 
     def _check_names(self, names: list[str]) -> None:
         missing = [name for name in self.names if name not in names]
@@ -173,8 +264,8 @@ class TableEncoder:
             )
 
     @cached_property
-    def _numbers(self) -> list[int]:
-        """Variables that a table keeps as raw numbers."""
+    def side_by_side(self) -> list[int]:
+        """Variables of which a table keeps raw numbers side by side."""
         return [i for i, v in enumerate(self.variables) if v.affine is not None]
 
     # -- values ----------------------------------------------------------------------
@@ -182,30 +273,47 @@ class TableEncoder:
     def scale(self, table: Table, rows: slice, columns: IntArray) -> FloatArray:
         """Scaled values of some rows and columns, in column order (n_columns, n)."""
         scaled = np.empty((len(columns), len(range(*rows.indices(table.n_samples)))))
+        last, encoded = -1, np.empty((0, 0))
         for out, column in zip(scaled, columns.tolist(), strict=True):
             i = int(self.column_variable[column])
-            affine = self.variables[i].affine
-            if affine is None:
-                out[:] = table.encoded[i][rows, column - int(self.first_column[i])]
-            elif affine[1] == 0.0:
-                out[:] = 0.0
-            else:
-                np.subtract(self._raw(table, i)[rows], affine[0], out=out)
-                out /= affine[1]
+            place = self._place.get(i)
+            if place is not None:
+                self._scale_number(i, table.numbers[rows, place], out)
+                continue
+            if i != last:
+                last, encoded = i, self.encoded(table, i, rows)
+            out[:] = encoded[:, column - int(self.first_column[i])]
         return scaled
 
-    def _raw(self, table: Table, i: int) -> FloatArray:
-        """Numbers of variable i."""
-        raw: FloatArray = table.numbers[:, self._numbers.index(i)]
-        return raw
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        """Where the raw numbers of a variable stand in a table."""
+        return {i: place for place, i in enumerate(self.side_by_side)}
+
+    def _scale_number(self, i: int, raw: FloatArray, out: FloatArray) -> None:
+        lower, span = self.variables[i].affine or (0.0, 1.0)
+        if span == 0.0:
+            out[:] = 0.0
+        else:
+            np.subtract(raw, lower, out=out)
+            out /= span
+
+    def encoded(self, table: Table, i: int, rows: slice) -> FloatArray:
+        """Columns of a variable that is not scaled by its range, shape (n, columns)."""
+        if i in table.codes:
+            # The last row is for -1.
+            choices = self.variables[i].encode_choices()
+            choices = np.vstack([choices, np.zeros(choices.shape[1])])
+            return np.asarray(choices[table.codes[i][rows]])
+        return self.variables[i].encode(table.others[i][rows])
 
     def cells(self, table: Table, i: int, rows: IntArray) -> list[float] | list[int]:
         """Raw numbers of variable i in some rows, or the places of its choices."""
-        if self.variables[i].affine is not None:
-            return list(self._raw(table, i)[rows].tolist())
-        columns = table.encoded[i][rows]
-        place = columns @ np.arange(1, columns.shape[1] + 1)
-        return list(place.astype(int).tolist())
+        if i in table.codes:
+            return list(table.codes[i][rows].tolist())
+        if i in table.others:
+            return list(table.others[i][rows].tolist())
+        return list(table.numbers[rows, self._place[i]].tolist())
 
     def columns(self, X: Any) -> ScaledColumns:
         """Scaled columns of a table, each made when it is asked for."""
@@ -224,18 +332,23 @@ class TableEncoder:
         """
         table, columns = self.read(X), []
         for i in range(len(self.variables)):
-            if i not in table.encoded:
-                columns.append(self._raw(table, i)[:, np.newaxis])
-                continue
-            others = table.encoded[i]
-            if others.shape[1] > 1:
-                first = 1.0 - others.sum(axis=1, keepdims=True)
-                others = np.concatenate([first, others], axis=1)
-            columns.append(others)
+            if i in self._place:
+                columns.append(table.numbers[:, [self._place[i]]])
+            else:
+                columns.append(self._every_choice(table, i))
         widths = [part.shape[1] for part in columns]
         return np.concatenate(columns, axis=1), np.repeat(
             np.arange(len(widths)), widths
         )
+
+    def _every_choice(self, table: Table, i: int) -> FloatArray:
+        """A 0/1 column for every choice, one for two; of a continuum its columns."""
+        n_choices = len(self.variables[i].choices or ())
+        if i in table.others or len(self.variables[i].column_names) < n_choices - 1:
+            return self.encoded(table, i, slice(None))
+        codes = table.codes[i][:, np.newaxis]
+        every = (codes == np.arange(n_choices)).astype(np.float64)
+        return np.asarray(every[:, 1:] if n_choices <= 2 else every)
 
 
 class ScaledColumns(Sequence[FloatArray]):
@@ -252,12 +365,40 @@ class ScaledColumns(Sequence[FloatArray]):
         return self._encoder.scale(self._table, slice(None), np.array([j]))[0]
 
 
-def _learn_numbers(names: list[str], numbers: FloatArray) -> tuple[Numeric, ...]:
+def _learn_others(
+    X: Any,
+    names: list[Any],
+    categories: list[str],
+    options: TableOptions,
+    weight: FloatArray | None,
+) -> dict[Any, Variable]:
+    """Variables of the columns of a frame that are no plain numbers."""
+    found: dict[Any, Variable] = {}
+    for name in names:
+        column = X[name]
+        if str(name) in categories or is_categorical(column):
+            found[name] = learn_levels(str(name), column, options)
+        elif is_dates(column):
+            found[name] = learn_dates(str(name), column, weight, options)
+    return found
+
+
+def _learn_numbers(
+    names: list[str],
+    numbers: FloatArray,
+    weight: FloatArray | None,
+    options: TableOptions,
+) -> list[Variable]:
     """Numeric variables of a whole matrix at once."""
-    check_finite(numbers, names)
-    found: list[Numeric] = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(numbers.sum()):
+            refuse_infinite(numbers, names)
+    found: list[Variable] = []
     # Some columns at a time: reading a matrix row by row is quicker than one by one.
     for first in range(0, len(names), _AT_ONCE):
         columns = np.ascontiguousarray(numbers[:, first : first + _AT_ONCE].T)
-        found += map(Numeric.learn, names[first : first + _AT_ONCE], columns)
-    return tuple(found)
+        found += [
+            learn_numbers(name, column, weight, options)
+            for name, column in zip(names[first:], columns, strict=False)
+        ]
+    return found

@@ -44,8 +44,12 @@ def make_product(
         folded[j] = weights[j] / span
         shifted = shifted + folded[j] * lower
     parts = [folded[encoder.columns_of(i)] for i in range(len(encoder.variables))]
-    numbers = [p for p, v in zip(parts, encoder.variables, strict=True) if v.affine]
-    encoded = {i: p for i, p in enumerate(parts) if not encoder.variables[i].affine}
+    numbers = [parts[i] for i in encoder.side_by_side]
+    encoded = {
+        i: part
+        for i, part in enumerate(parts)
+        if i not in encoder.side_by_side and part.any()
+    }
     return _FoldedProduct(
         encoder, np.concatenate([folded[:0], *numbers]), encoded, shifted
     )
@@ -84,7 +88,7 @@ class _FoldedProduct:
         with np.errstate(over="ignore", invalid="ignore"):
             sums = table.numbers[rows] @ self.numbers
             for i, weight in self.encoded.items():
-                sums += table.encoded[i][rows] @ weight
+                sums += self.encoder.encoded(table, i, rows) @ weight
             sums -= self.threshold
             if not np.isfinite(sums.sum()):
                 self.encoder.check_finite(table, rows)

@@ -14,22 +14,28 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from sorct._typing import FloatArray
+from sorct._typing import FloatArray, IntArray
+from sorct.data.dates import is_dates
 from sorct.data.wording import listed
 
 
 @dataclass(frozen=True)
 class Table:
-    """A checked table: numbers side by side, other variables as columns in [0, 1].
+    """A checked table; variables are known by their positions.
 
     Attributes
     ----------
-    numbers : array of shape (n_samples, n_numbers), raw
-    encoded : dict from the position of a variable to its columns
+    numbers : array of shape (n_samples, n_numbers)
+        Raw numbers, side by side, of the variables that are scaled by their range.
+    others : dict from position to array of shape (n_samples,)
+        Raw numbers of all other continua, NaN where missing.
+    codes : dict from position to array of shape (n_samples,)
+        Positions among the choices of a variable; -1 adds nothing.
     """
 
     numbers: FloatArray
-    encoded: dict[int, FloatArray]
+    others: dict[int, FloatArray]
+    codes: dict[int, IntArray]
 
     @property
     def n_samples(self) -> int:
@@ -136,10 +142,11 @@ def _check_frame(X: Any) -> None:
         dtype = X[name].dtype
         if getattr(dtype, "kind", "O") == "c":
             raise ValueError(f"Complex data not supported: column {str(name)!r}.")
-        if not is_categorical(X[name]) and getattr(dtype, "kind", "O") not in "biuf":
+        known = is_categorical(X[name]) or is_dates(X[name])
+        if not known and getattr(dtype, "kind", "O") not in "biuf":
             raise ValueError(
-                f"Column {str(name)!r} has dtype {dtype}; expected numbers or "
-                "categories. Turn dates and the like into numbers first."
+                f"Column {str(name)!r} has dtype {dtype}; expected numbers, dates or "
+                "categories. Turn durations and the like into numbers first."
             )
 
 
@@ -166,14 +173,56 @@ def numeric_part(X: Any, names: list[Any]) -> FloatArray:
 
 
 def check_finite(numbers: FloatArray, names: list[str]) -> None:
-    """Raise an error that names the columns with NaN or infinity."""
+    """Raise an error that names the columns with missing cells or infinity."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(numbers.sum()):
             return
-    for kind, test in (("NaN", np.isnan), ("infinity", np.isinf)):
-        bad = [name for name, column in zip(names, numbers.T) if test(column).any()]  # noqa: B905
-        if bad:
-            raise ValueError(
-                f"Input X contains {kind} (NaN and inf are not supported) in column "
-                f"{listed(bad)}. Impute or drop these rows first."
-            )
+    refuse_infinite(numbers, names)
+    refuse_missing(
+        [name for name, column in zip(names, numbers.T) if np.isnan(column).any()]  # noqa: B905
+    )
+
+
+def refuse_infinite(numbers: FloatArray, names: list[str]) -> None:
+    """Raise an error that names the columns with infinity."""
+    bad = [name for name, column in zip(names, numbers.T) if np.isinf(column).any()]  # noqa: B905
+    if bad:
+        raise ValueError(
+            f"Input X contains infinity (inf is not supported) in column {listed(bad)}."
+            " Replace it by a number or by a missing cell."
+        )
+
+
+def refuse_missing(names: list[str]) -> None:
+    """Raise an error that names columns that have missing cells, if there are any."""
+    if names:
+        raise ValueError(
+            f"Input X contains NaN (missing cells) in column {listed(names)}, which had"
+            " none in training. Fill them in, or pass handle_missing='typical' to the "
+            "estimator to take the median or most frequent value of training."
+        )
+
+
+def chosen_columns(given: Any, names: list[str]) -> list[str]:
+    """Columns named as categories: by names, positions or a mask; those of a dtype too.
+
+    "from_dtype" and None name none: text, categories and truth values are categories
+    anyway.
+    """
+    if given is None or (isinstance(given, str) and given == "from_dtype"):
+        return []
+    chosen = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
+    if len(chosen) == len(names) and all(
+        isinstance(c, (bool, np.bool_)) for c in chosen
+    ):
+        return [name for name, flag in zip(names, chosen, strict=True) if flag]
+    places = [c for c in chosen if isinstance(c, (int, np.integer))]
+    if len(places) == len(chosen) and not any(isinstance(c, bool) for c in chosen):
+        if all(-len(names) <= place < len(names) for place in places):
+            return [names[place] for place in places]
+    elif all(isinstance(c, str) and c in names for c in chosen):
+        return list(chosen)
+    raise ValueError(
+        "categorical_features must be 'from_dtype', or names, positions or a mask of "
+        f"the {len(names)} columns ({listed(names)}); got {listed(chosen)}."
+    )

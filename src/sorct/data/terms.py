@@ -7,10 +7,22 @@ have a table with one row per kind of term.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
+from sorct.data.dates import as_days
 from sorct.data.wording import printable, readable
+
+
+class Other:
+    """The choice that stands for all levels of a category that have no own column."""
+
+    def __repr__(self) -> str:
+        return "other"
+
+
+OTHER = Other()
 
 
 class Summand(NamedTuple):
@@ -30,6 +42,16 @@ class Summand(NamedTuple):
         Whether x is the indicator of a level.
     is_scaled : bool
         Whether x is the column scaled to [0, 1] instead of the raw one.
+    member : str or None
+        Name of the level, or "missing", where a variable is printed once per cut.
+    points : tuple of pairs
+        Of a curve or a score, values of the variable and what they become.
+    clipped : bool
+        Whether values beyond the range count as its ends.
+    origin : str or None
+        Day from which the days of a date are counted.
+    instead : float
+        Of missing cells, what the raw columns of the variable add at 0.
     """
 
     text: str
@@ -39,11 +61,23 @@ class Summand(NamedTuple):
     column: int = 0
     is_level: bool = False
     is_scaled: bool = False
+    member: str | None = None
+    points: tuple[tuple[Any, float], ...] = ()
+    clipped: bool = False
+    origin: str | None = None
+    instead: float = 0.0
 
     def scaled(self) -> Summand:
         """The same on the column scaled to [0, 1], where raw numbers do not serve."""
+        if self.is_level or self.points:
+            return self._replace(is_scaled=True, instead=0.0)
         text = f"[{self.text} scaled to 0..1]"
         return self._replace(text=text, lower=0.0, span=1.0, is_scaled=True)
+
+    @property
+    def raw_weight(self) -> float:
+        """Weight of the raw column."""
+        return (self.weight + self.instead) / self.span
 
     @property
     def largest(self) -> float:
@@ -62,6 +96,10 @@ class Term(Protocol):
     def size(self) -> float:
         """Most that the term adds or takes over the range seen in training."""
 
+    @property
+    def refuses_unknown(self) -> bool:
+        """Whether a level never seen in training is an error."""
+
     def value(self, cell: Any) -> float:
         """What a raw value of the variable adds."""
 
@@ -75,14 +113,30 @@ class Term(Protocol):
         """Raw columns of a value that the summands weigh, in their order."""
 
 
+def _number(cell: Any, origin: str | None) -> float:
+    return float(cell) if origin is None else as_days(cell, origin)
+
+
+def _since(name: str, origin: str | None) -> str:
+    """Name of a number; of a date, with the day from which days are counted."""
+    return (
+        readable(name)
+        if origin is None
+        else f"(days of {readable(name)} since {origin})"
+    )
+
+
 @dataclass(frozen=True)
 class LinearTerm:
-    """A number: it adds weight (x - lower) / span."""
+    """A number: it adds weight (x - lower) / span; of a date, x is in days."""
 
     name: str
     lower: float
     span: float
     weight: float
+    origin: str | None = None
+
+    refuses_unknown = False
 
     @property
     def size(self) -> float:
@@ -91,7 +145,7 @@ class LinearTerm:
 
     def value(self, cell: Any) -> float:
         """What a raw value adds."""
-        return self.weight * ((float(cell) - self.lower) / self.span)
+        return self.weight * ((_number(cell, self.origin) - self.lower) / self.span)
 
     def times(self, factor: float) -> LinearTerm:
         """The term with its weight multiplied."""
@@ -99,31 +153,125 @@ class LinearTerm:
 
     def summands(self) -> tuple[Summand, ...]:
         """The one column."""
-        return (Summand(readable(self.name), self.weight, self.lower, self.span),)
+        text = _since(self.name, self.origin)
+        return (Summand(text, self.weight, self.lower, self.span, origin=self.origin),)
 
     def raw(self, cell: Any) -> tuple[float, ...]:
         """The number itself."""
-        return (float(cell),)
+        return (_number(cell, self.origin),)
+
+
+@dataclass(frozen=True)
+class CurveTerm:
+    """A number along straight lines: it adds weight times the place between points."""
+
+    name: str
+    at: tuple[float, ...]
+    place: tuple[float, ...]
+    weight: float
+    origin: str | None = None
+
+    refuses_unknown = False
+
+    @property
+    def size(self) -> float:
+        """Most that the term adds or takes."""
+        return abs(self.weight)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """What the term adds at its points."""
+        return tuple(self.weight * place for place in self.place)
+
+    def place_of(self, cell: Any) -> float:
+        """Place from 0 to 1 of a raw value."""
+        x, at = _number(cell, self.origin), self.at
+        if not at[0] < x < at[-1]:
+            return x if x != x else (0.0 if x <= at[0] else 1.0)
+        k = bisect_right(at, x)
+        share = (x - at[k - 1]) / (at[k] - at[k - 1])
+        return self.place[k - 1] + share * (self.place[k] - self.place[k - 1])
+
+    def value(self, cell: Any) -> float:
+        """What a raw value adds."""
+        return self.weight * self.place_of(cell)
+
+    def times(self, factor: float) -> CurveTerm:
+        """The term with its weight multiplied."""
+        return replace(self, weight=factor * self.weight)
+
+    @property
+    def _is_straight(self) -> bool:
+        return len(self.at) == 2
+
+    def summands(self) -> tuple[Summand, ...]:
+        """The clipped column, or the place on the curve."""
+        text = _since(self.name, self.origin)
+        if self._is_straight:
+            low, high = self.at
+            return (
+                Summand(
+                    text, self.weight, low, high - low, clipped=True, origin=self.origin
+                ),
+            )
+        points = tuple(zip(self.at, self.place, strict=True))
+        return (
+            Summand(
+                f"curve({readable(self.name)})",
+                self.weight, 0.0, 1.0, points=points, origin=self.origin,
+            ),
+        )  # fmt: skip
+
+    def raw(self, cell: Any) -> tuple[float, ...]:
+        """The number between the ends, or its place."""
+        place = self.place_of(cell)
+        if not self._is_straight:
+            return (place,)
+        return (self.at[0] + place * (self.at[1] - self.at[0]),)
 
 
 @dataclass(frozen=True)
 class LevelTerm:
-    """A category: it adds the weight of its level, 0 for the first.
+    """A category: it adds the weight of its level.
 
-    ``others`` is what a level unknown to training adds, None if that is an error.
+    Attributes
+    ----------
+    name : str
+    weights : dict from level to weight
+    others : float or None
+        What a level unknown to training adds, None if that is an error.
+    together : bool
+        Whether the variable is printed once per cut, with all its levels.
+    column_of : tuple of levels
+        The level that every column of the variable stands for; empty for a score.
+    pooled : float or None
+        Weight of the column for all other levels, if there is one.
     """
 
     name: str
     weights: dict[Any, float]
     others: float | None = None
+    together: bool = False
+    column_of: tuple[Any, ...] = ()
+    pooled: float | None = None
+    scores: bool = False
+
+    @property
+    def refuses_unknown(self) -> bool:
+        """Whether a level never seen in training is an error."""
+        return self.others is None
 
     @property
     def size(self) -> float:
         """Most that the term adds or takes."""
-        return max(abs(weight) for weight in self.weights.values())
+        return max(
+            abs(weight) for weight in (*self.weights.values(), self.pooled or 0.0)
+        )
 
     def value(self, cell: Any) -> float:
         """What a level adds."""
+        if cell is OTHER:
+            return self.pooled or 0.0
         if cell not in self.weights and self.others is None:
             raise ValueError(
                 f"Column {self.name!r} has the level {cell!r}, never seen in training."
@@ -133,22 +281,114 @@ class LevelTerm:
     def times(self, factor: float) -> LevelTerm:
         """The term with all its weights multiplied."""
         return replace(
-            self, weights={level: factor * w for level, w in self.weights.items()}
+            self,
+            weights={level: factor * w for level, w in self.weights.items()},
+            others=None if self.others is None else factor * self.others,
+            pooled=None if self.pooled is None else factor * self.pooled,
         )
 
     def summands(self) -> tuple[Summand, ...]:
-        """The levels that add something."""
-        _, *levels = self.weights.items()
+        """The levels that add something, or the score of an ordered category."""
+        if self.scores:
+            *_, top = self.weights.values()
+            places = [w / top for w in self.weights.values()]
+            levels = [printable(level) for level in self.weights]
+            points = tuple(zip(levels, places, strict=True))
+            text = f"score({readable(self.name)})"
+            return (Summand(text, top, 0.0, 1.0, points=points),)
         return tuple(
             Summand(
                 f"[{readable(self.name)} is {printable(level)}]",
-                weight, 0.0, 1.0, column, is_level=True,
+                self.value(level), 0.0, 1.0, column, is_level=True,
+                member=printable(level) if self.together else None,
             )
-            for column, (level, weight) in enumerate(levels)
-            if weight != 0.0
+            for column, level in enumerate(self.column_of)
+            if self.value(level) != 0.0
         )  # fmt: skip
 
     def raw(self, cell: Any) -> tuple[float, ...]:
-        """1 for the level that it is, 0 for the others."""
-        _, *levels = self.weights.items()
-        return tuple(float(cell == level) for level, weight in levels if weight != 0.0)
+        """1 for the level that it is, 0 for the others; or its score."""
+        if self.scores:
+            *_, top = self.weights.values()
+            return (self.value(cell) / top,)
+        known = cell in self.weights and cell in self.column_of
+        level = cell if known or cell in self.weights and self.pooled is None else OTHER
+        return tuple(
+            float(level is one or (level is not OTHER and level == one))
+            for one in self.column_of
+            if self.value(one) != 0.0
+        )
+
+
+@dataclass(frozen=True)
+class MissingTerm:
+    """A variable with missing cells: what it adds, or the weight of missing.
+
+    ``known`` is None if cells that are known add nothing; ``column`` is the position of
+    the column for missing among those of the variable. Where that is None, training had
+    no missing cell, and one counts as the ``typical`` value.
+    """
+
+    name: str
+    known: Any
+    weight: float
+    column: int | None = None
+    typical: Any = None
+
+    @property
+    def refuses_unknown(self) -> bool:
+        """Whether a level never seen in training is an error."""
+        return self.known is not None and bool(self.known.refuses_unknown)
+
+    @property
+    def size(self) -> float:
+        """Most that the term adds or takes."""
+        return max(abs(self.weight), 0.0 if self.known is None else self.known.size)
+
+    def value(self, cell: Any) -> float:
+        """What a raw value adds, or the weight of a missing one."""
+        if is_missing(cell):
+            return self.weight
+        return 0.0 if self.known is None else float(self.known.value(cell))
+
+    def times(self, factor: float) -> MissingTerm:
+        """The term with all its weights multiplied."""
+        known = None if self.known is None else self.known.times(factor)
+        return replace(self, known=known, weight=factor * self.weight)
+
+    def summands(self) -> tuple[Summand, ...]:
+        """Those of the variable, and the indicator of missing if it has a column."""
+        known: tuple[Summand, ...] = () if self.known is None else self.known.summands()
+        if self.column is None:
+            return known
+        # Raw columns count as 0 where they are missing, scaled ones as well.
+        instead = sum(s.weight * (s.lower / s.span) for s in known)
+        missing = Summand(
+            f"[{readable(self.name)} is missing]",
+            self.weight, 0.0, 1.0, self.column, is_level=True,
+            member="missing", instead=instead,
+        )  # fmt: skip
+        shown = self.weight != 0.0 or instead != 0.0
+        return (*known, missing) if shown else known
+
+    def raw(self, cell: Any) -> tuple[float, ...]:
+        """Raw columns, all 0 but the last where the cell is missing."""
+        if self.column is None:
+            return tuple(self.known.raw(self.typical if is_missing(cell) else cell))
+        missing = is_missing(cell)
+        n_known = 0 if self.known is None else len(self.known.summands())
+        known = (0.0,) * n_known
+        if not missing and self.known is not None:
+            known = self.known.raw(cell)
+        own = len(self.summands()) > n_known
+        return (*known, float(missing)) if own else known
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a single cell is missing: None, NaN, NaT or pandas' NA."""
+    if cell is None:
+        return True
+    try:
+        return bool(cell != cell)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        return type(cell).__name__ == "NAType"

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.options import TableOptions
 from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.checks import (
@@ -52,9 +53,9 @@ class PenaltyBounds:
     column_names : tuple of str
         Names of the columns after encoding.
     column_slope : array of shape (n_columns,)
-        Largest n_columns |dg / da_jt| of the expected cost g at coefficients of zero,
+        Largest n_groups |dg / da_jt| of the expected cost g at coefficients of zero,
         over thresholds and labels: gamma / 4 range_c sum_k W[k, c] E[x_j; class k]. The
-        largest of them makes ``alpha_local`` and ``alpha_global``.
+        largest sum over a variable makes ``alpha_local`` and ``alpha_global``.
     """
 
     alpha_local: float
@@ -78,6 +79,7 @@ def penalty_bounds(
     gamma: float = 512.0,
     cost_matrix: Any = None,
     sample_weight: Any = None,
+    **table: Any,
 ) -> PenaltyBounds:
     """Compute strengths above which the tree without columns is stationary, or best.
 
@@ -96,6 +98,9 @@ def penalty_bounds(
         As in ``SORCTClassifier``; None means 0.5 off the diagonal.
     sample_weight : array of shape (n_samples,) or None, default=None
         Weight 2 is the sample twice, weight 0 the sample left out.
+    **table
+        How the table is read: ``categorical``, ``scaling`` and so on, as in
+        ``SORCTClassifier``.
 
     Returns
     -------
@@ -117,7 +122,8 @@ def penalty_bounds(
             "penalty_bounds requires y to be passed, but the target y is None."
         )
     X, y, weight = checked_samples(X, y, sample_weight)
-    encoder = TableEncoder.learn(X)
+    options = _table_options(table)
+    encoder = TableEncoder.learn(X, options, weight)
     classes = Classes.learn(y, weight)
     topology = checked_topology(depth, len(classes))
     costs = checked_cost_matrix(cost_matrix, classes)
@@ -128,10 +134,14 @@ def penalty_bounds(
     # hence one range of the summed costs, and a sum of the ranges.
     at_zero = _range(sums @ costs)
     anywhere = sums @ _range(costs)
+    # A group is worth what its columns can do together.
+    groups = encoder.group_start[:-1]
     # (1 - sigma) lambda^L p B and sigma lambda^G p, for a slope of 1.
     local = (1.0 - sigma) * topology.n_branches / 4.0 * gamma
     linf = sigma * _most_variation(topology.depth) * gamma
-    steep, steepest = float(at_zero.max()), float(anywhere.max())
+    steep, steepest = (
+        float(np.add.reduceat(slope, groups).max()) for slope in (at_zero, anywhere)
+    )
     only_cut = topology.depth == 1 and len(classes) == 2
     return PenaltyBounds(
         alpha_local=local * steep,
@@ -145,6 +155,19 @@ def penalty_bounds(
         column_names=encoder.column_names,
         column_slope=_frozen(gamma / 4.0 * at_zero),
     )
+
+
+def _table_options(given: dict[str, Any]) -> TableOptions:
+    known = [field.name for field in fields(TableOptions)]
+    strange = [name for name in given if name not in known]
+    if strange:
+        raise TypeError(
+            f"penalty_bounds has no option {strange[0]!r}; expected some of "
+            f"{', '.join(known)}."
+        )
+    options = TableOptions(**given)
+    options.check()
+    return options
 
 
 def _check_share(sigma: Any) -> None:

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.data.options import TableOptions
 from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
@@ -77,10 +78,13 @@ class SORCTClassifier(TreeClassifier):
     A complete binary tree of soft oblique cuts, all trained at once: it minimises the
     expected misclassification cost on the training sample plus
 
-        alpha_local mean_{j,t} |a_jt| + alpha_global mean_j max_t |a_jt|,
+        alpha_local mean_{v,t} max_{j in v} |a_jt|
+        + alpha_global mean_v max_{j in v, t} |a_jt|
 
-    subject to a floor under the expected recall of every class, if asked for. Numeric
-    columns are min-max scaled and categorical ones one-hot coded inside.
+    over cuts t and variables v, of which a categorical one has several columns j,
+
+    subject to a floor under the expected recall of every class, if asked for. Numbers
+    are scaled and categories coded inside; missing cells are allowed.
 
     Parameters
     ----------
@@ -113,9 +117,28 @@ class SORCTClassifier(TreeClassifier):
         Threads for the starts, as in joblib. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the starts.
-    handle_unknown : {"error", "first_level"}, default="error"
+    categorical : {"whole", "dummies"}, default="whole"
+        "whole" chooses the levels of a categorical column together, as one variable:
+        both penalties count variables. "dummies" is the paper's treatment, a column of
+        its own for every level but the first.
+    categorical_features : names, positions or a mask, default="from_dtype"
+        Further columns that are categories; text, pandas categories and truth values
+        are categories anyway. Ordered pandas categories are scored by their order.
+    min_frequency : int or float, default=5
+        Levels with fewer rows (or, below 1, a smaller share of them) are pooled as
+        "other".
+    handle_unknown : {"other", "error", "first_level"}, default="other"
         What to do at prediction with levels of a categorical column that training never
-        saw: refuse them, or treat them as the first level.
+        saw: treat them as "other" (where nothing was pooled they add nothing to any
+        cut), refuse them, or treat them as the first level.
+    handle_missing : {"error", "typical"}, default="error"
+        What to do at prediction with a missing cell in a column that had none in
+        training: refuse it, or take the median (the most frequent level) of training.
+        In columns with missing cells in training they get weights of their own.
+    scaling : {"auto", "minmax", "quantile"} or mapping from columns, default="auto"
+        How numbers are scaled to [0, 1]: by their range, along a curve through at most
+        20 of their quantiles, or as "auto" sees fit: by the range, clipped where single
+        cells are wild, and by quantiles where a long tail would crush the rest.
 
     Attributes
     ----------
@@ -182,7 +205,12 @@ class SORCTClassifier(TreeClassifier):
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        handle_unknown: str = "error",
+        categorical: str = "whole",
+        categorical_features: Any = "from_dtype",
+        min_frequency: float = 5,
+        handle_unknown: str = "other",
+        handle_missing: str = "error",
+        scaling: Any = "auto",
     ) -> None:
         self.depth = depth
         self.alpha_local = alpha_local
@@ -196,7 +224,12 @@ class SORCTClassifier(TreeClassifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.categorical = categorical
+        self.categorical_features = categorical_features
+        self.min_frequency = min_frequency
         self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
+        self.scaling = scaling
 
     def fit(
         self,
@@ -266,7 +299,7 @@ class SORCTClassifier(TreeClassifier):
             self.cost_matrix,
             self.min_recall,
             self.gamma,
-            self.handle_unknown,
+            TableOptions.of(self),
         )
         effort = Effort(
             self.tol, self.max_iter, self.time_limit, self.n_jobs, self.random_state

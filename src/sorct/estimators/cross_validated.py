@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.data.options import TableOptions
 from sorct.data.table import as_table
 from sorct.data.target import Classes, plain_labels, unequal
 from sorct.data.wording import shown
@@ -83,7 +84,8 @@ class SORCTClassifierCV(TreeClassifier):
         Most variables that any of its cuts may use.
     n_solutions : int, default=20
         Trees carried along each path.
-    cost_matrix, min_recall, tol, max_iter, handle_unknown
+    cost_matrix, min_recall, tol, max_iter, categorical, categorical_features,
+    min_frequency, handle_unknown, handle_missing, scaling
         As in ``SORCTClassifier``.
     n_jobs : int or None, default=None
         Folds traced at the same time, as in joblib, with its backend of the moment. The
@@ -152,7 +154,12 @@ class SORCTClassifierCV(TreeClassifier):
         max_iter: int = 2000,
         n_jobs: int | None = None,
         random_state: Any = None,
-        handle_unknown: str = "error",
+        categorical: str = "whole",
+        categorical_features: Any = "from_dtype",
+        min_frequency: float = 5,
+        handle_unknown: str = "other",
+        handle_missing: str = "error",
+        scaling: Any = "auto",
         progress: bool = False,
     ) -> None:
         self.depths = depths
@@ -171,7 +178,12 @@ class SORCTClassifierCV(TreeClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.categorical = categorical
+        self.categorical_features = categorical_features
+        self.min_frequency = min_frequency
         self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
+        self.scaling = scaling
         self.progress = progress
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -258,7 +270,7 @@ class SORCTClassifierCV(TreeClassifier):
         costs = None
         if self.cost_matrix is not None:
             costs = checked_cost_matrix(self.cost_matrix, target)
-        model = Model(None, costs, self.min_recall, 1.0, self.handle_unknown)
+        model = Model(None, costs, self.min_recall, 1.0, TableOptions.of(self))
         effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
         model.check()
         effort.check()

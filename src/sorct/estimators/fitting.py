@@ -15,10 +15,9 @@ from sklearn.utils import check_random_state
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.samples import TrainingSet
 from sorct.data.target import Classes
-from sorct.data.variables import UNKNOWN_POLICIES
-from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import (
     check_n_jobs,
@@ -62,17 +61,12 @@ class Model:
     cost_matrix: Any = None
     min_recall: float | Mapping[Any, float] | None = None
     gamma: Any = 512.0
-    handle_unknown: str = "error"
+    table: TableOptions = PAPER_TABLE
 
     def check(self) -> None:
         """Check what can be checked without data."""
         check_real("gamma", self.gamma, "a finite number > 0", positive=True)
-        policy = self.handle_unknown
-        if not isinstance(policy, str) or policy not in UNKNOWN_POLICIES:
-            raise ValueError(
-                f"handle_unknown must be one of {UNKNOWN_POLICIES}, "
-                f"got {shown(self.handle_unknown)}."
-            )
+        self.table.check()
 
 
 @dataclass(frozen=True)
@@ -130,7 +124,7 @@ class Prepared:
         """Check the data, encode them, lay them out for the kernels."""
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight)
-        encoder = TableEncoder.learn(X, model.handle_unknown)
+        encoder = TableEncoder.learn(X, model.table, weight)
         target = Classes.learn(y, weight)
         codes = target.codes(y)
         topology = checked_topology(model.depth, len(target))
@@ -141,14 +135,14 @@ class Prepared:
         begun += _load_compiled_code()
         from sorct.problem.constraints import Constraint
         from sorct.problem.datafit import ExpectedCost
-        from sorct.problem.penalty import Penalty
+        from sorct.problem.penalty import Penalty, Strengths
         from sorct.problem.problem import Problem
 
         columns, n_classes = encoder.columns(X), len(target)
         problem = Problem(
             TrainingSet.from_columns(columns, codes, weight, n_classes),
             ExpectedCost(cost_matrix),
-            Penalty.none(encoder.n_columns),
+            Penalty.of(Strengths(), encoder.n_columns, 1, start=encoder.group_start),
             Constraint.min_recall(floor),
             topology,
             float(model.gamma),

@@ -159,10 +159,10 @@ def score_fold(
 ) -> FloatArray | InfeasibleError:
     """Scores on one part of the rows of the path traced on the other.
 
-    A rare level of a categorical column may be missing from the training part; it then
-    counts as the first.
+    A rare level of a categorical column may be missing from the training part, and a
+    column may have missing cells in the other part alone: nothing is refused here.
     """
-    forgiving = replace(task.model, handle_unknown="first_level")
+    forgiving = replace(task.model, table=task.model.table.forgiving)
     try:
         path = replace(task, model=forgiving).run(train)
     except InfeasibleError as error:

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sorct._typing import FloatArray
+from sorct.data.options import TableOptions
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
@@ -43,7 +44,12 @@ def sorct_path(
     time_limit: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    handle_unknown: str = "error",
+    categorical: str = "whole",
+    categorical_features: Any = "from_dtype",
+    min_frequency: float = 5,
+    handle_unknown: str = "other",
+    handle_missing: str = "error",
+    scaling: Any = "auto",
     sample_weight: Any = None,
     callback: Callable[[SweepProgress], object] | None = None,
 ) -> Path:
@@ -68,7 +74,8 @@ def sorct_path(
         Called after every grid point with its progress (``n_done``, ``n_points``,
         ``alpha_local``, ``alpha_global``, ``objective``, ``seconds``); returning True
         ends the work as ``time_limit`` would.
-    cost_matrix, min_recall, gamma, tol, max_iter, random_state, handle_unknown
+    cost_matrix, min_recall, gamma, tol, max_iter, random_state, categorical,
+    categorical_features, min_frequency, handle_unknown, handle_missing, scaling
         As in ``SORCTClassifier``.
     sample_weight : array of shape (n_samples,) or None
 
@@ -98,7 +105,11 @@ def sorct_path(
     True
     """
     call = call_text(sorct_path, locals())
-    model = Model(depth, cost_matrix, min_recall, gamma, handle_unknown)
+    table = TableOptions(
+        categorical, categorical_features, min_frequency, handle_unknown,
+        handle_missing, scaling,
+    )  # fmt: skip
+    model = Model(depth, cost_matrix, min_recall, gamma, table)
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     model.check()
     effort.check()

@@ -74,7 +74,7 @@ def face_gradient(
                         pull_in_cut += face[i] if a > 0.0 else -face[i]
             if n_in_cut == 0:
                 continue
-            if in_cut == _NONE or in_cut == tied:
+            if in_cut == _NONE or in_cut == tied:  # noqa: SIM109
                 n_tied += n_in_cut
                 pull += pull_in_cut
                 continue

@@ -126,7 +126,7 @@ def _line(tree: Tree, scaled: FloatArray, before: int, column: int) -> _Line:
     origin = scaled.copy()
     origin[column] = 0.0
     score = tree.scores(origin[np.newaxis])[:, 0]
-    slope = tree.gamma * tree.coef[column] / tree.n_columns
+    slope = tree.gamma * tree.coef[column] / tree.encoder.n_groups
     return _Line(tree, before, float(scaled[column]), score, slope)
 
 
@@ -196,7 +196,7 @@ def _readable(
         unit = 1.0 if variable.whole else 10.0 ** (size + 1 - digits)
         beyond = side * np.ceil(side * exact / unit) * unit
         value = float(np.clip(float(f"{beyond:.15g}"), lower, upper))
-        k = int(line.classes(variable.encode([value])[:, 0])[0])
+        k = int(line.classes(variable.encode(np.array([value]))[:, 0])[0])
         if k != line.before:
             return value, k
     return exact, int(line.classes(np.array([place]))[0])

@@ -55,7 +55,8 @@ def rounded_cuts(tree: Tree, digits: int) -> tuple[FloatArray, FloatArray]:
 
 def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
     terms = tree.encoder.terms(tree.coef[:, t])
-    reading = Reading.of(tree.encoder, terms, tree.n_columns * float(tree.threshold[t]))
+    n_groups = tree.encoder.n_groups
+    reading = Reading.of(tree.encoder, terms, n_groups * float(tree.threshold[t]))
     if not terms:
         return tree.coef[:, t], float(tree.threshold[t])
     first = reading.summands[0]
@@ -74,7 +75,7 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
     coef = np.clip(coef, -lead, lead)
     unit = 10.0 ** (np.floor(np.log10(first.span)) - digits)
     threshold = float(f"{np.round(threshold / unit) * unit:.15g}")
-    return coef, side * scale * (threshold - shift) / tree.n_columns
+    return coef, side * scale * (threshold - shift) / n_groups
 
 
 def _to_digits(number: float, digits: int, most: float) -> float:

@@ -11,32 +11,43 @@ import numpy as np
 
 from sorct._typing import IntArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.kinds import variable_from_dict
+from sorct.data.options import MISSING_POLICIES
 from sorct.data.plain import expect, field, number, numbers
 from sorct.data.target import Classes
-from sorct.data.variables import UNKNOWN_POLICIES, variable_from_dict
+from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.tree.training import TrainingRecord
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
-FORMAT, VERSION = "sorct-tree", 1
+FORMAT = "sorct-tree"
+# Version 1 has only numbers scaled by their range and levels chosen one by one; files
+# that need no more are written so that earlier versions of sorct can read them.
+VERSIONS = (1, 2)
+_SIMPLE = {"name", "lower", "span", "whole", "median", "levels", "mode"}
 # Products of numbers no larger than this are finite.
 _LARGEST = 1e75
 #: What the trees of one path have in common, and is written once.
 COMMON = (
-    "format", "version", "variables", "named", "unknown", "classes", "gamma",
-    "cost_matrix",
+    "format", "version", "variables", "named", "unknown", "missing", "classes",
+    "gamma", "cost_matrix",
 )  # fmt: skip
 
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
     """Plain data of a tree; floats survive JSON to the last bit."""
+    variables = [variable.to_dict() for variable in tree.encoder.variables]
+    policies = tree.encoder.unknown, tree.encoder.missing
+    simple = policies in (("error", "error"), ("first_level", "error"))
+    simple = simple and all(set(plain) <= _SIMPLE for plain in variables)
     return {
         "format": FORMAT,
-        "version": VERSION,
-        "variables": [variable.to_dict() for variable in tree.encoder.variables],
+        "version": VERSIONS[0] if simple else VERSIONS[-1],
+        "variables": variables,
         "named": tree.encoder.named,
         "unknown": tree.encoder.unknown,
+        **({} if simple else {"missing": tree.encoder.missing}),
         "classes": tree.target.to_dict(),
         "gamma": tree.gamma,
         "coef": tree.coef.tolist(),
@@ -52,9 +63,9 @@ def tree_from_dict(data: Any) -> dict[str, Any]:
     """Arguments of ``Tree`` from plain data; a ValueError says what is wrong."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"not a sorct model: expected an object of format {FORMAT!r}.")
-    if data.get("version") != VERSION:
+    if data.get("version") not in VERSIONS or isinstance(data["version"], bool):
         raise ValueError(
-            f"model of version {data.get('version')!r:.60}, expected {VERSION}; load "
+            f"model of version {data.get('version')!r:.60}, expected {VERSIONS}; load "
             "it with the version of sorct that wrote it and save it again."
         )
     try:
@@ -112,6 +123,8 @@ def _encoder(data: dict[str, Any]) -> TableEncoder:
     unknown = data.get("unknown")
     expect(unknown in UNKNOWN_POLICIES, f"'unknown' must be one of {UNKNOWN_POLICIES}")
     named = field(data, "named", bool)
-    numeric = all(variable.affine is not None for variable in variables)
+    numeric = all(variable.choices is None for variable in variables)
     expect(named or numeric, "a tree of an array must have numeric variables only")
-    return TableEncoder(variables, named, str(unknown))
+    missing = data.get("missing", "error")
+    expect(missing in MISSING_POLICIES, f"'missing' must be one of {MISSING_POLICIES}")
+    return TableEncoder(variables, named, str(unknown), str(missing))

@@ -73,7 +73,7 @@ class Tree:
 
     Nodes are numbered as a heap: children of t are 2t + 1 and 2t + 2, branches first,
     then leaves from left to right. Cut t sends a sample left with probability
-    F(gamma (coef[:, t] . x / n_columns - threshold[t])), x being scaled to [0, 1].
+    F(gamma (coef[:, t] . x / n_groups - threshold[t])), x being scaled to [0, 1].
 
     Attributes
     ----------
@@ -282,13 +282,13 @@ class Tree:
 
     def scores(self, scaled: FloatArray) -> FloatArray:
         """Scores of the cuts for scaled samples (n, n_columns), (n_branches, n)."""
-        sums = self.coef.T @ scaled.T / self.n_columns
+        sums = self.coef.T @ scaled.T / self.encoder.n_groups
         return np.asarray(self.gamma * (sums - self.threshold[:, np.newaxis]))
 
     @cached_property
     def _product(self) -> Product:
-        """Scores gamma (coef . x / n_columns - threshold) of a table's rows."""
-        weights = self.gamma / self.n_columns * self.coef
+        """Scores gamma (coef . x / n_groups - threshold) of a table's rows."""
+        weights = self.gamma / self.encoder.n_groups * self.coef
         threshold = self.gamma * self.threshold
         return make_product(self.encoder, weights, threshold, self.gamma)
 

@@ -62,8 +62,7 @@ class Reading:
     @classmethod
     def of(cls, encoder: TableEncoder, terms: Terms, threshold: float) -> Reading:
         """Read "the sum of the terms is above the threshold", in scaled units."""
-        found = [(s, i) for i, term in terms.items() for s in term.summands()]
-        found.sort(key=lambda pair: -abs(pair[0].weight))
+        found = _by_size(terms)
         summands = tuple(summand for summand, _ in found)
         if not _comparable(summands):
             summands = tuple(summand.scaled() for summand in summands)
@@ -72,12 +71,12 @@ class Reading:
         ):
             summand = summands[column]
             threshold += summand.weight * (summand.lower / summand.span)
-        lead = summands[0].weight / summands[0].span if summands else 1.0
+        lead = summands[0].raw_weight if summands else 1.0
         return cls(
             summands=summands,
             columns=tuple(encoder.columns_of(i).start + s.column for s, i in found),
             variables=tuple(i for _, i in found),
-            weights=tuple((s.weight / s.span) / lead for s in summands),
+            weights=tuple(s.raw_weight / lead for s in summands),
             # A threshold of 0 has no sign, whichever way the cut is turned.
             threshold=threshold / lead + 0.0,
         )
@@ -85,7 +84,27 @@ class Reading:
     @property
     def is_left(self) -> bool:
         """Whether "yes" means left: the first summand speaks for "yes"."""
-        return not self.summands or self.summands[0].weight > 0.0
+        return not self.summands or self.summands[0].raw_weight > 0.0
+
+
+def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
+    """Summands and their variables, largest first; a missing cell after its variable."""
+    found = []
+    for i, term in terms.items():
+        summands = term.summands()
+        known = [s for s in summands if s.member != "missing"]
+        most = max((abs(s.weight) for s in known), default=0.0)
+        found += [
+            (
+                -most if known and s not in known else -abs(s.weight),
+                s not in known,
+                s,
+                i,
+            )
+            for s in summands
+        ]
+    found.sort(key=lambda entry: entry[:2])
+    return [(summand, i) for _, _, summand, i in found]
 
 
 def _comparable(summands: tuple[Summand, ...]) -> bool:
@@ -109,7 +128,7 @@ class Cut:
         Its number in the tree, from 0; ``number`` counts from 1, as printed.
     terms : dict from the position of a variable to its Term
         A sample goes left with probability F(gamma (sum of the terms - threshold) /
-        n_columns).
+        n_groups).
     threshold : float
     reading : Reading
         The same as people read it.
@@ -310,7 +329,7 @@ class _Walk:
         proba = None
         if not terms:
             proba = float(cdf(np.array([-tree.gamma * tree.threshold[t]]))[0])
-        threshold = tree.n_columns * float(tree.threshold[t])
+        threshold = tree.encoder.n_groups * float(tree.threshold[t])
         return Cut(
             node=t,
             terms=terms,

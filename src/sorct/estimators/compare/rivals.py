@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.options import PAPER_TABLE
 from sorct.data.target import Classes
 from sorct.estimators.cross_validated import SORCTClassifierCV
 from sorct.estimators.folds import Data
@@ -76,7 +77,6 @@ def fit_tree(train: Data, test: Data, plan: Plan) -> Outcome:
         scoring=plan.scoring,
         rule=plan.rule,
         random_state=plan.seed,
-        handle_unknown="first_level",
         **plan.ours,
     ).fit(train.X, train.y)
     tree = search.tree_
@@ -105,7 +105,7 @@ class _Standardised:
     @classmethod
     def of(cls, train: Data, test: Data) -> _Standardised:
         """Encode a fold; all levels of a variable get a column, as CART needs them."""
-        encoder = TableEncoder.learn(train.X, "first_level")
+        encoder = TableEncoder.learn(train.X, PAPER_TABLE.forgiving)
         scaler = StandardScaler()
         columns, variable = encoder.every_level(train.X)
         X_train = scaler.fit_transform(columns)

@@ -111,7 +111,7 @@ def read_formula(tree: Tree) -> Formula:
 
 
 def _score(tree: Tree, cut: Cut) -> Score:
-    slope = tree.gamma / tree.n_columns
+    slope = tree.gamma / tree.encoder.n_groups
     terms = [term.times(slope) for term in cut.terms.values()]
     terms.sort(key=lambda term: -term.size)
     constant = -tree.gamma * float(tree.threshold[cut.node])

@@ -1,0 +1,71 @@
+"""Kinds of variables: which one a column becomes, and how each is read from a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.data.categorical import Categorical, Ordered
+from sorct.data.dates import days_of, first_day, is_dates
+from sorct.data.missing import WithMissing
+from sorct.data.numeric import Curve, Numeric, learn_number
+from sorct.data.options import TableOptions
+from sorct.data.plain import expect, field
+from sorct.data.variables import Variable
+
+#: Kinds of variables by a key that only their plain data has; all else are numbers.
+KINDS: dict[str, Any] = {"ordered": Ordered, "levels": Categorical, "at": Curve}
+
+
+def variable_from_dict(data: Any) -> Variable:
+    """Check plain data of a variable of any kind."""
+    expect(isinstance(data, dict), "a variable must be an object")
+    kinds = [kind for key, kind in KINDS.items() if key in data]
+    variable: Variable = (kinds or [Numeric])[0].from_dict(data)
+    if "missing" in data and field(data, "missing", bool):
+        return WithMissing(variable)
+    return variable
+
+
+def learn_numbers(
+    name: str, values: FloatArray, weight: FloatArray | None, options: TableOptions
+) -> Variable:
+    """Variable of a column of numbers, NaN where missing."""
+    variable = learn_number(name, values, weight, options.scaling_of(name))
+    return WithMissing(variable) if np.isnan(values.sum()) else variable
+
+
+def learn_dates(
+    name: str, column: Any, weight: FloatArray | None, options: TableOptions
+) -> Variable:
+    """Variable of a column of dates: days since the earliest."""
+    origin = first_day(column)
+    days = days_of(column, origin)
+    variable = learn_number(name, days, weight, options.scaling_of(name))
+    variable = replace(variable, origin=origin)
+    return WithMissing(variable) if np.isnan(days).any() else variable
+
+
+def learn_levels(name: str, column: Any, options: TableOptions) -> Variable:
+    """Variable of a column of levels; ordered ones are scored by their order."""
+    separate = options.categorical == "dummies"
+    ordered = column.dtype.name == "category" and column.cat.ordered
+    variable: Variable
+    if ordered and not separate:
+        known = Categorical.learn(name, column)
+        variable = Ordered(name, known.levels, known.mode)
+    else:
+        variable = Categorical.learn(
+            name,
+            column,
+            separate=separate,
+            least=options.least_rows(len(column)),
+            keep_rare=options.handle_unknown == "error",
+        )
+    return WithMissing(variable) if column.isna().any() else variable
+
+
+__all__ = ["KINDS", "is_dates", "learn_dates", "learn_levels", "variable_from_dict"]
