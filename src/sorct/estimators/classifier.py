@@ -139,6 +139,17 @@ class SORCTClassifier(TreeClassifier):
         How numbers are scaled to [0, 1]: by their range, along a curve through at most
         20 of their quantiles, or as "auto" sees fit: by the range, clipped where single
         cells are wild, and by quantiles where a long tail would crush the rest.
+    monotonic_cst : mapping from columns, array of -1, 0 and 1, or None, default=None
+        Directions, as in scikit-learn: with 1 the predicted probability of
+        ``positive_class`` never falls as the column grows, with -1 it never rises, for
+        any values of the other columns. Leaves of that class then come before all
+        others, and coefficients of the column have one sign.
+    positive_class : label or None, default=None
+        Class that directions are about; None means the second of two.
+    feature_cost : mapping from columns, array, or None, default=None
+        What every column costs to collect. Penalties weigh variables by their price
+        (only proportions count); columns that a mapping does not name cost 1, those
+        that cost 0 are used freely.
 
     Attributes
     ----------
@@ -211,6 +222,9 @@ class SORCTClassifier(TreeClassifier):
         handle_unknown: str = "other",
         handle_missing: str = "error",
         scaling: Any = "auto",
+        monotonic_cst: Any = None,
+        positive_class: Any = None,
+        feature_cost: Any = None,
     ) -> None:
         self.depth = depth
         self.alpha_local = alpha_local
@@ -230,6 +244,9 @@ class SORCTClassifier(TreeClassifier):
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
         self.scaling = scaling
+        self.monotonic_cst = monotonic_cst
+        self.positive_class = positive_class
+        self.feature_cost = feature_cost
 
     def fit(
         self,
@@ -300,6 +317,9 @@ class SORCTClassifier(TreeClassifier):
             self.min_recall,
             self.gamma,
             TableOptions.of(self),
+            self.monotonic_cst,
+            self.positive_class,
+            self.feature_cost,
         )
         effort = Effort(
             self.tol, self.max_iter, self.time_limit, self.n_jobs, self.random_state

@@ -85,7 +85,8 @@ class SORCTClassifierCV(TreeClassifier):
     n_solutions : int, default=20
         Trees carried along each path.
     cost_matrix, min_recall, tol, max_iter, categorical, categorical_features,
-    min_frequency, handle_unknown, handle_missing, scaling
+    min_frequency, handle_unknown, handle_missing, scaling, monotonic_cst,
+    positive_class, feature_cost
         As in ``SORCTClassifier``.
     n_jobs : int or None, default=None
         Folds traced at the same time, as in joblib, with its backend of the moment. The
@@ -160,6 +161,9 @@ class SORCTClassifierCV(TreeClassifier):
         handle_unknown: str = "other",
         handle_missing: str = "error",
         scaling: Any = "auto",
+        monotonic_cst: Any = None,
+        positive_class: Any = None,
+        feature_cost: Any = None,
         progress: bool = False,
     ) -> None:
         self.depths = depths
@@ -184,6 +188,9 @@ class SORCTClassifierCV(TreeClassifier):
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
         self.scaling = scaling
+        self.monotonic_cst = monotonic_cst
+        self.positive_class = positive_class
+        self.feature_cost = feature_cost
         self.progress = progress
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -270,7 +277,16 @@ class SORCTClassifierCV(TreeClassifier):
         costs = None
         if self.cost_matrix is not None:
             costs = checked_cost_matrix(self.cost_matrix, target)
-        model = Model(None, costs, self.min_recall, 1.0, TableOptions.of(self))
+        model = Model(
+            None,
+            costs,
+            self.min_recall,
+            1.0,
+            TableOptions.of(self),
+            self.monotonic_cst,
+            self.positive_class,
+            self.feature_cost,
+        )
         effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
         model.check()
         effort.check()

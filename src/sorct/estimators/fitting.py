@@ -28,6 +28,7 @@ from sorct.estimators.checks import (
     checked_samples,
     checked_topology,
 )
+from sorct.estimators.column_rules import ColumnRules
 from sorct.tree.training import TrainingRecord
 from sorct.tree.tree import Tree
 
@@ -62,6 +63,9 @@ class Model:
     min_recall: float | Mapping[Any, float] | None = None
     gamma: Any = 512.0
     table: TableOptions = PAPER_TABLE
+    monotonic_cst: Any = None
+    positive_class: Any = None
+    feature_cost: Any = None
 
     def check(self) -> None:
         """Check what can be checked without data."""
@@ -108,6 +112,8 @@ class Prepared:
         How the user asked for a tree.
     seconds : float
         Time that preparing took, without loading the compiled code.
+    rules : ColumnRules
+        Directions and prices of columns.
     """
 
     encoder: TableEncoder
@@ -116,6 +122,7 @@ class Prepared:
     n_samples: int
     call: str
     seconds: float
+    rules: ColumnRules
 
     @classmethod
     def of(
@@ -130,6 +137,13 @@ class Prepared:
         topology = checked_topology(model.depth, len(target))
         cost_matrix = checked_cost_matrix(model.cost_matrix, target)
         floor = checked_floor(model.min_recall, target)
+        rules = ColumnRules.of(
+            model.monotonic_cst,
+            model.positive_class,
+            model.feature_cost,
+            encoder,
+            target,
+        )
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
         begun += _load_compiled_code()
@@ -141,14 +155,20 @@ class Prepared:
         columns, n_classes = encoder.columns(X), len(target)
         problem = Problem(
             TrainingSet.from_columns(columns, codes, weight, n_classes),
-            ExpectedCost(cost_matrix),
-            Penalty.of(Strengths(), encoder.n_columns, 1, start=encoder.group_start),
+            ExpectedCost(cost_matrix, rules.positive),
+            Penalty.of(
+                Strengths(),
+                encoder.n_columns,
+                1,
+                start=encoder.group_start,
+                **rules.arrays(encoder),
+            ),
             Constraint.min_recall(floor),
             topology,
             float(model.gamma),
         )
         seconds = time.perf_counter() - begun
-        return cls(encoder, target, problem, len(codes), call, seconds)
+        return cls(encoder, target, problem, len(codes), call, seconds, rules)
 
     def tree(
         self,
@@ -182,6 +202,7 @@ class Prepared:
                 call=self.call,
                 versions=versions(),
                 search=search,
+                **self.rules.record(self.target),
             ),
         )
 

@@ -50,6 +50,9 @@ def sorct_path(
     handle_unknown: str = "other",
     handle_missing: str = "error",
     scaling: Any = "auto",
+    monotonic_cst: Any = None,
+    positive_class: Any = None,
+    feature_cost: Any = None,
     sample_weight: Any = None,
     callback: Callable[[SweepProgress], object] | None = None,
 ) -> Path:
@@ -75,7 +78,8 @@ def sorct_path(
         ``alpha_local``, ``alpha_global``, ``objective``, ``seconds``); returning True
         ends the work as ``time_limit`` would.
     cost_matrix, min_recall, gamma, tol, max_iter, random_state, categorical,
-    categorical_features, min_frequency, handle_unknown, handle_missing, scaling
+    categorical_features, min_frequency, handle_unknown, handle_missing, scaling,
+    monotonic_cst, positive_class, feature_cost
         As in ``SORCTClassifier``.
     sample_weight : array of shape (n_samples,) or None
 
@@ -109,7 +113,10 @@ def sorct_path(
         categorical, categorical_features, min_frequency, handle_unknown,
         handle_missing, scaling,
     )  # fmt: skip
-    model = Model(depth, cost_matrix, min_recall, gamma, table)
+    model = Model(
+        depth, cost_matrix, min_recall, gamma, table, monotonic_cst, positive_class,
+        feature_cost,
+    )  # fmt: skip
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     model.check()
     effort.check()

@@ -42,6 +42,10 @@ class Datafit(Protocol):
     def rule(self) -> int:
         """How leaves are renewed."""
 
+    @property
+    def first(self) -> int:
+        """Label whose leaves come before all others; -1 if leaves have no order."""
+
     def table(self, n_codes: int) -> FloatArray:
         """Payoff of every code at every label; empty where leaves have none."""
 
@@ -60,9 +64,14 @@ class ExpectedCost:
     cost_matrix : array of shape (n_codes, n_labels)
         Cost of predicting the column's class for a sample of the row's code; for a
         classifier codes are the classes too.
+    first : int
+        Label whose leaves come before all others, from left to right; -1 if leaves have
+        no order. With such an order every cut sends more of that label to its left, so
+        that signs of coefficients are promises about its probability.
     """
 
     cost_matrix: FloatArray
+    first: int = -1
     rule = LABELS
 
     @property
@@ -78,6 +87,12 @@ class ExpectedCost:
         """Expected cost for given masses and labels."""
         return float(np.sum(self.cost_matrix[:, label] * mass))
 
+    def in_order(self, label: IntArray) -> IntArray:
+        """Rearrange labels such that those which come first do."""
+        if self.first < 0:
+            return label
+        return np.asarray(label[np.argsort(label != self.first, kind="stable")])
+
     def label_cost(self, share: FloatArray) -> FloatArray:
         """Expected cost of giving everybody the same label, for every label."""
         return np.asarray(share @ self.cost_matrix)
@@ -92,6 +107,7 @@ class Entropy:
     """
 
     rule = TANGENT
+    first = -1
 
     def table(self, n_codes: int) -> FloatArray:
         """No labels, so no table of theirs."""

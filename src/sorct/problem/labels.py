@@ -13,8 +13,8 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
 
-# Above any cost.
-_FAR = 1e300
+# Above any cost, and above any sum of costs.
+_FORBIDDEN, _FAR = 1e200, 1e300
 # What the assignment keeps of every column: numbers, and positions.
 _POTENTIAL, _DISTANCE = 0, 1
 _OWNER, _PREVIOUS, _DONE = 0, 1, 2
@@ -23,12 +23,14 @@ _OWNER, _PREVIOUS, _DONE = 0, 1, 2
 class Labelling(NamedTuple):
     """Costs, scratch and result of labelling the leaves; allocated once per solve.
 
-    ``cost[k, leaf]`` is what label k costs at the leaf, ``label`` the best choice. Row
-    0 and column 0 of the assignment are sentinels, so its arrays are one longer; those
-    with an entry per column share two arrays, in the order of the constants above.
+    ``cost[k, leaf]`` is what label k costs at the leaf, ``plain`` the same where
+    ``cost`` forbids some labels, ``label`` the best choice. Row 0 and column 0 of the
+    assignment are sentinels, so its arrays are one longer; those with an entry per
+    column share two arrays, in the order of the constants above.
     """
 
     cost: FloatArray
+    plain: FloatArray
     extra: FloatArray
     label: IntArray
     n_owned: IntArray
@@ -41,6 +43,7 @@ class Labelling(NamedTuple):
 def make_labelling(n_labels: int, n_leaves: int, n_codes: int) -> Labelling:
     """Allocate the scratch memory for a tree."""
     return Labelling(
+        np.zeros((n_labels, n_leaves)),
         np.zeros((n_labels, n_leaves)),
         np.zeros((n_labels, n_leaves)),
         np.zeros(n_leaves, dtype=np.int64),
@@ -124,3 +127,37 @@ def best_labels(work: Labelling) -> None:
     for leaf in range(n_leaves):
         if work.owner[_OWNER, leaf + 1] != 0:
             label[leaf] = work.owner[_OWNER, leaf + 1] - 1
+
+
+@compiled_inside
+def _cost_with(work: Labelling, first: int, count: int) -> float:
+    """Label the leaves, so many of the first label in front; return what that costs."""
+    cost, plain = work.cost, work.plain
+    for leaf in range(cost.shape[1]):
+        for k in range(cost.shape[0]):
+            allowed = (k == first) == (leaf < count)
+            cost[k, leaf] = plain[k, leaf] if allowed else _FORBIDDEN
+    best_labels(work)
+    total = 0.0
+    for leaf in range(cost.shape[1]):
+        total += plain[work.label[leaf], leaf]
+    return total
+
+
+@compiled_apart
+def best_ordered_labels(work: Labelling, first: int) -> None:
+    """The same among labellings in which the leaves of one label come first.
+
+    Every number of such leaves is tried; the best one once more, for its labels.
+    """
+    n_labels, n_leaves = work.cost.shape
+    for leaf in range(n_leaves):
+        for k in range(n_labels):
+            work.plain[k, leaf] = work.cost[k, leaf]
+    most = n_leaves - n_labels + 1
+    least_cost, best, count = _FAR, 1, 1
+    while count <= most + 1:
+        total = _cost_with(work, first, count if count <= most else best)
+        if total < least_cost:
+            least_cost, best = total, count
+        count += 1

@@ -35,7 +35,7 @@ from sorct.problem.datafit import (
     renew_tangent,
 )
 from sorct.problem.kernels import Buffers, accumulate
-from sorct.problem.labels import Labelling, best_labels
+from sorct.problem.labels import Labelling, best_labels, best_ordered_labels
 from sorct.problem.penalty import Penalty, Strengths, penalty_value, prox
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
@@ -69,10 +69,11 @@ class Subproblem(NamedTuple):
     """A problem for compiled code, with the multipliers of the moment.
 
     The samples go beside it: compiled functions that do not need them compile faster
-    without. ``slope`` is gamma / n_groups.
+    without. ``slope`` is gamma / n_groups, ``first`` the label whose leaves come first.
     """
 
     rule: int
+    first: int
     slope: float
     table: FloatArray
     centre: FloatArray
@@ -117,6 +118,7 @@ class Problem:
     ) -> Subproblem:
         return Subproblem(
             datafit.rule,
+            datafit.first,
             float(gamma) / self.n_groups,
             datafit.table(self.data.n_codes),
             self.data.centre,
@@ -152,9 +154,14 @@ class Problem:
         return replace(self, data=data, constraint=self.constraint.raised(count))
 
     def point(self, params: Params) -> Point:
-        """Tree in the solver's variables (a copy)."""
+        """Tree in the solver's variables (a copy), within its bounds, leaves in order.
+
+        Whatever a search proposes, only such trees are solved.
+        """
         threshold = self.n_groups * params.threshold
-        return Point(np.vstack([params.coef, threshold]), params.leaf_class.copy())
+        coef = self.penalty.clip(params.coef)
+        label = self.datafit.in_order(params.leaf_class).copy()
+        return Point(np.vstack([coef, threshold]), label)
 
     def params(self, point: Point) -> Params:
         """Tree in the model's variables (a copy)."""
@@ -255,7 +262,10 @@ def _relabel(
             if weight != 0.0:
                 for leaf in range(point.label.size):
                     cost[k, leaf] -= weight * mass[true, leaf] / floors.share[true]
-    best_labels(labelling)
+    if sub.first < 0:
+        best_labels(labelling)
+    else:
+        best_ordered_labels(labelling, sub.first)
     label, trial = labelling.label, labelling.renewed
     now = lagrangian(sub, buffers.payoff, mass, point.label, trial)
     if lagrangian(sub, buffers.payoff, mass, label, trial) >= now - _BETTER:

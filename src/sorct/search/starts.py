@@ -66,6 +66,7 @@ def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
     data, topology = problem.data, problem.topology
     cost = problem.datafit.label_cost(data.share)
     label = _labels_around(int(np.argmin(cost)), cost.size, topology.n_leaves)
+    label = problem.datafit.in_order(label)
     mass, multiplier = _label_masses(problem.constraint, cost)
     leaf_mass = np.zeros(topology.n_leaves)
     first_leaf = {int(k): int(np.argmax(label == k)) for k in np.unique(label)}

@@ -39,6 +39,12 @@ class TrainingRecord(Mapping[str, Any]):
     cv_scoring, cv_rule : str or None
     cv_folds : int or None
         What cross-validation said of the tree, if it was chosen so.
+    monotonic : dict or None
+        Direction, +1 or -1, of variables in which the probability of
+        ``positive_class`` never falls or never rises.
+    positive_class : label or None
+    feature_cost : dict or None
+        Price of every variable, where prices were given.
     rounded : int or None
         Digits that the tree was rounded to after training.
     others : dict
@@ -64,6 +70,9 @@ class TrainingRecord(Mapping[str, Any]):
     cv_folds: int | None = None
     cv_rule: str | None = None
     target: str | None = None
+    monotonic: dict[str, int] | None = None
+    positive_class: Any = None
+    feature_cost: dict[str, float] | None = None
     rounded: int | None = None
     others: dict[str, Any] = field(default_factory=dict)
 
@@ -94,6 +103,9 @@ class TrainingRecord(Mapping[str, Any]):
             if key in data:
                 whole = isinstance(data[key], kind) and not isinstance(data[key], bool)
                 expect(whole, f"{key!r} must be {what}")
+        for key in ("monotonic", "feature_cost"):
+            for name in data.get(key, {}):
+                number(data[key], name)
         known = {f.name for f in fields(cls)} - {"others"}
         told: dict[str, Any] = {key: data[key] for key in data if key in known}
         others = {key: value for key, value in data.items() if key not in known}
@@ -122,6 +134,9 @@ class TrainingRecord(Mapping[str, Any]):
         return TrainingRecord(
             alpha_local=self.alpha_local,
             alpha_global=self.alpha_global,
+            monotonic=self.monotonic,
+            positive_class=self.positive_class,
+            feature_cost=self.feature_cost,
             n_samples=self.n_samples,
             call=self.call,
             versions=self.versions,
@@ -138,5 +153,5 @@ _KINDS: tuple[tuple[str, type, str], ...] = (
     *((key, str, "text") for key in ("cv_scoring", "cv_rule")),
     *((key, int, "a whole number") for key in ("n_iterations", "n_samples")),
     *((key, int, "a whole number") for key in ("cv_folds", "rounded")),
-    ("versions", dict, "an object"),
+    *((key, dict, "an object") for key in ("versions", "monotonic", "feature_cost")),
 )

@@ -88,7 +88,7 @@ class Reading:
 
 
 def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
-    """Summands and their variables, largest first; a missing cell after its variable."""
+    """Summands and their variables, largest first; missing cells come behind."""
     found = []
     for i, term in terms.items():
         summands = term.summands()
