@@ -17,6 +17,7 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.constraints import Constraint
 from sorct.problem.problem import Problem
+from sorct.problem.thresholds import clip_thresholds
 from sorct.search.annealing import anneal
 from sorct.search.subtrees import grow, random_tree, refit_nodes
 from sorct.tree.link import quantile
@@ -72,7 +73,7 @@ def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
     for k, leaf in first_leaf.items():
         leaf_mass[leaf] = mass[k]
     proba = _turning_left(topology, leaf_mass)
-    threshold = np.clip(-quantile(proba) / problem.gamma, -1.0, 1.0)
+    threshold = clip_thresholds(-quantile(proba) / problem.gamma)
     coef = np.zeros((data.n_columns, topology.n_branches))
     return Params(coef, threshold, label), multiplier
 

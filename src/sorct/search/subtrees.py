@@ -18,6 +18,7 @@ from sorct.data.samples import Rows, TrainingSet
 from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import ExpectedCost
 from sorct.problem.problem import Problem
+from sorct.problem.thresholds import clip_thresholds
 from sorct.search.annealing import anneal
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
@@ -58,7 +59,7 @@ def place(
         weight = weight if weight.any() else rows.weight
         score = params.coef[:, t] @ rows.X
         at = _weighted_quantile(score, weight, rng.uniform(0.2, 0.8))
-        threshold[t] = np.clip(at / p, -1.0, 1.0)
+        threshold[t] = clip_thresholds(at / p)
     return replace(params, threshold=threshold)
 
 

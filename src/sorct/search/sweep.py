@@ -126,7 +126,7 @@ class Sweep:
         """Sweep; a callback that returns True ends it as the time limit would."""
         stop = never()
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
-            sweep = _Sweep(self, problem, grid, seed, callback, workers, stop)
+            sweep = _SweepState(self, problem, grid, seed, callback, workers, stop)
             sweep.forward()
             sweep.learn()
             sweep.settle()
@@ -138,7 +138,7 @@ class Sweep:
 
 
 @dataclass
-class _Sweep:
+class _SweepState:
     """A sweep under way, with the best trees so far."""
 
     options: Sweep

@@ -1,9 +1,10 @@
 """Node numbers of a complete binary tree: integers only.
 
 Nodes are numbered as a heap: the root is 0, the children of node t are 2t + 1 (left)
-and 2t + 2 (right). Branches come first, then the leaves from left to right. This file
-is the one place that knows so; only the compiled recursion in ``problem/kernels.py``
-counts for itself.
+and 2t + 2 (right). Branches come first, then the leaves from left to right. All of
+Python asks this file for children, parents and levels. Two places that cannot ask it
+count for themselves: the compiled recursion in ``problem/kernels.py`` and the page of
+the report (``show/report/templates/model.js``).
 """
 
 from __future__ import annotations
