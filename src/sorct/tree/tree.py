@@ -317,11 +317,11 @@ class Tree:
     # -- for people ------------------------------------------------------------------
 
     def round(self, digits: int, X: Any = None, y: Any = None) -> Rounded:
-        """Tree with weights and limits of few digits in original units.
+        """Tree with weights and thresholds of few digits in original units.
 
         Cuts are rounded as the rules print them: the first variable of a cut has weight
-        1, the others so many significant digits, and the limit one more of the first
-        variable's range.
+        1, the others so many significant digits, and the threshold one more, counted
+        from the size of the first variable's range.
 
         Parameters
         ----------

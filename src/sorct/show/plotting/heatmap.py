@@ -119,12 +119,12 @@ class HeatmapDisplay:
     def _from_grid(cls, grid: ScoredGrid, column: str) -> Self:
         # Rows are in the order of the path, the local axis outermost.
         local = np.unique(grid.frame["alpha_local"].to_numpy(dtype=np.float64))
-        spread = np.unique(grid.frame["alpha_global"].to_numpy(dtype=np.float64))
+        linf = np.unique(grid.frame["alpha_global"].to_numpy(dtype=np.float64))
         values = grid.frame[column].to_numpy(dtype=np.float64)
-        chosen = None if grid.chosen is None else divmod(grid.chosen, spread.size)
+        chosen = None if grid.chosen is None else divmod(grid.chosen, linf.size)
         name = grid.score_name if column == "score" else QUANTITIES[column]
-        shape = local.size, spread.size
-        return cls(values.reshape(shape), local, spread, name, chosen)
+        shape = local.size, linf.size
+        return cls(values.reshape(shape), local, linf, name, chosen)
 
     def plot(self, ax: Axes | None = None, *, cmap: Any = COLOUR_MAP) -> Self:
         """Draw a cell per pair of penalties.

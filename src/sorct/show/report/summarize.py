@@ -191,7 +191,7 @@ def _question(cut: Cut) -> dict[str, Any]:
     """
     reading = cut.reading
     if not reading.summands:
-        return {"question": cut_text(cut), "limit": None, "terms": []}
+        return {"question": cut_text(cut), "threshold": None, "terms": []}
     side = 1.0 if reading.is_left else -1.0
     terms = [
         {
@@ -207,16 +207,16 @@ def _question(cut: Cut) -> dict[str, Any]:
             strict=True,
         )
     ]
-    threshold = printed_threshold(reading)
+    printed = printed_threshold(reading)
     question, words = (
         cut_text(cut, write=write)
         if len(terms) <= _TERMS
-        else f"sum of {len(terms)} terms > {write(threshold)}"
+        else f"sum of {len(terms)} terms > {write(printed)}"
         for write in (str, plain_number)
     )
     # A single level reads "variable is level" and has no threshold.
-    limit = None if is_a_level(reading) else threshold
-    asked = {"question": question, "limit": limit, "terms": terms}
+    threshold = None if is_a_level(reading) else printed
+    asked = {"question": question, "threshold": threshold, "terms": terms}
     return asked if words == question else {**asked, "words": words}
 
 
