@@ -51,7 +51,7 @@ def make_start(
         return Start(kind, *grow(problem, rng, stop))
     params, n_evaluations = random_tree(problem, rng), 0
     if kind == "annealed":
-        skip = 0 if problem.topology.depth > 2 else k % _ANNEAL_KINDS
+        skip = 0 if problem.topology.is_deep else k % _ANNEAL_KINDS
         params, n_evaluations = anneal(problem, params, stop, skip)
     elif kind == "node-wise":
         params, n_evaluations = refit_nodes(problem, params, rng, stop)

@@ -87,8 +87,8 @@ def _reaches(
         parent = problem.topology.parent(t)
         left, right = problem.topology.children(parent)
         above = _reaches(problem, rows, coef, threshold, parent, known)
-        turns = coef[:, parent] @ rows.X > len(coef) * threshold[parent]
-        known[left], known[right] = above & turns, above & ~turns
+        goes_left = _goes_left(rows, coef[:, parent], threshold[parent])
+        known[left], known[right] = above & goes_left, above & ~goes_left
     return known[t]
 
 
@@ -171,7 +171,7 @@ def refit_nodes(
     value = np.empty(reach.shape)
     cost = problem.datafit.cost_matrix[rows.codes][:, label]
     value[topology.n_branches :] = cost.T
-    n_evaluations, p = 0, problem.data.n_columns
+    n_evaluations = 0
     for t in reversed(range(topology.n_branches)):
         if stop[0] != 0:
             break
@@ -185,12 +185,12 @@ def refit_nodes(
         )
         cut, spent = _fit_sides(problem, side, rng, stop)
         n_evaluations += round(spent * cares.mean())
-        if cut is not None and _loss(side, *cut, p) < _loss(
-            side, coef[:, t], threshold[t], p
+        if cut is not None and _loss(side, *cut) < _loss(
+            side, coef[:, t], threshold[t]
         ):
             coef[:, t], threshold[t] = cut
-        turns = coef[:, t] @ rows.X > p * threshold[t]
-        value[t] = np.where(turns, value[left], value[right])
+        goes_left = _goes_left(rows, coef[:, t], threshold[t])
+        value[t] = np.where(goes_left, value[left], value[right])
     return Params(coef, threshold, params.leaf_class), n_evaluations
 
 
@@ -206,9 +206,14 @@ def _labels(problem: Problem, rows: Rows, reach: BoolArray) -> IntArray:
     return np.asarray(np.argmin(cost, axis=1))
 
 
-def _loss(side: Rows, coef: FloatArray, threshold: float, p: int) -> float:
+def _goes_left(rows: Rows, coef: FloatArray, threshold: float) -> BoolArray:
+    """Which rows a cut sends more probably to the left than to the right."""
+    return np.asarray(coef @ rows.X > coef.size * threshold)
+
+
+def _loss(side: Rows, coef: FloatArray, threshold: float) -> float:
     """Weight of the rows that a cut sends to their dearer side (code 0 is left)."""
-    left = coef @ side.X > p * threshold
+    left = _goes_left(side, coef, threshold)
     return float(side.weight[left == (side.codes == 1)].sum())
 
 
@@ -221,8 +226,7 @@ def _fit_sides(
         return None, 0
     fitted, n_evaluations = anneal(part, random_tree(part, rng), stop)
     coef, threshold = fitted.coef[:, 0], float(fitted.threshold[0])
-    p = problem.data.n_columns
     mirrored = problem.penalty.clip(-fitted.coef)[:, 0]
-    if _loss(side, coef, threshold, p) > _loss(side, mirrored, -threshold, p):
+    if _loss(side, coef, threshold) > _loss(side, mirrored, -threshold):
         coef, threshold = mirrored, -threshold
     return (coef, threshold), n_evaluations

@@ -14,7 +14,14 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.constraints import recall_of
 from sorct.problem.problem import Point, Problem, Subproblem
-from sorct.solvers.descent import Progress, Scratch, descend, make_scratch, masses_at
+from sorct.solvers.descent import (
+    Progress,
+    Scratch,
+    descend,
+    make_scratch,
+    masses_at,
+    never,
+)
 from sorct.solvers.solution import FEASIBLE, Solution, Status
 from sorct.tree.params import Params
 
@@ -22,11 +29,6 @@ _STIFFER, _STIFFEST = 4.0, 1e6
 _SETTLED, _SETTLED_OF_TOL = 1e-6, 0.05
 # Rounds without progress after which the floors count as out of reach from here.
 _IDLE = 4
-
-
-def never() -> IntArray:
-    """Return a stop that nobody sets."""
-    return np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)

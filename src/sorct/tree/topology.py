@@ -29,6 +29,11 @@ class Topology:
         return cls(n_branches.bit_length())
 
     @property
+    def is_deep(self) -> bool:
+        """Whether there are more than two levels of cuts: searches go by parts then."""
+        return self.depth > 2
+
+    @property
     def n_branches(self) -> int:
         """Number of cuts, 2^depth - 1."""
         return (1 << self.depth) - 1
