@@ -48,10 +48,6 @@ class Topology:
         """Number of cuts and leaves."""
         return self.n_branches + self.n_leaves
 
-    def is_leaf(self, node: int) -> bool:
-        """Whether a node is a leaf."""
-        return node >= self.n_branches
-
     def children(self, t: int) -> tuple[int, int]:
         """Left and right child of cut t."""
         return 2 * t + 1, 2 * t + 2
@@ -84,13 +80,3 @@ class Topology:
         width = 1 << self.height(node)
         first = (node - self.level_nodes(self.level(node)).start) * width
         return slice(first, first + width)
-
-    def route(self, leaf: int) -> tuple[tuple[int, bool], ...]:
-        """Branches passed from the root to a leaf, each with whether it turns left."""
-        node = self.n_branches + leaf
-        turns = []
-        while node > 0:
-            parent = self.parent(node)
-            turns.append((parent, node == self.children(parent)[0]))
-            node = parent
-        return tuple(reversed(turns))
