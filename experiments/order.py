@@ -19,7 +19,8 @@ from sorct.problem.penalty import Strengths
 from sorct.search.log import best_of
 from sorct.search.polish import Polisher, without_idle_cuts
 from sorct.search.starts import draw_start
-from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.descent import never
 
 N_SOLUTIONS, N_SPLITS, N_ROWS = 20, 10, 3
 ROUGH, END = AugmentedLagrangian(1e-4, 300), AugmentedLagrangian()

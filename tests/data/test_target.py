@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct.data.target import Classes, mean_cost, unequal
+from sorct.data.target import Classes, unequal
 
 LABELS = [
     np.array(["no", "yes", "ünsure"]),
@@ -176,14 +176,23 @@ def test_a_leaf_is_one_line_whatever_its_label():
 
 
 def test_the_mean_cost_is_that_of_its_formula(rng):
-    """The weighted mean over rows of W[true, predicted]."""
+    """Minus the weighted mean over rows of W[true, predicted]."""
     costs = rng.random((3, 3)) * (1.0 - np.eye(3))
     true, predicted = rng.integers(0, 3, (2, 40))
     weight = rng.random(40)
     total = sum(w * costs[k, j] for w, k, j in zip(weight, true, predicted))  # noqa: B905
-    found = mean_cost(costs, true, predicted, weight)
-    assert found == pytest.approx(total / weight.sum(), rel=1e-13)
-    assert mean_cost(costs, true, true) == 0.0
+    worth = Classes.worth(costs, true, predicted)
+    found = np.average(worth, weights=weight)
+    assert found == pytest.approx(-total / weight.sum(), rel=1e-13)
+    assert not Classes.worth(costs, true, true).any()
+
+
+def test_a_label_that_is_no_class_is_wrong_and_costs_nothing():
+    """Where errors cost the same it counts as one, else it is left out."""
+    true, predicted = np.array([0, -1, 1]), np.array([0, 0, 0])
+    assert Classes.worth(1.0 - np.eye(2), true, predicted).tolist() == [1, 0, 0]
+    dear = np.array([[0.0, 1.0], [5.0, 0.0]])
+    assert Classes.worth(dear, true, predicted).tolist() == [0, -5]
 
 
 def test_the_default_score_goes_with_the_costs():

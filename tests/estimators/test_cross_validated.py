@@ -128,6 +128,19 @@ def test_the_tree_kept_is_that_of_all_rows(iris):
     assert search.score(X, y) == accuracy_score(y, tree.predict(X))
 
 
+def test_trees_tell_how_they_scored(iris):
+    """Score, error, scorer and folds; the one chosen tells the rule as well."""
+    search = model(rule="one-standard-error").fit(*iris)
+    results = search.cv_results_
+    for k, tree in enumerate(search.path_):
+        told = tree.training
+        assert told.cv_score == results["mean_score"][k]
+        assert told.cv_standard_error == results["se_score"][k]
+        assert (told.cv_scoring, told.cv_folds) == ("accuracy", search.cv)
+        chosen = k == search.best_index_
+        assert told.cv_rule == ("one-standard-error" if chosen else None)
+
+
 # -- many candidates -------------------------------------------------------------------
 
 

@@ -8,8 +8,7 @@ import pytest
 from sorct.problem.datafit import LITTLE
 from sorct.problem.kernels import make_buffers
 from sorct.search.annealing import anneal, gamma_ladder
-from sorct.solvers.augmented_lagrangian import never
-from sorct.solvers.descent import descend
+from sorct.solvers.descent import descend, never
 from tests.problem.doors import renew_leaves
 from tests.reference import entropy
 

@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 
 from sorct.problem.datafit import ExpectedCost
 from sorct.search.starts import draw_start, empty_tree
-from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.descent import never
 
 STEEP = 512.0
 sizes = pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pytest
 
 from sorct.data.samples import MANY_ROWS, TrainingSet
 from sorct.search.subtrees import grow, place, random_tree, refit_nodes, regrow
-from sorct.solvers.augmented_lagrangian import never
-from sorct.solvers.descent import leaf_masses
+from sorct.solvers.descent import leaf_masses, never
 
 STEEP = 512.0
 seeds = pytest.mark.parametrize("seed", range(5))

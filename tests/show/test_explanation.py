@@ -76,7 +76,7 @@ def proba_of_yes(tree, t, row):
 
 
 def test_parts_add_up_to_the_margin(case):
-    """The sum is the total, and total - limit is the scaled margin in other units."""
+    """Parts sum to the total; total - threshold is the scaled margin in units."""
     tree, explained = case
     for row, found in explained:
         x = tree.encoder.encode(row)[0]
@@ -87,7 +87,16 @@ def test_parts_add_up_to_the_margin(case):
             lead = leads_with(tree, t)
             unit = tree.coef[lead, t] / span_of(tree, lead)
             margin = tree.coef[:, t] @ x - tree.n_columns * tree.threshold[t]
-            assert (step.total - step.limit) * unit == pytest.approx(margin, abs=1e-12)
+            assert (step.total - step.threshold) * unit == pytest.approx(
+                margin, abs=1e-12
+            )
+
+
+def test_the_former_name_of_the_threshold_still_works(case):
+    """And says what it is called now."""
+    step = case[1][0][1].steps[0]
+    with pytest.warns(FutureWarning, match=r"now called Step\.threshold"):
+        assert step.limit == step.threshold
 
 
 def test_every_variable_of_a_cut_is_a_part_of_it(case):
@@ -150,8 +159,8 @@ def test_a_reader_of_the_question_comes_to_the_same_side(case):
     for row, found in explained:
         for step in found.steps:
             first = leads_with(tree, step.cut - 1)
-            if abs(step.total - step.limit) > 2e-3 * span_of(tree, first):
-                above = step.total > step.limit
+            if abs(step.total - step.threshold) > 2e-3 * span_of(tree, first):
+                above = step.total > step.threshold
                 assert says_yes(step.question, row.iloc[0]) == above
                 asked += 1
     assert asked > 6
@@ -240,7 +249,7 @@ def test_a_cut_without_variables_has_no_parts(rng, table, threshold, answer):
     (step,) = found.steps
     assert (step.parts, step.total, step.answer) == ((), 0.0, answer)
     assert step.proba == pytest.approx(1.0 / (1.0 + np.exp(-64.0 * abs(threshold))))
-    assert (step.total > step.limit) == (answer == "yes")
+    assert (step.total > step.threshold) == (answer == "yes")
     assert found.flips == ()
     assert f"{answer} with probability {step.proba:.4g}" in str(found)
     assert "To change" not in str(found)
@@ -428,16 +437,18 @@ def test_text_tells_on_which_side_of_the_limit_a_sum_is(rng, offset):
     """Also for columns far from zero: digits suffice to see the answer."""
     X = pd.DataFrame(offset + 100.0 * rng.random((40, 3)), columns=list("abc"))
     tree = random_tree(rng, X, 2, gamma=512.0)
-    line = re.compile(r"sum +([-+][\d.e+-]+), limit ([\d.e+-]+): (yes|no) with prob")
+    line = re.compile(
+        r"sum +([-+][\d.e+-]+), threshold ([\d.e+-]+): (yes|no) with prob"
+    )
     for n in range(20):
         found = explain(tree, X.iloc[n])
         told = line.findall(str(found))
         assert len(told) == len(found.steps)
-        for (total, limit, answer), step in zip(told, found.steps, strict=True):
+        for (total, threshold, answer), step in zip(told, found.steps, strict=True):
             assert answer == step.answer
-            assert (float(total) > float(limit)) == (step.total > step.limit)
+            assert (float(total) > float(threshold)) == (step.total > step.threshold)
             if step.proba > 0.5 + 1e-6:
-                assert (float(total) > float(limit)) == (answer == "yes")
+                assert (float(total) > float(threshold)) == (answer == "yes")
 
 
 def test_text_tells_all(case):

@@ -1,5 +1,6 @@
 """Every solution keeps its promises: box, labels, certificate, floors or a plain no."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -210,7 +211,7 @@ def test_an_early_end_is_said(draw_case, stop, status):
 def test_the_start_is_not_overwritten(draw_case):
     """The caller keeps the tree it began with."""
     problem, _, tree = draw_case(depth=2, n_classes=3)
-    before = tree.copy()
+    before = deepcopy(tree)
     solution = SOLVER.solve(problem, tree)
     for name in ("coef", "threshold", "leaf_class"):
         np.testing.assert_array_equal(getattr(tree, name), getattr(before, name))

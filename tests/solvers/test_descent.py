@@ -7,8 +7,7 @@ import pytest
 from scipy.special import expit
 
 from sorct.problem.kernels import make_buffers
-from sorct.solvers.augmented_lagrangian import never
-from sorct.solvers.descent import descend
+from sorct.solvers.descent import descend, never
 from tests.conftest import problem_of
 from tests.problem.doors import evaluate
 

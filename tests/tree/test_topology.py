@@ -8,6 +8,16 @@ from tests.reference import ancestors
 depths = pytest.mark.parametrize("depth", range(1, 7))
 
 
+def route(topology, leaf):
+    """Branches passed from the root to a leaf, each with whether it turns left."""
+    node, turns = topology.n_branches + leaf, []
+    while node > 0:
+        parent = topology.parent(node)
+        turns.append((parent, node == topology.children(parent)[0]))
+        node = parent
+    return turns[::-1]
+
+
 @depths
 def test_every_level_doubles(depth):
     """Leaves are one more than branches, and twice those of the tree above."""
@@ -22,7 +32,7 @@ def test_route_walks_from_the_root_to_its_leaf(depth):
     topology = Topology(depth)
     for leaf in range(topology.n_leaves):
         node = 0
-        for branch, turns_left in topology.route(leaf):
+        for branch, turns_left in route(topology, leaf):
             assert branch == node
             node = 2 * branch + (1 if turns_left else 2)
         assert node == topology.n_branches + leaf
@@ -32,8 +42,8 @@ def test_route_walks_from_the_root_to_its_leaf(depth):
 def test_route_is_the_papers_ancestor_sets(depth):
     """Left turns are N_L, right turns N_R."""
     for leaf in range(2**depth):
-        route = Topology(depth).route(leaf)
-        sets = tuple({t for t, left in route if left is side} for side in (True, False))
+        turns = route(Topology(depth), leaf)
+        sets = tuple({t for t, left in turns if left is side} for side in (True, False))
         assert sets == ancestors(depth, leaf)
 
 
@@ -42,7 +52,7 @@ def test_leaves_are_numbered_from_left_to_right(depth):
     """Turns, left before right, order the leaves as their numbers do."""
     topology = Topology(depth)
     turns = [
-        tuple(not left for _, left in topology.route(leaf))
+        tuple(not left for _, left in route(topology, leaf))
         for leaf in range(topology.n_leaves)
     ]
     assert turns == sorted(set(turns))
@@ -70,7 +80,7 @@ def test_children_and_parents_undo_each_other(depth):
             found.append(child)
             assert topology.parent(child) == t
             assert topology.level(child) == topology.level(t) + 1
-            assert topology.is_leaf(child) == (topology.height(child) == 0)
+            assert (child >= topology.n_branches) == (topology.height(child) == 0)
     assert found == list(range(1, topology.n_nodes))
 
 
@@ -83,7 +93,7 @@ def test_leaves_below_are_those_whose_route_passes(depth):
         passing = [
             leaf
             for leaf in range(topology.n_leaves)
-            if node in [t for t, _ in topology.route(leaf)]
+            if node in [t for t, _ in route(topology, leaf)]
             or node == topology.n_branches + leaf
         ]
         assert list(below) == passing

@@ -210,18 +210,8 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     )  # fmt: skip
     with _threads():
         search.fit(data.X, data.y, data.weight)
-    row = search.cv_results_.iloc[search.best_index_]
-    tree = search.tree_
-    told = replace(
-        tree.training,
-        cv_score=search.best_score_,
-        cv_standard_error=float(row["se_score"]),
-        cv_scoring=args.scoring or tree.target.default_score(tree.cost_matrix),
-        cv_folds=n_folds,
-        cv_rule=rule,
-    )
-    tree = replace(tree, training=told)
-    return tree, [f"{score_line(told)}.", _choice_line(search, rule)]
+    told = search.tree_.training
+    return search.tree_, [f"{score_line(told)}.", _choice_line(search, rule)]
 
 
 def _check_scoring(scoring: Any, splitter: Any, data: Training) -> None:
@@ -362,23 +352,7 @@ def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
     )
     with _threads():
         search.fit(data.X, data.y, data.weight)
-    found = search.path_
-    scoring = found.trees[0].target.default_score(found.trees[0].cost_matrix)
-    scores = search.cv_results_[["mean_score", "se_score"]].to_numpy()
-    trees = [
-        replace(
-            tree,
-            training=replace(
-                tree.training,
-                cv_score=float(score),
-                cv_standard_error=float(error),
-                cv_scoring=scoring,
-                cv_folds=n_folds,
-            ),
-        )
-        for tree, (score, error) in zip(found.trees, scores, strict=True)
-    ]
-    return replace(found, trees=tuple(trees))
+    return search.path_
 
 
 def _accuracies(found: Path, data: Training) -> list[float]:

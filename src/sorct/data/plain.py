@@ -22,6 +22,13 @@ def is_shallow(value: Any, depth: int = 8) -> bool:
     return depth > 0 and all(is_shallow(one, depth - 1) for one in value)
 
 
+def is_finite_number(value: Any) -> bool:
+    """Whether a value is a number that a float can hold; True is no number."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    return abs(value) <= float(np.finfo(np.float64).max)
+
+
 def expect(condition: bool, message: str) -> None:
     """Raise the message unless the condition holds."""
     if not condition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ class PlantedTree:
     coef : array of shape (n_features, n_branches)
     threshold : array of shape (n_branches,)
         A sample goes left at cut t when ``x @ coef[:, t] > threshold[t]``; nodes are
-        numbered as a heap.
+        numbered from top to bottom and from left to right.
     leaf_class : array of shape (n_leaves,)
     """
 
@@ -65,18 +66,23 @@ def make_planted_tree(
     n_branches = 2**depth - 1
     X = rng.uniform(size=(n_samples, n_features))
     coef, threshold = np.zeros((n_features, n_branches)), np.zeros(n_branches)
-    node = np.zeros(n_samples, dtype=np.int64)
+    # Rows that come to the nodes not yet cut, in the order in which nodes are numbered:
+    # from top to bottom and from left to right. At the end these nodes are the leaves.
+    waiting = deque([np.arange(n_samples)])
     for t in range(n_branches):
         chosen = rng.choice(n_features, n_informative, replace=False)
         sign = rng.choice([-1.0, 1.0], n_informative)
         coef[chosen, t] = sign * rng.uniform(0.4, 1.0, n_informative)
-        here = node == t
+        here = waiting.popleft()
         score = X[here] @ coef[:, t]
         # Between the two samples in the middle, so that none lies on the cut.
         threshold[t] = np.sort(score)[[score.size // 2 - 1, score.size // 2]].mean()
-        node[here] = np.where(score > threshold[t], 2 * t + 1, 2 * t + 2)
+        goes_left = score > threshold[t]
+        waiting += [here[goes_left], here[~goes_left]]
     leaf_class = np.arange(n_branches + 1) % n_classes
-    y_clean = leaf_class[node - n_branches]
+    y_clean = np.empty(n_samples, dtype=np.int64)
+    for label, rows in zip(leaf_class, waiting, strict=True):
+        y_clean[rows] = label
     redrawn = rng.uniform(size=n_samples) < noise
     y = np.where(redrawn, rng.randint(n_classes, size=n_samples), y_clean)
     return PlantedTree(X, y, y_clean, coef, threshold, leaf_class)

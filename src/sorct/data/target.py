@@ -149,8 +149,22 @@ class Classes:
 
     @staticmethod
     def default_score(cost_matrix: FloatArray) -> str:
-        """What trees are compared by where no scorer is named."""
+        """Name of the score that trees are compared by where no scorer is named."""
         return "minus the mean cost" if unequal(cost_matrix) else "accuracy"
+
+    @staticmethod
+    def worth(
+        cost_matrix: FloatArray, true: IntArray, predicted: IntArray
+    ) -> FloatArray:
+        """What every prediction is worth, from codes; its mean is the default score.
+
+        1 if right and 0 if wrong. Where some errors cost more than others: minus the
+        cost, without the samples whose label is not among the classes (code -1).
+        """
+        if not unequal(cost_matrix):
+            return np.asarray(true == predicted, dtype=np.float64)
+        known = true >= 0
+        return np.asarray(-cost_matrix[true[known], predicted[known]])
 
     # -- what a leaf says --------------------------------------------------------------
 
@@ -224,6 +238,13 @@ def plain_labels(y: AnyArray) -> AnyArray:
     return y
 
 
+def data_given(X: Any, y: Any) -> bool:
+    """Whether there are data to look at; a table without labels is refused."""
+    if (X is None) != (y is None):
+        raise ValueError("Expected both X and y or neither, got one of them.")
+    return X is not None
+
+
 def label_column(y: Any) -> AnyArray:
     """Labels to compare predictions with; missing ones are an error."""
     refuse_masked(y, "y")
@@ -240,10 +261,3 @@ def unequal(cost_matrix: FloatArray) -> bool:
     """Whether some errors cost more than others."""
     costs = cost_matrix[~np.eye(len(cost_matrix), dtype=np.bool_)]
     return bool(costs.min() < costs.max())
-
-
-def mean_cost(
-    cost_matrix: FloatArray, true: IntArray, predicted: IntArray, weight: Any = None
-) -> float:
-    """Mean cost of predictions, both given as codes."""
-    return float(np.average(cost_matrix[true, predicted], weights=weight))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,13 +23,14 @@ from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_real, check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
+from sorct.solvers.solution import Status
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from sorct.problem.problem import Problem
-    from sorct.search.log import SearchProgress, SearchResult
+    from sorct.search.log import SearchCallback, SearchResult
 
 
 class TreeClassifier(ClassifierMixin, BaseEstimator):
@@ -51,6 +52,17 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         """Class of least expected cost under priors; see ``Tree.predict_bayes``."""
         tree, X = self._checked(X)
         return tree.predict_bayes(X, priors)
+
+    def _fit_whole(self, *arguments: Any) -> Self:
+        """Fit wholly or, if that is interrupted, leave this object as it was."""
+        fitted = copy.copy(self)
+        fitted._fit(*arguments)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, *arguments: Any) -> None:
+        """Fit this object, step by step."""
+        raise NotImplementedError
 
     def _keep_tree(self, tree: Tree) -> None:
         """Set what users of scikit-learn look for, all of it read from the tree."""
@@ -254,7 +266,7 @@ class SORCTClassifier(TreeClassifier):
         y: Any,
         sample_weight: Any = None,
         *,
-        callback: Callable[[SearchProgress], object] | None = None,
+        callback: SearchCallback | None = None,
     ) -> Self:
         """Train the tree.
 
@@ -273,11 +285,7 @@ class SORCTClassifier(TreeClassifier):
         InfeasibleError
             If no start meets ``min_recall``; names the rates that came closest.
         """
-        # All work goes into a copy: an interrupted fit leaves this object as it was.
-        fitted = copy.copy(self)
-        fitted._fit(X, y, sample_weight, callback)
-        self.__dict__ = fitted.__dict__
-        return self
+        return self._fit_whole(X, y, sample_weight, callback)
 
     # -- fitting ---------------------------------------------------------------------
 
@@ -286,7 +294,7 @@ class SORCTClassifier(TreeClassifier):
         X: Any,
         y: Any,
         sample_weight: Any,
-        callback: Callable[[SearchProgress], object] | None,
+        callback: SearchCallback | None,
     ) -> None:
         model, effort = self._checked_options()
         if callback is not None and not callable(callback):
@@ -302,7 +310,7 @@ class SORCTClassifier(TreeClassifier):
         seed = effort.seed()
         call = call_text(type(self), self.get_params(deep=False))
         prepared = Prepared.of(X, y, sample_weight, model, call)
-        result = self._search(prepared, seed, callback)
+        result = self._search(prepared, effort, seed, callback)
         self._keep(prepared, result)
 
     def _checked_options(self) -> tuple[Model, Effort]:
@@ -331,23 +339,20 @@ class SORCTClassifier(TreeClassifier):
     def _search(
         self,
         prepared: Prepared,
+        effort: Effort,
         seed: int,
-        callback: Callable[[SearchProgress], object] | None,
+        callback: SearchCallback | None,
     ) -> SearchResult:
         from sorct.search.chains import IteratedSearch
         from sorct.search.multistart import Multistart
-        from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 
         problem = self._penalised(prepared.problem)
-        solver = AugmentedLagrangian(float(self.tol), min(int(self.max_iter), 2**31))
-        limit = self.time_limit
-        limit = None if limit is None else max(limit - prepared.seconds, 0.0)
+        seconds, solver = effort.seconds_left(prepared.seconds), effort.solver()
         if self.n_starts == "auto":
-            return IteratedSearch(solver, self.n_jobs, limit).run(
-                problem, seed, callback
-            )
-        search = Multistart(solver, int(self.n_starts), self.n_jobs, limit)
-        return search.run(problem, seed, callback)
+            search = IteratedSearch(solver, self.n_jobs, seconds)
+            return search.run(problem, seed, callback)
+        starts = Multistart(solver, int(self.n_starts), self.n_jobs, seconds)
+        return starts.run(problem, seed, callback)
 
     def _penalised(self, problem: Problem) -> Problem:
         from sorct.problem.penalty import Strengths
@@ -370,19 +375,22 @@ class SORCTClassifier(TreeClassifier):
                 best, alphas, status=str(result.status), search=str(result.summary)
             )
         )
-        if result.status == "max_iter":
+        if result.status is Status.MAX_ITER:
             warnings.warn(
                 f"The residual is {best.residual:.1e} after {best.n_iterations} "
                 f"iterations, above tol={self.tol}. Raise max_iter (it is "
                 f"{self.max_iter}) or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
-def _why_short(status: str) -> str:
+def _why_short(status: Status) -> str:
     """Why there were not more starts, if so."""
-    reasons = {"time_limit": " before time_limit", "stopped": " before the callback"}
+    reasons = {
+        Status.TIME_LIMIT: " before time_limit",
+        Status.STOPPED: " before the callback",
+    }
     return reasons.get(status, "")
 
 

@@ -7,7 +7,6 @@ folds. Folds run in parallel through joblib.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -22,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.options import TableOptions
 from sorct.data.table import as_table
-from sorct.data.target import Classes, plain_labels, unequal
+from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import (
@@ -38,8 +37,8 @@ from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.fitting import Effort, Model
 from sorct.estimators.folds import (
     Data,
+    DefaultScorer,
     FoldScores,
-    MinusMeanCost,
     PathTask,
     score_fold,
     trace_all,
@@ -47,7 +46,8 @@ from sorct.estimators.folds import (
 from sorct.estimators.path import PAPER_ALPHAS, checked_alphas, warn_if_slow
 from sorct.estimators.progress import progress_bar
 from sorct.estimators.scorers import scorer_name
-from sorct.tree.path import check_limit, sparsest, within_limits
+from sorct.tree.frontier import sparsest
+from sorct.tree.path import Path, check_limit, within_limits
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ class SORCTClassifierCV(TreeClassifier):
     path_ : Path
         Trees trained on all rows with the depth and gamma chosen.
     tree_ : Tree
-        The one chosen.
+        The one chosen; ``tree_.training`` has its score, the standard error of that,
+        the scorer, the number of folds and the rule (``cv_score`` and so on).
     coef_, threshold_, leaf_class_, objective_, cost_, residual_, recall_, n_iter_
         As in ``SORCTClassifier``, of the tree chosen.
     local_sparsity_, global_sparsity_ : float
@@ -208,11 +209,7 @@ class SORCTClassifierCV(TreeClassifier):
         InfeasibleError
             If no candidate meets ``min_recall`` in every fold.
         """
-        # All work goes into a copy: an interrupted fit leaves this object as it was.
-        fitted = copy.copy(self)
-        fitted._fit(X, y, sample_weight)
-        self.__dict__ = fitted.__dict__
-        return self
+        return self._fit_whole(X, y, sample_weight)
 
     def select(
         self,
@@ -238,19 +235,19 @@ class SORCTClassifierCV(TreeClassifier):
                 "scoring must be one scorer, by which to choose, got "
                 f"{shown(self.scoring)}."
             )
-        scorer = check_scoring(self, self.scoring)
+        named = None if self.scoring is None else check_scoring(self, self.scoring)
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         _, seen, weight = checked_samples(X, y, sample_weight)
         target = Classes.learn(seen, weight)
         tasks = self._tasks(target)
         costs = checked_cost_matrix(self.cost_matrix, target)
-        if self.scoring is None and unequal(costs):
-            scorer = MinusMeanCost(costs, target)
+        scorer = named or DefaultScorer(costs, target)
+        score_name = scorer_name(self.scoring, target.default_score(costs))
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, plain_labels(column_or_1d(y)), given)
-        self._keep(self._run(tasks, data.folds(self.cv), data, scorer))
-        warn_if_slow(self.path_, tasks[0].effort, stacklevel=4)
+        self._keep(self._run(tasks, data.folds(self.cv), data, scorer), score_name)
+        warn_if_slow(self.path_, tasks[0].effort, stacklevel=5)
 
     def _tasks(self, target: Classes) -> list[PathTask]:
         """One per depth and gamma; everything that was given is checked here."""
@@ -329,7 +326,7 @@ class SORCTClassifierCV(TreeClassifier):
 
     # -- choosing --------------------------------------------------------------------
 
-    def _keep(self, found: list[FoldScores]) -> None:
+    def _keep(self, found: list[FoldScores], score_name: str) -> None:
         feasible = [one for one in found if one.error is None]
         if not feasible:
             assert found[0].error is not None
@@ -338,17 +335,18 @@ class SORCTClassifierCV(TreeClassifier):
         self.cv_results_ = _joined(frames)
         if self.cv_results_["mean_score"].isna().all():
             raise ValueError(
-                f"The scorer {scorer_name(self.scoring)!r} gives no number for any "
+                f"The scorer {score_name!r} gives no number for any "
                 "tree (NaN in some fold): there is nothing to choose by. Take another, "
                 "such as 'balanced_accuracy', or fewer folds."
             )
-        self._paths = [one.path for one in feasible]
+        self._paths = [one.scored_path(score_name) for one in feasible]
         self.best_index_ = self._choose(
             self.rule, self.max_features, self.max_features_per_cut
         )
         scores: FloatArray = self.cv_results_["mean_score"].to_numpy()
         self.best_score_ = float(scores[self.best_index_])
-        self.path_ = self._paths[self.best_index_ // len(self._paths[0])]
+        n, place = divmod(self.best_index_, len(self._paths[0]))
+        self.path_ = self._paths[n] = _chosen_by(self.rule, self._paths[n], place)
         self._keep_tree(self._trees[self.best_index_])
         self.best_params_ = {
             "depth": self.tree_.depth,
@@ -368,6 +366,14 @@ class SORCTClassifierCV(TreeClassifier):
         return choose(self.cv_results_, rule, allowed)
 
 
+def _chosen_by(rule: str, path: Path, place: int) -> Path:
+    """The path, with the rule told by the tree that it chose."""
+    told = replace(path.trees[place].training, cv_rule=rule)
+    chosen = replace(path.trees[place], training=told)
+    trees = (*path.trees[:place], chosen, *path.trees[place + 1 :])
+    return replace(path, trees=trees)
+
+
 def choose(results: pd.DataFrame, rule: str, allowed: AnyArray) -> int:
     """Row of a table of scores by a rule, among those allowed.
 
@@ -376,14 +382,10 @@ def choose(results: pd.DataFrame, rule: str, allowed: AnyArray) -> int:
     """
     if not isinstance(rule, str) or rule not in RULES:
         raise ValueError(f"rule must be one of {RULES}, got {shown(rule)}.")
-    score = np.where(allowed, results["mean_score"].to_numpy(), -np.inf)
-    score = np.where(np.isnan(score), -np.inf, score)
-    top = int(np.argmax(score))
-    bar = score[top]
-    if rule == "one-standard-error":
-        bar -= float(np.nan_to_num(results["se_score"].to_numpy()[top]))
-    among = np.flatnonzero(allowed & (score >= bar - 1e-12 * max(abs(bar), 1.0)))
-    return sparsest(results, among, score)
+    kept = results[allowed]
+    within = kept["se_score"] if rule == "one-standard-error" else 0.0
+    columns = kept["mean_score"], kept["n_variables"], kept["local_sparsity"]
+    return int(np.flatnonzero(allowed)[sparsest(*columns, within)])
 
 
 def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:

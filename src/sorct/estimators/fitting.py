@@ -34,6 +34,7 @@ from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
     from sorct.problem.problem import Problem
+    from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
     from sorct.solvers.solution import Solution
 
 
@@ -91,6 +92,18 @@ class Effort:
         if self.time_limit is not None:
             expected = "a number of seconds > 0 or None"
             check_real("time_limit", self.time_limit, expected, positive=True)
+
+    def solver(self) -> AugmentedLagrangian:
+        """Solver that ends where it was asked to."""
+        from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+
+        return AugmentedLagrangian(float(self.tol), min(int(self.max_iter), 2**31))
+
+    def seconds_left(self, spent: float) -> float | None:
+        """Rest of the time limit, if there is one."""
+        if self.time_limit is None:
+            return None
+        return max(float(self.time_limit) - spent, 0.0)
 
     def seed(self) -> int:
         """Draw the seed of the search."""

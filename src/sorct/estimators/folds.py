@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.table import take_rows
-from sorct.data.target import Classes, mean_cost
+from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
@@ -153,6 +153,25 @@ class FoldScores:
         per_cut = [tree.most_variables_per_cut for tree in self.path.trees]
         return pd.DataFrame(found).assign(most_variables_per_cut=per_cut)
 
+    def scored_path(self, score_name: str) -> Path:
+        """Path of all rows, whose trees tell how their penalties scored on the folds.
+
+        A score that is no number is left out.
+        """
+        results = self.frame()
+        numbers = results[["mean_score", "se_score"]].to_numpy(dtype=np.float64)
+        trees = []
+        for tree, (score, error) in zip(self.path.trees, numbers, strict=True):
+            told = replace(
+                tree.training,
+                cv_score=None if np.isnan(score) else float(score),
+                cv_standard_error=None if np.isnan(error) else float(error),
+                cv_scoring=score_name,
+                cv_folds=len(self.scores),
+            )
+            trees.append(replace(tree, training=told))
+        return replace(self.path, trees=tuple(trees))
+
 
 def score_fold(
     task: PathTask, train: Data, test: Data, scorer: Any
@@ -198,8 +217,8 @@ def trace_all(task: PathTask, data: Data) -> Path | InfeasibleError:
 
 
 @dataclass(frozen=True)
-class MinusMeanCost:
-    """Scorer where some errors cost more than others: minus the mean cost."""
+class DefaultScorer:
+    """Scorer where none is named: mean worth of the predictions to the target."""
 
     cost_matrix: FloatArray
     target: Classes
@@ -210,7 +229,8 @@ class MinusMeanCost:
         """Score a fitted classifier on some rows."""
         predicted = self.target.known_codes(classifier.predict(X))
         true = self.target.known_codes(y)
-        return -mean_cost(self.cost_matrix, true, predicted, sample_weight)
+        worth = self.target.worth(self.cost_matrix, true, predicted)
+        return float(np.average(worth, weights=sample_weight))
 
 
 def takes_weights(scorer: Any) -> bool:

@@ -6,7 +6,7 @@ The paper's grid is the default. The work itself is in ``sweep.py``.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +18,12 @@ from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
+from sorct.solvers.solution import Status
 from sorct.tree.path import Path
 from sorct.tree.topology import smallest_depth
 
 if TYPE_CHECKING:
-    from sorct.search.sweep import SweepProgress
+    from sorct.search.sweep import SweepCallback
 
 #: The paper's strengths: 0 and 2^-12 to 2^3.
 PAPER_ALPHAS = (0.0, *(2.0**r for r in range(-12, 4)))
@@ -54,7 +55,7 @@ def sorct_path(
     positive_class: Any = None,
     feature_cost: Any = None,
     sample_weight: Any = None,
-    callback: Callable[[SweepProgress], object] | None = None,
+    callback: SweepCallback | None = None,
 ) -> Path:
     """Best trees for a grid of penalties, each found from its neighbours.
 
@@ -161,21 +162,18 @@ def trace(
     n_solutions: int,
     effort: Effort,
     seed: int,
-    callback: Callable[[SweepProgress], object] | None = None,
+    callback: SweepCallback | None = None,
 ) -> Path:
     """Sweep over the grid of a prepared problem; all arguments are checked."""
     from sorct.search.sweep import Grid, Sweep
-    from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 
     grid = Grid(tuple(alphas_local.tolist()), tuple(alphas_global.tolist()))
-    solver = AugmentedLagrangian(float(effort.tol), min(int(effort.max_iter), 2**31))
-    limit = effort.time_limit
-    limit = None if limit is None else max(limit - prepared.seconds, 0.0)
-    sweep = Sweep(solver, int(n_solutions), effort.n_jobs, limit)
+    seconds = effort.seconds_left(prepared.seconds)
+    sweep = Sweep(effort.solver(), int(n_solutions), effort.n_jobs, seconds)
     swept = sweep.run(prepared.problem, grid, seed, callback)
     first = swept.solutions[0]
     if not first.feasible:
-        late = " before time_limit" if first.status == "time_limit" else ""
+        late = " before time_limit" if first.status is Status.TIME_LIMIT else ""
         tried = f"a pool of {n_solutions} solutions and their moves{late}"
         prepared.refuse(first, tried, "n_solutions")
     trees = [
@@ -188,7 +186,7 @@ def trace(
 def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:
     """Warn, for the caller's caller, of trees that have not converged."""
     told = [tree.training for tree in path]
-    slow = [one.residual or 0.0 for one in told if one.status == "max_iter"]
+    slow = [one.residual or 0.0 for one in told if one.status == Status.MAX_ITER]
     if slow:
         warnings.warn(
             f"{len(slow)} of {len(path)} trees on the path have a residual above "

@@ -19,10 +19,10 @@ from sorct.data.wording import listed
 _INSTEAD = {"roc_auc": "roc_auc_ovr"}
 
 
-def scorer_name(scoring: Any) -> str:
-    """What scores are called."""
+def scorer_name(scoring: Any, default: str = "accuracy") -> str:
+    """What scores are called; ``default`` where no scorer was named."""
     if scoring is None:
-        return "accuracy"
+        return default
     return scoring if isinstance(scoring, str) else "score"
 
 

@@ -79,6 +79,13 @@ class Constraint:
         """By how much the worst code misses its floor, 0 if all are met."""
         return float(np.max(self.floor - attained, initial=0.0))
 
+    def renewed(
+        self, multiplier: FloatArray, stiffness: float, attained: FloatArray
+    ) -> FloatArray:
+        """Multipliers after a round; ``renew_multipliers`` is the compiled twin."""
+        gap = self.floor - attained
+        return np.asarray(np.maximum(0.0, multiplier + stiffness * gap))
+
     def floors(
         self, share: FloatArray, multiplier: FloatArray, stiffness: float
     ) -> Floors:

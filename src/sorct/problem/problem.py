@@ -37,6 +37,7 @@ from sorct.problem.datafit import (
 from sorct.problem.kernels import Buffers, accumulate
 from sorct.problem.labels import Labelling, best_labels, best_ordered_labels
 from sorct.problem.penalty import Penalty, Strengths, penalty_value, prox
+from sorct.problem.thresholds import clip_scaled, clip_thresholds
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
 
@@ -165,7 +166,7 @@ class Problem:
 
     def params(self, point: Point) -> Params:
         """Tree in the model's variables (a copy)."""
-        threshold = np.clip(point.threshold / self.n_groups, -1.0, 1.0)
+        threshold = clip_thresholds(point.threshold / self.n_groups)
         return Params(point.coef.copy(), threshold, point.label.copy())
 
 
@@ -231,8 +232,7 @@ def residual(
         for t in range(n_branches):
             worst = max(worst, abs(scratch[j, t] - point.cuts[j, t]))
     for t in range(n_branches):
-        moved = point.cuts[p, t] - step * gradient[p, t]
-        moved = min(max(moved, -1.0 * step), 1.0 * step)
+        moved = clip_scaled(point.cuts[p, t] - step * gradient[p, t], step)
         worst = max(worst, abs(moved - point.cuts[p, t]))
     return worst
 

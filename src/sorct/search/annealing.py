@@ -35,7 +35,7 @@ def anneal(
     The first gammas, the flattest, may be skipped. Deep trees take finer and longer
     steps.
     """
-    samples, deep = problem.data.samples, problem.topology.depth > 2
+    samples, deep = problem.data.samples, problem.topology.is_deep
     gammas = gamma_ladder(problem.gamma, _FACTOR_DEEP if deep else _FACTOR)
     n_iterations = _ITERATIONS_DEEP if deep else _ITERATIONS
     point = problem.point(params)

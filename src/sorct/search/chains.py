@@ -22,8 +22,8 @@ from sorct._typing import IntArray
 from sorct.problem.problem import Problem
 from sorct.search.log import (
     NO_RUN,
-    Callback,
     Descent,
+    SearchCallback,
     SearchLog,
     SearchResult,
     best_of,
@@ -33,7 +33,8 @@ from sorct.search.multistart import finish
 from sorct.search.polish import Polisher
 from sorct.search.starts import Start, make_start
 from sorct.search.workers import Workers, deadline
-from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution, Status
 
 _CHAINS = 4
@@ -72,7 +73,7 @@ class IteratedSearch:
     time_limit: float | None = None
 
     def run(
-        self, problem: Problem, seed: int, callback: Callback | None = None
+        self, problem: Problem, seed: int, callback: SearchCallback | None = None
     ) -> SearchResult:
         """Search; a callback that returns True stops with the best tree so far."""
         log = SearchLog(callback, unit=problem.trivial_cost)
@@ -267,7 +268,7 @@ def _step(
         start = make_start(polisher.problem, kinds[c], run + c, rng, stop)
         return finish(polisher, start, run, stop, begun)
     # Deep trees have so many parts that all chains work on the best one.
-    deep = polisher.problem.topology.depth > 2
+    deep = polisher.problem.topology.is_deep
     incumbent = best_of(chains) if deep else chains[c]
     others = tuple(chain for chain in chains if chain is not incumbent)
     start = move(polisher, Chain(incumbent, others), rng, stop)

@@ -32,7 +32,7 @@ class SearchProgress:
     seconds: float
 
 
-Callback = Callable[[SearchProgress], object]
+SearchCallback = Callable[[SearchProgress], object]
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def best_of(solutions: list[Solution]) -> Solution:
 class SearchLog:
     """What has happened in a search so far; the unit is the trivial cost."""
 
-    callback: Callback | None
+    callback: SearchCallback | None
     unit: float
     n_starts: int | None = None
     begun: float = field(default_factory=time.perf_counter)

@@ -50,13 +50,13 @@ def move(
 
 def _kinds(polisher: Polisher, chain: Chain) -> list[str]:
     """Kinds that apply, repeated according to how often they should be drawn."""
-    depth = polisher.problem.topology.depth
-    if depth > 2:
+    topology = polisher.problem.topology
+    if topology.is_deep:
         kinds = ["redrawn", "shaken"] + 6 * ["regrown"]
     else:
         kinds = ["redrawn", "redrawn-tree", "shaken"]
-    if depth > 1 and chain.others:
-        kinds += 4 * ["exchanged"] if depth > 2 else 3 * ["exchanged"]
+    if topology.depth > 1 and chain.others:
+        kinds += (4 if topology.is_deep else 3) * ["exchanged"]
     if polisher.problem.penalty.active:
         kinds += ["eased"]
     return kinds
@@ -122,7 +122,7 @@ def _exchange(
     topology = polisher.problem.topology
     to, source = (int(rng.integers(topology.n_branches)) for _ in range(2))
     cuts, others = [to], [source]
-    if topology.depth > 2 and rng.random() < 0.5:
+    if topology.is_deep and rng.random() < 0.5:
         level = topology.level_nodes(topology.level(to))
         source = int(rng.integers(level.start, level.stop))
         cuts = topology.nodes_below(to, topology.height(to))

@@ -12,11 +12,12 @@ from functools import partial
 
 from sorct._typing import IntArray
 from sorct.problem.problem import Problem
-from sorct.search.log import Callback, Descent, SearchLog, SearchResult
+from sorct.search.log import Descent, SearchCallback, SearchLog, SearchResult
 from sorct.search.polish import Polisher
 from sorct.search.starts import Start, draw_start
 from sorct.search.workers import Workers, deadline
-from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution, Status
 
 
@@ -38,7 +39,7 @@ class Multistart:
     time_limit: float | None = None
 
     def run(
-        self, problem: Problem, seed: int, callback: Callback | None = None
+        self, problem: Problem, seed: int, callback: SearchCallback | None = None
     ) -> SearchResult:
         """Run the starts; a callback that returns True stops the search."""
         unit = problem.trivial_cost

@@ -17,6 +17,7 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.constraints import Constraint
 from sorct.problem.problem import Problem
+from sorct.problem.thresholds import clip_thresholds
 from sorct.search.annealing import anneal
 from sorct.search.subtrees import grow, random_tree, refit_nodes
 from sorct.tree.link import quantile
@@ -50,7 +51,7 @@ def make_start(
         return Start(kind, *grow(problem, rng, stop))
     params, n_evaluations = random_tree(problem, rng), 0
     if kind == "annealed":
-        skip = 0 if problem.topology.depth > 2 else k % _ANNEAL_KINDS
+        skip = 0 if problem.topology.is_deep else k % _ANNEAL_KINDS
         params, n_evaluations = anneal(problem, params, stop, skip)
     elif kind == "node-wise":
         params, n_evaluations = refit_nodes(problem, params, rng, stop)
@@ -73,7 +74,7 @@ def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
     for k, leaf in first_leaf.items():
         leaf_mass[leaf] = mass[k]
     proba = _turning_left(topology, leaf_mass)
-    threshold = np.clip(-quantile(proba) / problem.gamma, -1.0, 1.0)
+    threshold = clip_thresholds(-quantile(proba) / problem.gamma)
     coef = np.zeros((data.n_columns, topology.n_branches))
     return Params(coef, threshold, label), multiplier
 

@@ -18,6 +18,7 @@ from sorct.data.samples import Rows, TrainingSet
 from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import ExpectedCost
 from sorct.problem.problem import Problem
+from sorct.problem.thresholds import clip_thresholds
 from sorct.search.annealing import anneal
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
@@ -58,7 +59,7 @@ def place(
         weight = weight if weight.any() else rows.weight
         score = params.coef[:, t] @ rows.X
         at = _weighted_quantile(score, weight, rng.uniform(0.2, 0.8))
-        threshold[t] = np.clip(at / p, -1.0, 1.0)
+        threshold[t] = clip_thresholds(at / p)
     return replace(params, threshold=threshold)
 
 
@@ -86,8 +87,10 @@ def _reaches(
         parent = problem.topology.parent(t)
         left, right = problem.topology.children(parent)
         above = _reaches(problem, rows, coef, threshold, parent, known)
-        turns = coef[:, parent] @ rows.X > len(coef) * threshold[parent]
-        known[left], known[right] = above & turns, above & ~turns
+        goes_left = _goes_left(
+            rows, coef[:, parent], threshold[parent], problem.n_groups
+        )
+        known[left], known[right] = above & goes_left, above & ~goes_left
     return known[t]
 
 
@@ -188,8 +191,8 @@ def refit_nodes(
             side, coef[:, t], threshold[t], p
         ):
             coef[:, t], threshold[t] = cut
-        turns = coef[:, t] @ rows.X > p * threshold[t]
-        value[t] = np.where(turns, value[left], value[right])
+        goes_left = _goes_left(rows, coef[:, t], threshold[t], p)
+        value[t] = np.where(goes_left, value[left], value[right])
     return Params(coef, threshold, params.leaf_class), n_evaluations
 
 
@@ -205,9 +208,16 @@ def _labels(problem: Problem, rows: Rows, reach: BoolArray) -> IntArray:
     return np.asarray(np.argmin(cost, axis=1))
 
 
-def _loss(side: Rows, coef: FloatArray, threshold: float, p: int) -> float:
+def _goes_left(
+    rows: Rows, coef: FloatArray, threshold: float, n_groups: int
+) -> BoolArray:
+    """Which rows a cut sends more probably to the left than to the right."""
+    return np.asarray(coef @ rows.X > n_groups * threshold)
+
+
+def _loss(side: Rows, coef: FloatArray, threshold: float, n_groups: int) -> float:
     """Weight of the rows that a cut sends to their dearer side (code 0 is left)."""
-    left = coef @ side.X > p * threshold
+    left = _goes_left(side, coef, threshold, n_groups)
     return float(side.weight[left == (side.codes == 1)].sum())
 
 
@@ -220,8 +230,8 @@ def _fit_sides(
         return None, 0
     fitted, n_evaluations = anneal(part, random_tree(part, rng), stop)
     coef, threshold = fitted.coef[:, 0], float(fitted.threshold[0])
-    p = problem.n_groups
     mirrored = problem.penalty.clip(-fitted.coef)[:, 0]
+    p = problem.n_groups
     if _loss(side, coef, threshold, p) > _loss(side, mirrored, -threshold, p):
         coef, threshold = mirrored, -threshold
     return (coef, threshold), n_evaluations

@@ -22,16 +22,16 @@ from sorct._typing import FloatArray, IntArray
 from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
 from sorct.search.moves import Chain, move
-from sorct.search.polish import HOLD, Polisher, without_idle_cuts
+from sorct.search.polish import HOLD, ROUGH, Polisher, without_idle_cuts
 from sorct.search.starts import draw_start
 from sorct.search.workers import Workers, deadline
-from sorct.solvers.augmented_lagrangian import AugmentedLagrangian, never
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution, Status
 from sorct.tree.params import Params
 
-# The pool is solved roughly, and quickly where that suffices; the best tree of a point
-# to the end.
-_ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
+# The pool is solved with ``ROUGH``, or only so quickly where that suffices; the best
+# tree of a point is solved to the end.
 _QUICK = AugmentedLagrangian(tol=1e-3, max_iter=30, max_rounds=1)
 # Trees so much above the best, relatively, after a quick descent are left alone: moves,
 # and trees of the pool or of other points.
@@ -60,7 +60,7 @@ class SweepProgress:
     seconds: float
 
 
-Callback = Callable[[SweepProgress], object]
+SweepCallback = Callable[[SweepProgress], object]
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,16 @@ class Sweep:
     time_limit: float | None = None
 
     def run(
-        self, problem: Problem, grid: Grid, seed: int, callback: Callback | None = None
+        self,
+        problem: Problem,
+        grid: Grid,
+        seed: int,
+        callback: SweepCallback | None = None,
     ) -> Swept:
         """Sweep; a callback that returns True ends it as the time limit would."""
         stop = never()
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
-            sweep = _Sweep(self, problem, grid, seed, callback, workers, stop)
+            sweep = _SweepState(self, problem, grid, seed, callback, workers, stop)
             sweep.forward()
             sweep.learn()
             sweep.settle()
@@ -138,14 +142,14 @@ class Sweep:
 
 
 @dataclass
-class _Sweep:
+class _SweepState:
     """A sweep under way, with the best trees so far."""
 
     options: Sweep
     problem: Problem
     grid: Grid
     seed: int
-    callback: Callback | None
+    callback: SweepCallback | None
     workers: Workers
     stop: IntArray
     begun: float = field(default_factory=time.perf_counter)
@@ -178,7 +182,7 @@ class _Sweep:
     def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
         """Distinct trees of point k, the best first, from those of another point."""
         problem = self.subsampled.at(self.strengths[k])
-        polisher = Polisher.of(problem, _ROUGH)
+        polisher = Polisher.of(problem, ROUGH)
         found = self._started(polisher) if k == 0 else self._carried(problem, carried)
         pool = _distinct([*found, polisher.empty])
         n_most = self.options.n_solutions
@@ -395,7 +399,7 @@ def _race(
     quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
     if quick.objective > bar or stop[0] != 0:
         return quick
-    return _ROUGH.solve(
+    return ROUGH.solve(
         problem, quick.params, multiplier=quick.multiplier, stop=stop, bar=bar
     )
 

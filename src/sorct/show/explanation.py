@@ -1,11 +1,12 @@
 """Explain: one sample's route through a tree, and what would change its class.
 
-Sums and limits are those of the printed rules, so that a reader can check every number
-with a pocket calculator. Everything is read from a Tree.
+Sums and thresholds are those of the printed rules, so that a reader can check every
+number with a pocket calculator. Everything is read from a Tree.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +59,8 @@ class Step:
         Sum of the cut for a sample that is typical in every variable.
     parts : tuple of Part
         Largest first; ``base`` and their contributions add up to ``total``.
-    total, limit : float
-        "yes" is the more probable answer when the total is above the limit.
+    total, threshold : float
+        "yes" is the more probable answer when the total is above the threshold.
     answer : {"yes", "no"}
     proba : float
         Probability of that answer.
@@ -70,9 +71,17 @@ class Step:
     base: float
     parts: tuple[Part, ...]
     total: float
-    limit: float
+    threshold: float
     answer: str
     proba: float
+
+    @property
+    def limit(self) -> float:
+        """Former name of ``threshold``."""
+        warnings.warn(
+            "Step.limit is now called Step.threshold.", FutureWarning, stacklevel=2
+        )
+        return self.threshold
 
 
 @dataclass(frozen=True)
@@ -270,7 +279,7 @@ def _step(
         base=float(sum(usual.values())),
         parts=tuple(sorted(parts, key=lambda part: -abs(part.contribution))),
         total=float(sum(given[i] for i in dict.fromkeys(cut.reading.variables))),
-        limit=cut.reading.threshold,
+        threshold=cut.reading.threshold,
         answer=answer,
         proba=proba,
     )
@@ -299,8 +308,8 @@ def _step_lines(step: Step) -> list[str]:
     head = f"Cut {step.cut}: {step.question}"
     if not step.parts:
         return [f"{head}: {step.answer} with probability {step.proba:.4g}"]
-    # So many digits that a reader sees on which side of the limit the sum is.
-    error = 0.01 * abs(step.total - step.limit)
+    # So many digits that a reader sees on which side of the threshold the sum is.
+    error = 0.01 * abs(step.total - step.threshold)
     names = ["a typical sample", *map(_part_text, step.parts)]
     added = [step.base, *(part.contribution for part in step.parts)]
     width = max(map(len, names))
@@ -310,8 +319,9 @@ def _step_lines(step: Step) -> list[str]:
         for name, number in zip(names, added, strict=True)
     ]
     lines.append(
-        f"  {'sum':<{width}}  {_signed(step.total, error):>12}, limit "
-        f"{rounded(step.limit, error)}: {step.answer} with probability {step.proba:.4g}"
+        f"  {'sum':<{width}}  {_signed(step.total, error):>12}, threshold "
+        f"{rounded(step.threshold, error)}: {step.answer} with probability "
+        f"{step.proba:.4g}"
     )
     return lines
 

@@ -12,9 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.problem.constraints import recall_of
+from sorct.problem.constraints import Constraint, recall_of
 from sorct.problem.problem import Point, Problem, Subproblem
-from sorct.solvers.descent import Progress, Scratch, descend, make_scratch, masses_at
+from sorct.solvers.descent import (
+    Progress,
+    Scratch,
+    descend,
+    make_scratch,
+    masses_at,
+    never,
+)
 from sorct.solvers.solution import FEASIBLE, Solution, Status
 from sorct.tree.params import Params
 
@@ -22,11 +29,6 @@ _STIFFER, _STIFFEST = 4.0, 1e6
 _SETTLED, _SETTLED_OF_TOL = 1e-6, 0.05
 # Rounds without progress after which the floors count as out of reach from here.
 _IDLE = 4
-
-
-def never() -> IntArray:
-    """Return a stop that nobody sets."""
-    return np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,58 @@ class _RoundEnd:
         return cls(params, mass, attained)
 
 
+@dataclass
+class _Rounds:
+    """Multipliers and stiffness of the next round, and what those before have led to.
+
+    ``last`` and ``best`` say how unsettled the floors were after the last round, and
+    after the best so far; ``n_idle`` counts the rounds since that was much lowered.
+    """
+
+    constraint: Constraint
+    multiplier: FloatArray
+    stiffness: float
+    last: float = np.inf
+    best: float = np.inf
+    n_idle: int = 0
+    first: float = np.nan
+    n_iterations: int = 0
+    n_evaluations: int = 0
+
+    def count(self, progress: Progress) -> None:
+        """Add what a round took."""
+        if self.n_iterations == 0:
+            self.first = progress.first
+        self.n_iterations += progress.n_iterations
+        self.n_evaluations += progress.n_evaluations
+
+    def unsettled(self, attained: FloatArray) -> float:
+        """Largest of missed floors and multipliers on floors that are more than met."""
+        gap = self.constraint.floor - attained
+        found = np.abs(np.maximum(gap, -self.multiplier / self.stiffness)).max()
+        self.n_idle = 0 if found < 0.9 * self.best else self.n_idle + 1
+        return float(found)
+
+    def renewed(self, attained: FloatArray) -> FloatArray:
+        """Multipliers that follow from what a round attained."""
+        return self.constraint.renewed(self.multiplier, self.stiffness, attained)
+
+    def renew(self, attained: FloatArray, unsettled: float) -> None:
+        """Prepare the next round; floors that settle too slowly get stiffer."""
+        self.multiplier = self.renewed(attained)
+        if unsettled > self.last / _STIFFER:
+            self.stiffness = min(_STIFFER * self.stiffness, _STIFFEST)
+        self.last, self.best = unsettled, min(self.best, unsettled)
+
+    def total(self, progress: Progress) -> Progress:
+        """Where the last round has led, and what all took."""
+        return progress._replace(
+            first=self.first,
+            n_iterations=self.n_iterations,
+            n_evaluations=self.n_evaluations,
+        )
+
+
 @dataclass(frozen=True)
 class AugmentedLagrangian:
     """Local solver of a problem from one start.
@@ -58,9 +112,9 @@ class AugmentedLagrangian:
     max_iter : int
         Bound on the iterations of one round.
     max_rounds : int
-        Bound on the rounds; after a few the floors may be met only nearly.
+        Bound on the rounds; if it is small, floors may be missed by a little.
     monotone : bool
-        Whether no step of a round may lead higher.
+        Whether no step of a round may raise the objective.
     """
 
     tol: float = 1e-6
@@ -80,19 +134,17 @@ class AugmentedLagrangian:
     ) -> Solution:
         """Descend from the start; ``stop`` ends it early, see ``descend``.
 
-        A round that ends above the bar is the last: pressing on to meet the floors
-        could only lead higher.
+        A round that ends with an objective above ``bar`` is the last: further rounds
+        would only raise it, to meet the floors.
         """
         point, samples = problem.point(start), problem.data.samples
-        floor = problem.constraint.floor
         stop = never() if stop is None else stop
         if multiplier is None:
-            multiplier = np.zeros_like(floor)
-        n_iterations, n_evaluations, n_idle = 0, 0, 0
-        first, last, best = np.nan, np.inf, np.inf
+            multiplier = np.zeros_like(problem.constraint.floor)
+        rounds = _Rounds(problem.constraint, multiplier, stiffness)
         settled = max(_SETTLED, min(_SETTLED_OF_TOL * self.tol, 0.5 * FEASIBLE))
         for _ in range(self.max_rounds):
-            sub = problem.subproblem(multiplier, stiffness)
+            sub = problem.subproblem(rounds.multiplier, rounds.stiffness)
             scratch = make_scratch(sub, point)
             progress = descend(
                 samples,
@@ -104,26 +156,15 @@ class AugmentedLagrangian:
                 monotone=self.monotone,
                 scratch=scratch,
             )
-            first = progress.first if n_iterations == 0 else first
-            n_iterations += progress.n_iterations
-            n_evaluations += progress.n_evaluations
+            rounds.count(progress)
             end = _RoundEnd.at(problem, sub, point, scratch)
-            gap = floor - end.attained
-            # Missed floors, and multipliers on floors that are more than met.
-            unsettled = float(np.abs(np.maximum(gap, -multiplier / stiffness)).max())
-            n_idle = 0 if unsettled < 0.9 * best else n_idle + 1
-            if unsettled <= settled or n_idle > _IDLE or stop[0] != 0:
+            unsettled = rounds.unsettled(end.attained)
+            if unsettled <= settled or rounds.n_idle > _IDLE or stop[0] != 0:
                 break
             if progress.objective > bar:
                 break
-            multiplier = np.maximum(0.0, multiplier + stiffness * gap)
-            if unsettled > last / _STIFFER:
-                stiffness = min(_STIFFER * stiffness, _STIFFEST)
-            last, best = unsettled, min(best, unsettled)
-        total = progress._replace(
-            first=first, n_iterations=n_iterations, n_evaluations=n_evaluations
-        )
-        multiplier = np.maximum(0.0, multiplier + stiffness * gap)
+            rounds.renew(end.attained, unsettled)
+        total, multiplier = rounds.total(progress), rounds.renewed(end.attained)
         return self._solution(problem, end, total, multiplier, stopped=stop[0] != 0)
 
     def _solution(

@@ -81,7 +81,6 @@ _STATE = np.dtype(
     + [(name, np.int64) for name in ("on_face", "outcome")]
 )
 State: TypeAlias = Any
-_NEVER = np.zeros(1, dtype=np.int64)
 
 
 class Progress(NamedTuple):
@@ -123,6 +122,11 @@ def _make_state(tol: float, max_iter: int, monotone: bool) -> State:
     state["tol"], state["max_iter"], state["monotone"] = tol, max_iter, monotone
     state["bar"], state["scale"], state["n_turn"] = _ANY, 1.0, _FIRST_TURN
     return state
+
+
+def never() -> IntArray:
+    """Return a ``stop`` that nobody sets, see ``descend``."""
+    return np.zeros(1, dtype=np.int64)
 
 
 def descend(
@@ -183,7 +187,7 @@ def masses_at(
     """Masses at a point, in memory that may have been used: it holds the result."""
     scratch.work.trial.cuts[:] = point.cuts
     state = _make_state(0.0, 0, False)
-    call_apart(_descend, samples, sub, point, _NEVER, state, scratch)
+    call_apart(_descend, samples, sub, point, never(), state, scratch)
     return scratch.buffers.mass
 
 

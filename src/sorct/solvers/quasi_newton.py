@@ -13,6 +13,7 @@ from sorct._typing import FloatArray, IntArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
 from sorct.problem.penalty_face import face_gradient, move_on_face, project_on_face
 from sorct.problem.problem import Point, Subproblem
+from sorct.problem.thresholds import at_bound
 from sorct.solvers.work import (
     CHANGE,
     DIRECTION,
@@ -63,11 +64,12 @@ def forget(memory: Memory) -> None:
 def fill_face(sub: Subproblem, point: Point, work: Work) -> float:
     """Gradient of the objective along the face; return its largest coordinate."""
     p, n_branches = sub.centre.size, point.cuts.shape[1]
+    n_groups = sub.penalty.linf.size
     slope, face = work.vector[SLOPE], work.vector[FACE]
     largest = face_gradient(sub.penalty, point.cuts, slope, face)
     for t in range(n_branches):
         threshold, i = point.cuts[p, t], p * n_branches + t
-        blocked = abs(threshold) >= sub.penalty.linf.size and threshold * slope[i] < 0.0
+        blocked = at_bound(threshold, n_groups) and threshold * slope[i] < 0.0
         face[i] = 0.0 if blocked else slope[i]
         largest = max(largest, abs(face[i]))
     return largest

@@ -16,6 +16,7 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray
 from sorct.problem.compilation import compiled_inside
 from sorct.problem.problem import Point, Subproblem
+from sorct.problem.thresholds import clip_scaled, leaves_box
 
 # Rows of ``Work.vector``. SLOPE is the gradient of the smooth part at the point in the
 # coordinates of every cut, FACE that of the whole objective along the face of the
@@ -106,13 +107,13 @@ def settle_thresholds(sub: Subproblem, point: Point, work: Work) -> bool:
         if work.centred[t]:
             for j in range(p):
                 threshold += sub.centre[j] * move[j * n_branches + t]
-        if abs(threshold) > n_groups:
+        if leaves_box(threshold, n_groups):
             if work.centred[t]:
                 work.centred[t] = False
                 for j in range(p):
                     slope[j * n_branches + t] -= sub.centre[j] * slope[own]
                 return False
-            threshold = 1.0 * n_groups if threshold > 0 else -1.0 * n_groups
+            threshold = clip_scaled(threshold, n_groups)
             move[own] = threshold - point.cuts[p, t]
         work.trial.cuts[p, t] = threshold
     return True

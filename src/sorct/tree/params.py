@@ -36,7 +36,3 @@ class Params:
     coef: FloatArray
     threshold: FloatArray
     leaf_class: IntArray
-
-    def copy(self) -> Params:
-        """Return an independent copy."""
-        return Params(self.coef.copy(), self.threshold.copy(), self.leaf_class.copy())

@@ -18,10 +18,11 @@ from sklearn.metrics import accuracy_score, recall_score
 from sklearn.utils import check_consistent_length
 
 from sorct._typing import AnyArray, BoolArray, FloatArray
-from sorct.data.target import label_column, mean_cost
+from sorct.data.plain import is_finite_number
+from sorct.data.target import data_given, label_column
 from sorct.data.wording import shown
 from sorct.tree.files import read_json, write_json
-from sorct.tree.frontier import unbeaten
+from sorct.tree.frontier import sparsest, unbeaten
 from sorct.tree.storage import COMMON
 from sorct.tree.tree import Tree
 
@@ -145,9 +146,8 @@ class Path:
         if self.trees[0].has_unequal_costs:
             target, costs = self.trees[0].target, self.trees[0].cost_matrix
             true = target.codes(y)
-            known = true >= 0
             frame["mean_cost"] = [
-                mean_cost(costs, true[known], target.codes(labels)[known])
+                -target.worth(costs, true, target.codes(labels)).mean()
                 for labels in predicted
             ]
         return frame
@@ -170,7 +170,7 @@ class Path:
         """
         frame = self._scored(X, y)
         sparse = frame[["local_sparsity", "global_sparsity"]].to_numpy()
-        goods = np.column_stack([_goodness(frame), sparse])
+        goods = np.column_stack([goodness(frame), sparse])
         return frame[unbeaten(goods)]
 
     def select(
@@ -204,13 +204,14 @@ class Path:
         """
         frame = self._scored(X, y)
         allowed = within_limits(self.trees, max_features, max_features_per_cut)
-        if not _is_finite(within) or within < 0:
+        if not is_finite_number(within) or within < 0:
             raise ValueError(
                 f"within must be a finite number >= 0, got {shown(within)}."
             )
-        good = np.where(allowed, _goodness(frame), -np.inf)
-        near = np.flatnonzero(good >= good.max() - within - 1e-12)
-        return self.trees[int(sparsest(frame, near, good))]
+        places, good = np.flatnonzero(allowed), goodness(frame)[allowed]
+        kept = frame[allowed]
+        found = sparsest(good, kept["n_variables"], kept["local_sparsity"], within)
+        return self.trees[int(places[found])]
 
     def report(
         self,
@@ -230,8 +231,8 @@ class Path:
             Data to show the trees on, best such as they have not seen.
         chosen : Tree or None
             The tree of the path to begin with and to compare others with. None means
-            the one with the fewest variables whose accuracy on the data is within a
-            standard error of the best; without data, whose expected accuracy is.
+            the one that ``select`` gives with the standard error of the best tree as
+            ``within``: on the data or, without any, in training.
         title, rows, call
             As in ``Tree.report``.
         """
@@ -242,9 +243,7 @@ class Path:
         )
 
     def _scored(self, X: Any, y: Any) -> pd.DataFrame:
-        if (X is None) != (y is None):
-            raise ValueError("Expected both X and y or neither, got one of them.")
-        return self.to_frame() if X is None else self.evaluate(X, y)
+        return self.evaluate(X, y) if data_given(X, y) else self.to_frame()
 
     # -- text and files --------------------------------------------------------------
 
@@ -342,7 +341,7 @@ def tree_row(tree: Tree) -> dict[str, float | None]:
 def _check_training(tree: Tree, alphas: tuple[float, float]) -> None:
     """Refuse a tree that does not say what the frame needs, or is of other alphas."""
     for key, value in tree_row(tree).items():
-        if not _is_finite(value):
+        if not is_finite_number(value):
             raise ValueError(f"damaged sorct path: {key!r} of a tree must be a number.")
     told = tree.training.alpha_local, tree.training.alpha_global
     if told != alphas:
@@ -352,24 +351,18 @@ def _check_training(tree: Tree, alphas: tuple[float, float]) -> None:
         )
 
 
-def _is_finite(value: Any) -> bool:
-    """Whether a value is a number that a float can hold."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return False
-    return abs(value) <= float(np.finfo(np.float64).max)
-
-
 def _floats(data: dict[str, Any], key: str) -> FloatArray:
     values = data.get(key)
-    if not isinstance(values, list) or not all(_is_finite(value) for value in values):
+    if not isinstance(values, list) or not all(map(is_finite_number, values)):
         raise ValueError(f"damaged sorct path: {key!r} must be a list of numbers.")
     return np.array(values, dtype=np.float64)
 
 
-def _goodness(frame: pd.DataFrame) -> FloatArray:
-    """What is to be large: accuracy or minus the cost on given data, else in training.
+def goodness(frame: pd.DataFrame) -> FloatArray:
+    """What trees are compared by, to be large.
 
-    Where errors have different costs, these decide.
+    On given data the target's default score, accuracy or minus the mean cost (see
+    ``Path.evaluate``); without data minus the expected cost in training.
     """
     if "mean_cost" in frame:
         return -frame["mean_cost"].to_numpy(dtype=np.float64)
@@ -413,11 +406,3 @@ def within_limits(
             "limits, or add larger alphas to the path."
         )
     return allowed
-
-
-def sparsest(frame: pd.DataFrame, among: Any, good: FloatArray) -> int:
-    """Position with the fewest variables, then columns per cut, then the better."""
-    variables = frame["n_variables"].to_numpy()[among]
-    local = frame["local_sparsity"].to_numpy()[among]
-    order = np.lexsort((-among, -good[among], -local, variables))
-    return int(among[order[0]])

@@ -1,9 +1,10 @@
 """Node numbers of a complete binary tree: integers only.
 
 Nodes are numbered as a heap: the root is 0, the children of node t are 2t + 1 (left)
-and 2t + 2 (right). Branches come first, then the leaves from left to right. This file
-is the one place that knows so; only the compiled recursion in ``problem/kernels.py``
-counts for itself.
+and 2t + 2 (right). Branches come first, then the leaves from left to right. All of
+Python asks this file for children, parents and levels. Two places that cannot ask it
+count for themselves: the compiled recursion in ``problem/kernels.py`` and the page of
+the report (``show/report/templates/model.js``).
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ class Topology:
         return cls(n_branches.bit_length())
 
     @property
+    def is_deep(self) -> bool:
+        """Whether there are more than two levels of cuts: searches go by parts then."""
+        return self.depth > 2
+
+    @property
     def n_branches(self) -> int:
         """Number of cuts, 2^depth - 1."""
         return (1 << self.depth) - 1
@@ -41,10 +47,6 @@ class Topology:
     def n_nodes(self) -> int:
         """Number of cuts and leaves."""
         return self.n_branches + self.n_leaves
-
-    def is_leaf(self, node: int) -> bool:
-        """Whether a node is a leaf."""
-        return node >= self.n_branches
 
     def children(self, t: int) -> tuple[int, int]:
         """Left and right child of cut t."""
@@ -78,13 +80,3 @@ class Topology:
         width = 1 << self.height(node)
         first = (node - self.level_nodes(self.level(node)).start) * width
         return slice(first, first + width)
-
-    def route(self, leaf: int) -> tuple[tuple[int, bool], ...]:
-        """Branches passed from the root to a leaf, each with whether it turns left."""
-        node = self.n_branches + leaf
-        turns = []
-        while node > 0:
-            parent = self.parent(node)
-            turns.append((parent, node == self.children(parent)[0]))
-            node = parent
-        return tuple(reversed(turns))

@@ -125,9 +125,13 @@ class TrainingRecord(Mapping[str, Any]):
 
     # -- what becomes of it ------------------------------------------------------------
 
-    def without_call(self) -> TrainingRecord:
-        """All but how a tree was asked for, and of which versions."""
-        return replace(self, call=None, versions=None)
+    def without_origin(self) -> TrainingRecord:
+        """The record without call, versions and cross-validation.
+
+        The same tree may come from different calls, and be chosen or not.
+        """
+        unknown: dict[str, Any] = dict.fromkeys(_ORIGIN)
+        return replace(self, **unknown)
 
     def after_rounding(self, digits: int) -> TrainingRecord:
         """What is still true of the tree once its cuts were rounded."""
@@ -144,6 +148,10 @@ class TrainingRecord(Mapping[str, Any]):
         )
 
 
+_ORIGIN = (
+    "call", "versions", "cv_score", "cv_standard_error", "cv_scoring", "cv_folds",
+    "cv_rule",
+)  # fmt: skip
 _NUMBERS = (
     "alpha_local", "alpha_global", "objective", "cost", "residual", "cv_score",
     "cv_standard_error",

@@ -24,7 +24,7 @@ from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.product import Product, make_product
 from sorct.data.table import Table
-from sorct.data.target import Classes, label_column, unequal
+from sorct.data.target import Classes, data_given, label_column, unequal
 from sorct.tree.files import read_json, write_json
 from sorct.tree.link import cdf
 from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
@@ -317,11 +317,11 @@ class Tree:
     # -- for people ------------------------------------------------------------------
 
     def round(self, digits: int, X: Any = None, y: Any = None) -> Rounded:
-        """Tree with weights and limits of few digits in original units.
+        """Tree with weights and thresholds of few digits in original units.
 
         Cuts are rounded as the rules print them: the first variable of a cut has weight
-        1, the others so many significant digits, and the limit one more of the first
-        variable's range.
+        1, the others so many significant digits, and the threshold one more, counted
+        from the size of the first variable's range.
 
         Parameters
         ----------
@@ -337,12 +337,11 @@ class Tree:
             which have changed; ``mass`` is still that of the tree before.
         """
         check_digits(digits)
-        if (X is None) != (y is None):
-            raise ValueError("Expected both X and y or neither, got one of them.")
+        has_data = data_given(X, y)
         coef, threshold = rounded_cuts(self, int(digits))
         told = self.training.after_rounding(int(digits))
         tree = replace(self, coef=coef, threshold=threshold, training=told)
-        if X is None:
+        if not has_data:
             return Rounded(tree)
         y = label_column(y)
         before, after = (
@@ -400,7 +399,7 @@ class Tree:
         if not isinstance(other, Tree):
             return False
         one, two = (
-            replace(tree, training=tree.training.without_call()).to_dict()
+            replace(tree, training=tree.training.without_origin()).to_dict()
             for tree in (self, other)
         )
         return one == two

@@ -243,6 +243,29 @@ def test_a_search_by_another_score_says_so(iris):
     assert FrontierDisplay.from_estimator(search).score_name.startswith("neg_log_loss")
 
 
+def test_where_errors_cost_differently_a_path_is_scored_by_cost(rng):
+    """On data and without; no plot may show another score than goes into the choice."""
+    X = rng.random((60, 2))
+    y = (X[:, 0] > rng.random(60)).astype(int)
+    path = sorct_path(
+        X, y, cost_matrix=[[0, 1], [5, 0]], alphas_local=[0.1, 1], n_solutions=2,
+        random_state=0,
+    )  # fmt: skip
+    frame = path.evaluate(X, y)
+    chosen = path.trees[1]
+    display = FrontierDisplay.from_path(path, X, y, chosen=chosen)
+    assert display.score_name == "minus the mean cost"
+    assert display.score.tolist() == (-frame["mean_cost"]).tolist()
+    assert display.chosen.score == pytest.approx(-frame["mean_cost"][1])
+    heat = HeatmapDisplay.from_path(path, X, y)
+    assert heat.values[:, 0].tolist() == display.score.tolist()
+    accuracy = HeatmapDisplay.from_path(path, X, y, quantity="accuracy")
+    assert accuracy.values[:, 0].tolist() == frame["accuracy"].tolist()
+    expected = PathDisplay.from_path(path)
+    assert expected.score_name == "minus the expected cost in training"
+    np.testing.assert_allclose(expected.frame["score"], -frame["cost"], rtol=1e-12)
+
+
 def test_where_errors_have_prices_the_score_is_named_for_them(rng):
     """Cross-validation then goes by the mean cost; no axis may call that accuracy."""
     X = rng.random((60, 2))

@@ -134,7 +134,7 @@ def test_the_page_writes_numbers_out(visit, rng, area_tree):
         page.get_attribute(".hit", "aria-label"),
     ):
         assert "e+" not in found
-        assert plain_number(entry["limit"]) in found
+        assert plain_number(entry["threshold"]) in found
     weight = page.locator("#detail [aria-label=Coefficients] tbody td").nth(2)
     assert weight.text_content() == plain_number(entry["terms"][1]["weight"])
 

@@ -1,6 +1,7 @@
 """The report as a plain dict: everything promised is in it, and every figure holds."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -227,6 +228,21 @@ def test_rows_listed_are_those_of_the_table(path, table, labels):
                 assert variable["levels"][value] == str(told)
             else:
                 assert value == told
+
+
+@pytest.mark.parametrize("with_data", [True, False])
+@pytest.mark.parametrize("costs", [1.0 - np.eye(3), np.arange(9.0).reshape(3, 3)])
+def test_a_report_begins_with_the_tree_that_select_gives(
+    path, table, labels, with_data, costs
+):
+    """Within the standard error of the best, whatever the costs."""
+    costs = costs * (1.0 - np.eye(3))
+    trees = tuple(replace(tree, cost_matrix=costs) for tree in path.trees)
+    path, data = replace(path, trees=trees), (table, labels) if with_data else ()
+    summary = path.report(*data).summary
+    best = max(summary["points"], key=lambda point: point["good"])
+    selected = path.select(*data, within=best["good_error"])
+    assert path.trees[summary["chosen"]] is selected
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3, 7, 89, 90, 1000])

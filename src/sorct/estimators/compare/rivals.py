@@ -23,6 +23,7 @@ from sorct.data.target import Classes
 from sorct.estimators.cross_validated import SORCTClassifierCV
 from sorct.estimators.folds import Data
 from sorct.estimators.scorers import baseline_score, check_score, check_scorer
+from sorct.tree.frontier import sparsest
 
 # Sizes of CART to choose from, at most.
 _CANDIDATES = 20
@@ -222,11 +223,9 @@ def sparsest_good(scores: FloatArray, rule: str) -> int:
 
     A candidate with a fold that has no score is worse than all others.
     """
-    mean = scores.mean(axis=1)
-    mean = np.where(np.isnan(mean), -np.inf, mean)
-    top = int(np.argmax(mean))
-    bar = mean[top]
-    if rule == "one-standard-error" and np.isfinite(bar):
-        bar -= scores[top].std(ddof=1) / np.sqrt(scores.shape[1])
-    slack = 1e-12 * max(abs(bar), 1.0) if np.isfinite(bar) else 0.0
-    return int(np.flatnonzero(mean >= bar - slack)[0])
+    n_candidates, n_folds = scores.shape
+    within: FloatArray | float = 0.0
+    if rule == "one-standard-error":
+        within = scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
+    order = np.arange(n_candidates)
+    return sparsest(scores.mean(axis=1), order, np.zeros(n_candidates), within)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from sorct.data.target import label_column
+from sorct.data.target import data_given, label_column
 from sorct.data.wording import shown
 from sorct.estimators.cross_validated import SORCTClassifierCV
-from sorct.tree.path import Path
+from sorct.tree.path import Path, goodness
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -41,25 +40,37 @@ class ScoredGrid:
     score_name : str
     chosen : int or None
         Row of the tree that a search chose.
+    accuracy_name : str
+        What the column ``accuracy`` is called, where there is one.
     """
 
     frame: pd.DataFrame
     score_name: str
     chosen: int | None = None
+    accuracy_name: str = "accuracy"
 
 
 def path_grid(path: Path, X: Any = None, y: Any = None) -> ScoredGrid:
-    """Grid of a path, with its accuracy on given data or expected in training."""
+    """Grid of a path, with its default score on given data or expected in training.
+
+    The frame has the accuracy as well, whatever the score is.
+    """
     if not isinstance(path, Path):
         raise TypeError(f"Expected a Path, got {type(path).__name__}.")
-    if (X is None) != (y is None):
-        raise ValueError("Expected both X and y or neither, got one of them.")
-    if X is None:
-        score = [expected_accuracy(tree) for tree in path.trees]
-        frame = path.to_frame().assign(score=score, error=np.nan)
-        return ScoredGrid(frame, "expected accuracy in training")
-    frame = path.evaluate(X, y)
-    return ScoredGrid(frame.assign(score=frame["accuracy"], error=np.nan), "accuracy")
+    first = path.trees[0]
+    if data_given(X, y):
+        frame = path.evaluate(X, y)
+        name = first.target.default_score(first.cost_matrix)
+        return ScoredGrid(frame.assign(score=goodness(frame), error=np.nan), name)
+    frame = path.to_frame().assign(
+        accuracy=[expected_accuracy(tree) for tree in path.trees],
+        score=[tree_score(tree) for tree in path.trees],
+        error=np.nan,
+    )
+    accuracy = "expected accuracy in training"
+    cost = "minus the expected cost in training"
+    name = cost if first.has_unequal_costs else accuracy
+    return ScoredGrid(frame, name, accuracy_name=accuracy)
 
 
 def search_grid(search: Any) -> ScoredGrid:
@@ -75,10 +86,7 @@ def search_grid(search: Any) -> ScoredGrid:
     chosen = int(np.flatnonzero(same).tolist().index(search.best_index_))
     frame = results[same].reset_index(drop=True)
     frame = frame.assign(score=frame["mean_score"], error=frame["se_score"])
-    scoring = search.scoring
-    if scoring is None:
-        scoring = search.tree_.target.default_score(search.tree_.cost_matrix)
-    name = scoring if isinstance(scoring, str) else "score"
+    name = search.tree_.training.cv_scoring
     return ScoredGrid(frame, f"{name}, mean over folds", chosen)
 
 
@@ -87,11 +95,14 @@ def expected_accuracy(tree: Tree) -> float:
     return float(tree.mass[tree.leaf_class, np.arange(tree.n_leaves)].sum())
 
 
-def tree_accuracy(tree: Tree, X: Any = None, y: Any = None) -> float:
-    """Accuracy of a tree as the grid of a path has it."""
-    if X is None:
-        return expected_accuracy(tree)
-    return float(accuracy_score(label_column(y), tree.predict(X)))
+def tree_score(tree: Tree, X: Any = None, y: Any = None) -> float:
+    """Score of a tree as the grid of a path has it."""
+    if X is not None:
+        codes, predicted = map(tree.target.codes, (label_column(y), tree.predict(X)))
+        return float(tree.target.worth(tree.cost_matrix, codes, predicted).mean())
+    if tree.has_unequal_costs:
+        return -float((tree.cost_matrix[:, tree.leaf_class] * tree.mass).sum())
+    return expected_accuracy(tree)
 
 
 def check_quantity(quantity: str, known: Any) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from sorct._typing import FloatArray
+from sorct.data.target import data_given
 from sorct.show.text import check_tree
 from sorct.tree.tree import Tree
 
@@ -38,9 +39,7 @@ def leaf_mass(tree: Tree, X: Any, y: Any) -> FloatArray:
     Without data, that of the training sample.
     """
     check_tree(tree)
-    if (X is None) != (y is None):
-        raise ValueError("Expected both X and y or neither, got one of them.")
-    if X is None:
+    if not data_given(X, y):
         return tree.mass
     codes = tree.target.known_codes(y)
     check_consistent_length(X, codes)

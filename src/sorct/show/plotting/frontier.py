@@ -9,7 +9,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.show.plotting._focus import focus
-from sorct.show.plotting._grid import ScoredGrid, path_grid, search_grid, tree_accuracy
+from sorct.show.plotting._grid import ScoredGrid, path_grid, search_grid, tree_score
 from sorct.show.plotting._style import (
     BLUE,
     RED,
@@ -94,14 +94,15 @@ class FrontierDisplay:
         ----------
         path : Path
         X, y : table and labels, or None
-            Data to measure accuracy on, best such as the trees have not seen. None
-            means the expected accuracy on the training sample.
+            Data to score the trees on, best such as they have not seen; None means
+            the training sample, as expected. The score is accuracy or, where some
+            errors cost more than others, minus the mean cost.
         chosen : Tree or None
             Tree to mark, such as one that ``path.select`` gave.
         """
         display = cls._from_grid(path_grid(path, X, y))
         if chosen is not None:
-            score = tree_accuracy(chosen, X, y)
+            score = tree_score(chosen, X, y)
             display.chosen = Mark(len(chosen.variables_used), score)
         return display
 

@@ -82,7 +82,7 @@ class HeatmapDisplay:
 
     @classmethod
     def from_path(
-        cls, path: Path, X: Any = None, y: Any = None, *, quantity: str = "accuracy"
+        cls, path: Path, X: Any = None, y: Any = None, *, quantity: str = "score"
     ) -> Self:
         """Display of a path.
 
@@ -90,15 +90,15 @@ class HeatmapDisplay:
         ----------
         path : Path
         X, y : table and labels, or None
-            Data to measure accuracy on, best such as the trees have not seen. None
-            means the expected accuracy on the training sample.
-        quantity : str, default="accuracy"
-            Or ``"n_variables"``, ``"n_columns"``, ``"local_sparsity"``,
+            Data to score the trees on, best such as they have not seen; None means
+            the training sample, as expected. The score is accuracy or, where some
+            errors cost more than others, minus the mean cost.
+        quantity : str, default="score"
+            Or ``"accuracy"``, ``"n_variables"``, ``"n_columns"``, ``"local_sparsity"``,
             ``"global_sparsity"``, ``"objective"``, ``"cost"``.
         """
-        check_quantity(quantity, ("accuracy", *QUANTITIES))
-        grid = path_grid(path, X, y)
-        return cls._from_grid(grid, "score" if quantity == "accuracy" else quantity)
+        check_quantity(quantity, ("score", "accuracy", *QUANTITIES))
+        return cls._from_grid(path_grid(path, X, y), quantity)
 
     @classmethod
     def from_estimator(cls, search: Any, *, quantity: str = "score") -> Self:
@@ -119,12 +119,13 @@ class HeatmapDisplay:
     def _from_grid(cls, grid: ScoredGrid, column: str) -> Self:
         # Rows are in the order of the path, the local axis outermost.
         local = np.unique(grid.frame["alpha_local"].to_numpy(dtype=np.float64))
-        spread = np.unique(grid.frame["alpha_global"].to_numpy(dtype=np.float64))
+        linf = np.unique(grid.frame["alpha_global"].to_numpy(dtype=np.float64))
         values = grid.frame[column].to_numpy(dtype=np.float64)
-        chosen = None if grid.chosen is None else divmod(grid.chosen, spread.size)
-        name = grid.score_name if column == "score" else QUANTITIES[column]
-        shape = local.size, spread.size
-        return cls(values.reshape(shape), local, spread, name, chosen)
+        chosen = None if grid.chosen is None else divmod(grid.chosen, linf.size)
+        scores = {"score": grid.score_name, "accuracy": grid.accuracy_name}
+        name = (scores | QUANTITIES)[column]
+        shape = local.size, linf.size
+        return cls(values.reshape(shape), local, linf, name, chosen)
 
     def plot(self, ax: Axes | None = None, *, cmap: Any = COLOUR_MAP) -> Self:
         """Draw a cell per pair of penalties.

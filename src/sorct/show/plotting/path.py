@@ -109,8 +109,9 @@ class PathDisplay:
         ----------
         path : Path
         X, y : table and labels, or None
-            Data to measure accuracy on, best such as the trees have not seen. None
-            means the expected accuracy on the training sample.
+            Data to score the trees on, best such as they have not seen; None means
+            the training sample, as expected. The score is accuracy or, where some
+            errors cost more than others, minus the mean cost.
         along : {"local", "global"} or None
             Which penalty to go along; None means the one with more values.
         other : float or None

@@ -25,7 +25,7 @@ class TreeDisplay:
     """A fitted tree: bars for the coefficients of every cut, samples flowing to leaves.
 
     Samples come in on the left, coloured by class. At a cut those for whom the sum is
-    above the limit go up, to "yes"; the wider a band, the more samples. Bars are
+    above the threshold go up, to "yes"; the wider a band, the more samples. Bars are
     coefficients of columns scaled to [0, 1], on one scale in the whole tree; numbers
     beside names are in original units, as in the printed rules. Cuts that decide
     nothing are left out, and so are those of which one side gets next to nobody; a line

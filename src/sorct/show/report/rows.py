@@ -10,6 +10,7 @@ from sklearn.utils import check_consistent_length
 
 from sorct._typing import AnyArray, IntArray
 from sorct.data.table import Table, is_frame
+from sorct.data.target import data_given
 from sorct.data.wording import printable
 
 if TYPE_CHECKING:
@@ -33,10 +34,8 @@ class Shown:
     @classmethod
     def of(cls, tree: Tree, X: Any, y: Any) -> Shown | None:
         """Check data against a tree; None if none were given."""
-        if X is None and y is None:
+        if not data_given(X, y):
             return None
-        if X is None or y is None:
-            raise ValueError("Expected both X and y or neither, got one of them.")
         table = tree.encoder.read(X)
         code = tree.target.codes(y)
         check_consistent_length(X, code)

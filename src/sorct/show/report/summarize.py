@@ -35,7 +35,7 @@ from sorct.show.text import (
     printed_threshold,
     printed_weights,
 )
-from sorct.tree.frontier import unbeaten
+from sorct.tree.frontier import sparsest, unbeaten
 from sorct.tree.storage import COMMON
 from sorct.tree.view import Cut, Leaf
 
@@ -61,8 +61,7 @@ def summarize(
 ) -> dict[str, Any]:
     """Everything that a report shows, as plain data.
 
-    Without a choice the tree with the fewest variables is chosen whose accuracy is
-    within a standard error of the best.
+    Without a choice the sparsest tree within a standard error of the best is chosen.
     """
     first = trees[0]
     listed = listed_rows(shown, n_rows)
@@ -191,7 +190,7 @@ def _question(cut: Cut) -> dict[str, Any]:
     """
     reading = cut.reading
     if not reading.summands:
-        return {"question": cut_text(cut), "limit": None, "terms": []}
+        return {"question": cut_text(cut), "threshold": None, "terms": []}
     side = 1.0 if reading.is_left else -1.0
     terms = [
         {
@@ -207,16 +206,16 @@ def _question(cut: Cut) -> dict[str, Any]:
             strict=True,
         )
     ]
-    threshold = printed_threshold(reading)
+    printed = printed_threshold(reading)
     question, words = (
         cut_text(cut, write=write)
         if len(terms) <= _TERMS
-        else f"sum of {len(terms)} terms > {write(threshold)}"
+        else f"sum of {len(terms)} terms > {write(printed)}"
         for write in (str, plain_number)
     )
     # A single level reads "variable is level" and has no threshold.
-    limit = None if is_a_level(reading) else threshold
-    asked = {"question": question, "limit": limit, "terms": terms}
+    threshold = None if is_a_level(reading) else printed
+    asked = {"question": question, "threshold": threshold, "terms": terms}
     return asked if words == question else {**asked, "words": words}
 
 
@@ -294,8 +293,8 @@ def _measured(
 ) -> dict[str, Any]:
     """Accuracy, recall, confusion and cost on the data shown, and what to go by.
 
-    ``good`` is to be large: accuracy, or minus the mean cost where errors do not cost
-    the same; without data minus the expected cost in training.
+    ``good`` is to be large: the target's default score, accuracy or minus the mean
+    cost; without data minus the expected cost in training.
     """
     own = tree.leaf_class[np.newaxis] == np.arange(len(tree.classes))[:, np.newaxis]
     found = _expected(tree, own)
@@ -306,17 +305,14 @@ def _measured(
     n_classes = len(tree.classes)
     table = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
     np.add.at(table, (shown.code, predicted), 1)
-    hit = predicted == shown.code
-    found["accuracy"] = float(hit.mean())
+    found["accuracy"] = float((predicted == shown.code).mean())
     found["confusion"] = table[:n_classes].tolist()
     found["recall"] = [
         float(row[k] / row.sum()) if row.sum() else None
         for k, row in enumerate(table[:n_classes])
     ]
-    good = hit.astype(np.float64)
+    good = tree.target.worth(tree.cost_matrix, shown.code, predicted)
     if tree.has_unequal_costs:
-        known = shown.code >= 0
-        good = -tree.cost_matrix[shown.code[known], predicted[known]]
         found["mean_cost"] = float(-good.mean())
     found["good"] = float(good.mean())
     found["good_error"] = float(good.std() / np.sqrt(len(good)))
@@ -357,14 +353,9 @@ def _point(tree: Tree, n: int, measured: dict[str, Any]) -> dict[str, Any]:
 
 
 def _default(points: list[dict[str, Any]]) -> int:
-    """Point with the fewest variables within a standard error of the best."""
-    good = np.array([point["good"] for point in points])
-    best = int(np.argmax(good))
-    near = np.flatnonzero(good >= good[best] - points[best]["good_error"] - 1e-12)
-    order = [
-        (points[k]["n_variables"], points[k]["n_columns"], -good[k], -k) for k in near
-    ]
-    return int(near[min(range(len(near)), key=lambda place: order[place])])
+    """Point that ``Path.select`` gives within a standard error of the best."""
+    keys = ("good", "n_variables", "local_sparsity", "good_error")
+    return sparsest(*(np.array([point[key] for point in points]) for key in keys))
 
 
 def _alphas(path: Path | None) -> dict[str, list[float]] | None:

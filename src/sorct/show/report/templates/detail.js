@@ -46,16 +46,16 @@ function histogram(report, entry) {
   });
   return shape("svg", {
     viewBox: `-4 -16 ${width + 8} ${height + 40}`, class: "histogram", role: "img",
-    "aria-label": `Distribution of sum minus limit by class: ${sumOf(no)} samples `
+    "aria-label": `Distribution of sum minus threshold by class: ${sumOf(no)} samples `
       + `on the side of no, ${sumOf(yes)} on the side of yes.`,
   }, bars,
   shape("line", { x1: 0, x2: width, y1: height, y2: height, class: "axis" }),
-  shape("line", { x1: zero, x2: zero, y1: -2, y2: height + 4, class: "limit" }),
+  shape("line", { x1: zero, x2: zero, y1: -2, y2: height + 4, class: "threshold" }),
   shape("text", { x: Math.max(zero - 6, 14), y: -4, "text-anchor": "end" }, "no"),
   shape("text", { x: Math.min(zero + 6, width - 18), y: -4 }, "yes"),
   shape("text", { x: 0, y: height + 18 }, number(low, 3)),
   shape("text", { x: width, y: height + 18, "text-anchor": "end" }, number(high, 3)),
-  shape("text", { x: width / 2, y: height + 18, "text-anchor": "middle" }, "sum − limit"));
+  shape("text", { x: width / 2, y: height + 18, "text-anchor": "middle" }, "sum − threshold"));
 }
 
 function describeLeaf(report, entry, start) {

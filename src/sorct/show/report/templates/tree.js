@@ -86,9 +86,9 @@ function fittedColumn(report, j, room, font = PLAIN) {
 function questionOf(entry) { return entry.words || entry.question; }
 
 function headOf(report, entry, room) {
-  if (entry.terms.length > 1) return fitted(`sum > ${written(entry.limit)}`, room, BOLD);
+  if (entry.terms.length > 1) return fitted(`sum > ${written(entry.threshold)}`, room, BOLD);
   if (!entry.terms.length) return fitted(questionOf(entry), room, BOLD);
-  const end = entry.limit === null ? "" : ` > ${written(entry.limit)}`;
+  const end = entry.threshold === null ? "" : ` > ${written(entry.threshold)}`;
   return fittedColumn(report, entry.terms[0].column, room - textWidth(end, BOLD), BOLD) + end;
 }
 
