@@ -165,6 +165,19 @@ class TableEncoder:
 
     # -- tables ----------------------------------------------------------------------
 
+    def completed(self, X: Any, needed: IntArray) -> Any:
+        """The table with typical values in columns that it lacks and nobody needs."""
+        if not (self.named and is_frame(X)):
+            return X
+        given = {str(name) for name in X.columns}
+        lacking = [i for i, name in enumerate(self.names) if name not in given]
+        if not lacking or not given <= set(self.names) or set(lacking) & set(needed):
+            return X
+        whole = X.copy()
+        for i in lacking:
+            whole[self.names[i]] = self.variables[i].typical
+        return whole[list(self.names)]
+
     def read(self, X: Any, *, check_finite: bool = True) -> Table:
         """Check a table against the variables; numbers are not scaled yet.
 

@@ -64,6 +64,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         """Fit this object, step by step."""
         raise NotImplementedError
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def _keep_tree(self, tree: Tree) -> None:
         """Set what users of scikit-learn look for, all of it read from the tree."""
         told = tree.training
@@ -79,7 +84,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     def _checked(self, X: Any) -> tuple[Tree, Any]:
         """The tree, and the table to predict for."""
         check_is_fitted(self)
-        X = as_table(X)
+        X = self.tree_.completed(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return self.tree_, X
 

@@ -47,7 +47,7 @@ from sorct.estimators.path import PAPER_ALPHAS, checked_alphas, warn_if_slow
 from sorct.estimators.progress import progress_bar
 from sorct.estimators.scorers import scorer_name
 from sorct.tree.frontier import sparsest
-from sorct.tree.path import Path, check_limit, within_limits
+from sorct.tree.path import Limits, Path
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class SORCTClassifierCV(TreeClassifier):
         Most variables of the table that the tree may use.
     max_features_per_cut : int or None, default=None
         Most variables that any of its cuts may use.
+    max_cost : float or None, default=None
+        Most that its variables may cost together, by ``feature_cost``.
     n_solutions : int, default=20
         Trees carried along each path.
     cost_matrix, min_recall, tol, max_iter, categorical, categorical_features,
@@ -149,6 +151,7 @@ class SORCTClassifierCV(TreeClassifier):
         rule: str = "best",
         max_features: int | None = None,
         max_features_per_cut: int | None = None,
+        max_cost: float | None = None,
         n_solutions: int = 20,
         cost_matrix: Any = None,
         min_recall: float | Mapping[Any, float] | None = None,
@@ -176,6 +179,7 @@ class SORCTClassifierCV(TreeClassifier):
         self.rule = rule
         self.max_features = max_features
         self.max_features_per_cut = max_features_per_cut
+        self.max_cost = max_cost
         self.n_solutions = n_solutions
         self.cost_matrix = cost_matrix
         self.min_recall = min_recall
@@ -217,10 +221,12 @@ class SORCTClassifierCV(TreeClassifier):
         *,
         max_features: int | None = None,
         max_features_per_cut: int | None = None,
+        max_cost: float | None = None,
     ) -> Tree:
         """Tree that another rule or other limits would choose; nothing is fitted."""
         check_is_fitted(self)
-        index = self._choose(rule, max_features, max_features_per_cut)
+        limits = Limits(max_features, max_features_per_cut, max_cost)
+        index = self._choose(rule, limits)
         return self._trees[index]
 
     # -- fitting ---------------------------------------------------------------------
@@ -253,10 +259,11 @@ class SORCTClassifierCV(TreeClassifier):
         """One per depth and gamma; everything that was given is checked here."""
         if not isinstance(self.rule, str) or self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
-        for name in ("max_features", "max_features_per_cut"):
-            limit = getattr(self, name)
-            if limit is not None:
-                check_limit(name, limit)
+        self._limits.check()
+        if self.max_cost is not None and self.feature_cost is None:
+            raise ValueError(
+                "max_cost needs feature_cost, what every column costs to collect."
+            )
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         # Depth depends on the classes, of which a fold may miss one.
         depths = list(
@@ -340,9 +347,7 @@ class SORCTClassifierCV(TreeClassifier):
                 "such as 'balanced_accuracy', or fewer folds."
             )
         self._paths = [one.scored_path(score_name) for one in feasible]
-        self.best_index_ = self._choose(
-            self.rule, self.max_features, self.max_features_per_cut
-        )
+        self.best_index_ = self._choose(self.rule, self._limits)
         scores: FloatArray = self.cv_results_["mean_score"].to_numpy()
         self.best_score_ = float(scores[self.best_index_])
         n, place = divmod(self.best_index_, len(self._paths[0]))
@@ -360,10 +365,13 @@ class SORCTClassifierCV(TreeClassifier):
         """Trees of all rows, in the order of ``cv_results_``."""
         return tuple(tree for path in self._paths for tree in path.trees)
 
-    def _choose(self, rule: str, max_features: Any, max_features_per_cut: Any) -> int:
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.max_features, self.max_features_per_cut, self.max_cost)
+
+    def _choose(self, rule: str, limits: Limits) -> int:
         """Row of ``cv_results_`` by a rule, within limits."""
-        allowed = within_limits(self._trees, max_features, max_features_per_cut)
-        return choose(self.cv_results_, rule, allowed)
+        return choose(self.cv_results_, rule, limits.allow(self._trees))
 
 
 def _chosen_by(rule: str, path: Path, place: int) -> Path:

@@ -180,6 +180,7 @@ class Path:
         *,
         max_features: int | None = None,
         max_features_per_cut: int | None = None,
+        max_cost: float | None = None,
         within: float = 0.0,
     ) -> Tree:
         """Tree of the grid point that suits best.
@@ -198,12 +199,15 @@ class Path:
             Most variables of the table that the tree may use.
         max_features_per_cut : int or None
             Most variables that any of its cuts may use.
+        max_cost : float or None
+            Most that its variables may cost together, by ``feature_cost``.
         within : float, default=0.0
             How far the accuracy (or cost) may be from that of the best tree within the
             limits, in the same units.
         """
         frame = self._scored(X, y)
-        allowed = within_limits(self.trees, max_features, max_features_per_cut)
+        limits = Limits(max_features, max_features_per_cut, max_cost)
+        allowed = limits.allow(self.trees)
         if not is_finite_number(within) or within < 0:
             raise ValueError(
                 f"within must be a finite number >= 0, got {shown(within)}."
@@ -371,38 +375,54 @@ def goodness(frame: pd.DataFrame) -> FloatArray:
     return -frame["cost"].to_numpy(dtype=np.float64)
 
 
-def check_limit(name: str, limit: Any) -> None:
-    """Refuse what is not a whole number >= 0."""
-    whole = isinstance(limit, Integral) and not isinstance(limit, bool)
-    if not whole or limit < 0:
-        raise ValueError(
-            f"{name} must be a whole number >= 0 or None, got {shown(limit)}."
-        )
+@dataclass(frozen=True)
+class Limits:
+    """What a tree may use at most; None means no limit."""
 
+    max_features: Any = None
+    max_features_per_cut: Any = None
+    max_cost: Any = None
 
-def within_limits(
-    trees: tuple[Tree, ...], max_features: Any, max_features_per_cut: Any
-) -> BoolArray:
-    """Which trees use at most so many variables, in all and in every cut."""
-    limits = {
-        "max_features": (max_features, [len(t.variables_used) for t in trees]),
-        "max_features_per_cut": (
-            max_features_per_cut,
-            [t.most_variables_per_cut for t in trees],
-        ),
-    }
-    allowed = np.ones(len(trees), dtype=np.bool_)
-    for name, (limit, used) in limits.items():
-        if limit is None:
-            continue
-        check_limit(name, limit)
-        allowed &= np.array(used) <= limit
-    if not allowed.any():
-        fewest = {name: min(used) for name, (_, used) in limits.items()}
-        raise ValueError(
-            f"No tree on the path has at most max_features={max_features} variables "
-            f"and max_features_per_cut={max_features_per_cut} per cut; the fewest are "
-            f"{fewest['max_features']} and {fewest['max_features_per_cut']}. Raise the "
-            "limits, or add larger alphas to the path."
-        )
-    return allowed
+    def check(self) -> None:
+        """Refuse what is no limit."""
+        for name in ("max_features", "max_features_per_cut"):
+            limit = getattr(self, name)
+            whole = isinstance(limit, Integral) and not isinstance(limit, bool)
+            if limit is not None and (not whole or limit < 0):
+                raise ValueError(
+                    f"{name} must be a whole number >= 0 or None, got {shown(limit)}."
+                )
+        most = self.max_cost
+        if most is not None and (not is_finite_number(most) or most < 0):
+            raise ValueError(
+                f"max_cost must be a finite number >= 0 or None, got {shown(most)}."
+            )
+
+    def allow(self, trees: tuple[Tree, ...]) -> BoolArray:
+        """Which trees are within the limits; an error if none is."""
+        self.check()
+        costs = [tree.variables_cost for tree in trees]
+        if self.max_cost is not None and None in costs:
+            raise ValueError(
+                "max_cost needs prices: train with feature_cost, what every column "
+                "costs to collect."
+            )
+        used: dict[str, list[Any]] = {
+            "max_features": [len(tree.variables_used) for tree in trees],
+            "max_features_per_cut": [tree.most_variables_per_cut for tree in trees],
+            "max_cost": costs,
+        }
+        asked = {name: getattr(self, name) for name in used}
+        asked = {name: limit for name, limit in asked.items() if limit is not None}
+        allowed = np.ones(len(trees), dtype=np.bool_)
+        for name, limit in asked.items():
+            allowed &= np.array(used[name]) <= limit
+        if not allowed.any():
+            raise ValueError(
+                "No tree on the path is within "
+                + " and ".join(f"{name}={limit}" for name, limit in asked.items())
+                + "; the least are "
+                + " and ".join(f"{min(used[name])}" for name in asked)
+                + ". Raise the limits, or add larger alphas to the path."
+            )
+        return allowed

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.product import Product, make_product
-from sorct.data.table import Table
+from sorct.data.table import Table, as_table
 from sorct.data.target import Classes, data_given, label_column, unequal
 from sorct.tree.files import read_json, write_json
 from sorct.tree.link import cdf
@@ -182,19 +182,45 @@ class Tree:
 
     @property
     def local_sparsity(self) -> float:
-        """The paper's delta^L: per cent of columns unused by a cut, mean over cuts."""
-        return 100.0 * float((self.coef == 0.0).mean())
+        """The paper's delta^L: per cent of groups unused by a cut, mean over cuts.
+
+        A group is a variable, or in the paper's reading of a table a column.
+        """
+        return 100.0 * float((self._group_sizes == 0.0).mean())
 
     @property
     def global_sparsity(self) -> float:
-        """The paper's delta^G: per cent of columns unused by the whole tree."""
-        return 100.0 * float((self.coef == 0.0).all(axis=1).mean())
+        """The paper's delta^G: per cent of groups unused by the whole tree."""
+        return 100.0 * float((self._group_sizes == 0.0).all(axis=1).mean())
+
+    @property
+    def _group_sizes(self) -> FloatArray:
+        """Largest coefficient of every group of columns in every cut."""
+        starts = self.encoder.group_start[:-1]
+        return np.asarray(np.maximum.reduceat(np.abs(self.coef), starts))
+
+    @property
+    def variables_cost(self) -> float | None:
+        """What its variables cost to collect, None if no prices were given."""
+        prices = self.training.feature_cost
+        if prices is None:
+            return None
+        return float(sum(prices.get(name, 0.0) for name in self.variables_used))
 
     # -- prediction ------------------------------------------------------------------
 
+    def read(self, X: Any, *, check_finite: bool = True) -> Table:
+        """Check a table; columns that the tree does not use may be left out."""
+        whole = self.completed(X)
+        return self.encoder.read(whole, check_finite=check_finite)
+
+    def completed(self, X: Any) -> Any:
+        """The table with all columns of training, if it has those that are used."""
+        return self.encoder.completed(as_table(X), self.variables_at())
+
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every class, shape (n_samples, n_classes)."""
-        table = self.encoder.read(X, check_finite=False)
+        table = self.read(X, check_finite=False)
         proba = np.empty((len(self.classes), table.n_samples))
         _each_block(
             lambda rows: self._fill_proba(table, rows, proba[:, rows]), table.n_samples
@@ -203,7 +229,7 @@ class Tree:
 
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of every sample."""
-        return self.predict_table(self.encoder.read(X, check_finite=False))
+        return self.predict_table(self.read(X, check_finite=False))
 
     def predict_table(self, table: Table) -> AnyArray:
         """Predict for a table that the encoder has read."""
@@ -222,7 +248,7 @@ class Tree:
 
     def leaf_reach(self, X: Any) -> FloatArray:
         """Probability of ending in every leaf, shape (n_samples, n_leaves)."""
-        return self.leaf_reach_table(self.encoder.read(X, check_finite=False))
+        return self.leaf_reach_table(self.read(X, check_finite=False))
 
     def leaf_reach_table(self, table: Table) -> FloatArray:
         """Reach of the leaves for a table that the encoder has read."""
