@@ -46,6 +46,7 @@ class Categorical:
 
     affine = None
     whole = False
+    origin = None
     takes_missing = False
 
     @classmethod

@@ -203,7 +203,7 @@ class TableEncoder:
             column = X[given[variable.name]]
             if variable.choices is not None:
                 codes[i] = self._codes(variable, column)
-            elif is_text(column) and not column.isna().all():
+            elif self._is_strange(variable, column):
                 raise ValueError(
                     f"Column {variable.name!r} was numeric in training, got values of "
                     f"dtype {column.dtype}."
@@ -235,6 +235,13 @@ class TableEncoder:
             if variable.affine is None
         }
         return Table(self._filled(values[:, self.side_by_side]), others, {})
+
+    @staticmethod
+    def _is_strange(variable: Variable, column: Any) -> bool:
+        """Whether a column holds text where numbers are due; dates may be text."""
+        if variable.origin is not None:
+            return False
+        return is_text(column) and not column.isna().all()
 
     def _codes(self, variable: Variable, column: Any) -> IntArray:
         """Positions of cells; missing ones as training or ``missing`` has it."""

@@ -53,6 +53,11 @@ class WithMissing:
         return self.known.whole
 
     @property
+    def origin(self) -> str | None:
+        """As the variable itself."""
+        return self.known.origin
+
+    @property
     def typical(self) -> Any:
         """Typical value of the cells that are known."""
         return self.known.typical

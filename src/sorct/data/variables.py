@@ -61,6 +61,10 @@ class Variable(Protocol):
         """Whether it is a continuum of which only whole numbers make sense."""
 
     @property
+    def origin(self) -> str | None:
+        """Day from which the days of a date are counted, None for all else."""
+
+    @property
     def takes_missing(self) -> bool:
         """Whether training had missing cells, which then have their own weights."""
 
