@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from sorct import Tree
-from sorct.data.encoder import TableEncoder
-from sorct.data.target import Classes
 from sorct.data.categorical import Categorical
+from sorct.data.encoder import TableEncoder
 from sorct.data.numeric import Numeric
+from sorct.data.target import Classes
 from sorct.tree.training import TrainingRecord
 from tests.attacks.texts import distinct_texts
 

@@ -134,7 +134,10 @@ def search_result():
     X, y = load_wine(return_X_y=True, as_frame=True)
     search = SORCTClassifierCV(
         **PAPER,
-        alphas_local=[0, 0.125, 0.5, 2], cv=3, rule="one-standard-error", random_state=0
+        alphas_local=[0, 0.125, 0.5, 2],
+        cv=3,
+        rule="one-standard-error",
+        random_state=0,
     ).fit(X, y)
     results = search.cv_results_.drop(columns="most_variables_per_cut")
     return {
