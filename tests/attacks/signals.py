@@ -36,9 +36,9 @@ _WORK = {
     "fit": "while True: SORCTClassifier(n_starts=40, n_jobs=2).fit(X, y)",
     "path": "while True: sorct_path(X, y, alphas_local=[0.1], alphas_global=[0.0])",
     "save": "while True: tree.to_json('model.json')",
-    # Python runs functions of its own around a fork (logging has some) and drops what is
-    # raised in them: in a program without a line of ours, one interrupt of eight. Only
-    # the hook hears of it, so this one raises it again.
+    # Python runs functions around a fork (logging has some) and drops what is raised in
+    # them: in a program without a line of ours, one interrupt of eight. Only the hook
+    # hears of it, so this one raises it again.
     "predict": """
 import os
 many = np.tile(X, (500, 1))

@@ -89,7 +89,7 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
 
 
 def _pipeline(state: Any, lowering: type) -> list[Any]:
-    """numba's own pipeline, but for the lowering."""
+    """The pipeline of numba, but for the lowering."""
     pipeline = DefaultPassBuilder.define_nopython_pipeline(state)
     pipeline.add_pass_after(lowering, NativeLowering)
     pipeline.passes = [

@@ -242,7 +242,7 @@ def _steps(
 ) -> list[Descent]:
     """One descent of every chain in a part; none when the search is over.
 
-    The very first descent of a run always takes place.
+    The first chain of a run always has a tree, be it the one without features.
     """
     return [
         _step(polisher, chains, (*round_key, int(c)), stop)

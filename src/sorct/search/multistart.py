@@ -54,7 +54,7 @@ class Multistart:
                     log.add(descent)
                 if descent is None or log.stopped:
                     break
-        assert log.best is not None  # start 0 always takes place
+        assert log.best is not None  # start 0 always gives a tree
         best, status = log.best, self._status(log, log.best)
         if not log.stopped:
             late = status is Status.TIME_LIMIT

@@ -178,7 +178,7 @@ class _Sweep:
     def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
         """Distinct trees of point k, the best first, from those of another point."""
         problem = self.subsampled.at(self.strengths[k])
-        polisher = Polisher.of(problem, _ROUGH)
+        polisher = Polisher.of(problem, _ROUGH, self.stop)
         found = self._started(polisher) if k == 0 else self._carried(problem, carried)
         pool = _distinct([*found, polisher.empty])
         n_most = self.options.n_solutions
