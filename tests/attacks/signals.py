@@ -104,10 +104,16 @@ def _started(kind, place):
     process = subprocess.Popen(
         command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        preexec_fn=_hear_interrupts,
     )  # fmt: skip
     if kind != "command":
         assert process.stdout.readline() == "begun\n", process.communicate()[1]
     return process
+
+
+def _hear_interrupts():
+    """Undo what a shell does to programs in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _ended(process, told):
