@@ -1,6 +1,7 @@
 """``python -m tests.attacks``: all attacks at full size, or some, or one case again."""
 
 import argparse
+import signal
 import sys
 import time
 from importlib import import_module
@@ -77,4 +78,6 @@ def _print_failures(found, seed):
 
 
 if __name__ == "__main__":
+    # Leave in order, so that servers and children end, too.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     sys.exit(main())

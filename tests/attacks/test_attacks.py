@@ -1,8 +1,17 @@
 """A few cases of every attack; ``make attack`` runs them at full size."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 
 from tests.attacks.__main__ import SIZES, main, run
+from tests.show.export.databases import postgresql
 
 #: Cases that take a second or two.
 FEW = {
@@ -59,3 +68,32 @@ def test_what_does_not_hold_is_told_with_how_to_repeat_it(monkeypatch, capsys):
     words = line.split("  ")[0].removeprefix("python -m tests.attacks ").split()
     assert main(words) == 1
     assert main(["writers", "--cases", "1", "--seed", "0"]) in (0, 1)
+
+
+def _server_folder(place, process):
+    """Folder of the server that an attack has started; None if it ended without."""
+    while process.poll() is None:
+        for file in place.glob("sorct-pg-*/data/postmaster.pid"):
+            if "ready" in file.read_text():
+                return file.parents[1]
+        time.sleep(0.05)
+    return None
+
+
+def test_an_attack_that_is_ended_stops_its_server():
+    """SIGTERM, as whoever runs out of time would send it."""
+    with postgresql():
+        pass  # skips where there is none
+    with TemporaryDirectory(prefix="sorct-ended-") as folder:
+        os.chmod(folder, 0o755)  # the server is run by another user
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.attacks", "exports", "--cases", "5000"],
+            env={**os.environ, "TMPDIR": folder},
+            stdout=subprocess.DEVNULL,
+        )
+        server = _server_folder(Path(folder), process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 128 + signal.SIGTERM
+        # It is removed after the server has stopped, and not if that fails.
+        assert server is not None
+        assert not server.exists()

@@ -337,7 +337,7 @@ def test_a_budget_limits_what_a_tree_may_cost(rng):
         max_cost=100, random_state=0,
     ).fit(X, y)  # fmt: skip
     assert search.tree_.variables_cost <= 100
-    assert search.select(max_cost=0).variables_cost == 0
+    assert search.select(max_cost=1).variables_cost <= 1
     path = sorct_path(
         X, y, alphas_local=[0.0, 1.0, 256.0], n_solutions=4, feature_cost=prices,
         random_state=0,

@@ -7,28 +7,28 @@ from sorct.problem.compilation import compiled
 
 
 @compiled
-def _assign(cost, work):
-    labels.assign(cost, work)
+def _assign(cost, work, stop):
+    return labels.assign(cost, work, stop)
 
 
-def assign(cost):
-    """Column of every row."""
+def assign(cost, stop=0):
+    """Column of every row; those that got one before time was up."""
     work = labels.make_labelling(*cost.shape, len(cost))
-    _assign(cost, work)
+    _assign(cost, work, np.array([stop]))
     owner = work.owner[0, 1:]
     column = np.flatnonzero(owner)
     return column[np.argsort(owner[column])]
 
 
 @compiled
-def _best_labels(work):
-    labels.best_labels(work)
+def _best_labels(work, stop):
+    return labels.best_labels(work, stop)
 
 
 def best_labels(cost):
     work = labels.make_labelling(*cost.shape, len(cost))
     work.cost[:] = cost
-    _best_labels(work)
+    assert _best_labels(work, np.array([0]))
     return work.label
 
 
@@ -57,15 +57,15 @@ def evaluate(samples, sub, point, renewed, buffers):
 
 
 @compiled
-def _renew_leaves(sub, point, renewed, buffers, labelling):
-    return problem.renew_leaves(sub, point, renewed, buffers, labelling)
+def _renew_leaves(sub, point, renewed, buffers, labelling, stop):
+    return problem.renew_leaves(sub, point, renewed, buffers, labelling, stop)
 
 
-def renew_leaves(sub, point, renewed, buffers):
+def renew_leaves(sub, point, renewed, buffers, stop=0):
     n_codes, n_leaves = buffers.mass.shape
     n_labels = sub.floors.reward.shape[1]
     labelling = labels.make_labelling(n_labels, n_leaves, n_codes)
-    return _renew_leaves(sub, point, renewed, buffers, labelling)
+    return _renew_leaves(sub, point, renewed, buffers, labelling, np.array([stop]))
 
 
 @compiled

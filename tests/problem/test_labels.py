@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from tests.problem.doors import assign, best_labels
+from sorct.problem.kernels import make_buffers
+from sorct.solvers.descent import leaf_masses
+from tests.problem.doors import assign, best_labels, renew_leaves
 
 
 def draw_costs(rng, shape, kind):
@@ -58,3 +60,25 @@ def test_assignment_costs_what_scipy_pays(rng, shape, kind):
         paid = cost[np.arange(shape[0]), column].sum()
         expected = cost[linear_sum_assignment(cost)].sum()
         assert paid == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_classes", "n_assigned"), [(64, 64), (65, 0)])
+def test_an_assignment_of_many_classes_looks_at_the_stop(rng, n_classes, n_assigned):
+    """Set from the start, it ends it at once; few classes take no time anyway."""
+    cost = draw_costs(rng, (n_classes, 128), "any")
+    assert len(assign(cost, stop=1)) == n_assigned
+
+
+@pytest.mark.parametrize(("n_classes", "changed"), [(64, True), (65, False)])
+def test_leaves_of_many_classes_keep_their_labels_when_time_is_up(
+    draw_case, n_classes, changed
+):
+    """A labelling that is not finished is none."""
+    problem, _, tree = draw_case(n=260, n_classes=n_classes, depth=7)
+    sub, point = problem.subproblem(), problem.point(tree)
+    buffers = make_buffers(problem.data.n_columns, 127, n_classes)
+    buffers.mass[:] = leaf_masses(problem, tree)
+    none = np.zeros(n_classes)
+    assert renew_leaves(sub, point, none, buffers, stop=1) == changed
+    assert (point.label != tree.leaf_class).any() == changed
+    assert renew_leaves(sub, point, none, buffers) != changed

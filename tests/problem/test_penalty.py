@@ -184,7 +184,7 @@ def test_the_prox_is_odd_and_idempotent_without_strength(v, local, linf):
 
 
 def generic_minimiser(penalty, v, step):
-    """SLSQP on a smooth form: x, in a cut b >= |x|, largest m >= b, paid >= m - free."""
+    """SLSQP on a smooth form: x, per cut b >= |x|, largest m >= b, paid >= m - free."""
     n_columns, n_cuts = v.shape
     n, n_groups = v.size, penalty.linf.size
     column, cut = np.divmod(np.arange(n), n_cuts)

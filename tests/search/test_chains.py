@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sorct.datasets import make_planted_tree
 
-from sorct.search.chains import IteratedSearch, _Search
+from sorct.search.chains import IteratedSearch, _Search, _steps
 from sorct.search.log import NO_RUN
 from sorct.search.multistart import Multistart
+from sorct.search.polish import Polisher
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import Status
 from tests.conftest import problem_of
@@ -140,13 +141,22 @@ def test_a_perfect_tree_needs_no_second_run():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_no_time_still_gives_a_tree(draw_case, n_jobs):
-    """The first descent always takes place; the status says that time was short."""
+    """That without features, at least; the status says that time was short."""
     problem, truth, _ = draw_case(depth=2, n_classes=3)
     result = search(problem, n_jobs, time_limit=1e-9)
     assert result.status is Status.TIME_LIMIT
     assert 1 <= len(result.starts) <= 5
     assert set(result.best.params.leaf_class) == {0, 1, 2}
     assert result.best.objective == pytest.approx(truth.objective(result.best.params))
+
+
+def test_a_run_that_begins_too_late_draws_nothing(draw_case):
+    """It gives the tree without features, which is known."""
+    problem = draw_case(depth=2, n_classes=3).problem
+    polisher = Polisher.of(problem, SOLVER)
+    (found,) = _steps(polisher, [], (0, 0, 0), np.arange(4), np.array([1]))
+    assert found.solution.params is polisher.empty.params
+    assert found.solution.status is Status.TIME_LIMIT
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

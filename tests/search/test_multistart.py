@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sorct.search.multistart import Multistart
+from sorct.search.polish import Polisher
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import Status
 
@@ -82,13 +83,23 @@ def test_other_seeds_search_elsewhere(draw_case):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_no_time_still_gives_a_tree(draw_case, n_jobs):
-    """The first start always runs; the status says that time was short."""
+    """That without features, at least; the status says that time was short."""
     problem, truth, _ = draw_case(depth=2, n_classes=3)
     result = search(problem, n_starts=50, n_jobs=n_jobs, time_limit=1e-9)
     assert 1 <= len(result.starts) < 50
     assert result.status is Status.TIME_LIMIT
     assert set(result.best.params.leaf_class) == {0, 1, 2}
     assert result.best.objective == pytest.approx(truth.objective(result.best.params))
+
+
+def test_starts_that_begin_too_late_draw_nothing(draw_case):
+    """The first gives the tree without features, the others none."""
+    problem, late = draw_case(depth=2, n_classes=3).problem, np.array([1])
+    polisher = Polisher.of(problem, SOLVER)
+    first, second = (Multistart(SOLVER)._start(polisher, 0, k, late) for k in (0, 1))
+    assert first.solution.params is polisher.empty.params
+    assert first.solution.status is Status.TIME_LIMIT
+    assert second is None
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

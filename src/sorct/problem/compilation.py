@@ -10,10 +10,10 @@ version of this library must not be read.
 
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Thread, current_thread, main_thread
 from typing import Any, TypeVar, cast
 
@@ -54,10 +54,11 @@ def _cache_folder() -> Path | None:
     for place in places:
         try:
             (place / name).mkdir(parents=True, exist_ok=True)
+            # Permissions do not tell of disks that are full.
+            TemporaryFile(dir=place / name).close()
         except OSError:
             continue
-        if os.access(place / name, os.W_OK):
-            return place / name
+        return place / name
     logger.warning(
         "No folder for compiled code can be written: every process compiles."
     )

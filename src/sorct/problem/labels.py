@@ -3,7 +3,8 @@
 Every leaf takes its cheapest class. If a class is left without a leaf, one leaf per
 class is chosen by an assignment on the extra cost of relabelling; whichever labelling
 is best has such a choice, so the result is optimal (a transportation problem, Theorem 1
-of the paper).
+of the paper). With a thousand classes that takes seconds, so it looks whether time is
+up.
 """
 
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from sorct.problem.compilation import compiled_apart, compiled_inside
 
 # Above any cost, and above any sum of costs.
 _FORBIDDEN, _FAR = 1e200, 1e300
+# So few classes take no time: their leaves are labelled also when time is up.
+_FEW = 64
 # What the assignment keeps of every column: numbers, and positions.
 _POTENTIAL, _DISTANCE = 0, 1
 _OWNER, _PREVIOUS, _DONE = 0, 1, 2
@@ -88,23 +91,36 @@ def _insert(cost: FloatArray, row: int, work: Labelling) -> None:
 
 
 @compiled_inside
-def assign(cost: FloatArray, work: Labelling) -> None:
+def too_late(n_labels: int, stop: IntArray) -> bool:
+    """Whether time is up for a labelling that would take some."""
+    return n_labels > _FEW and stop[0] != 0
+
+
+@compiled_inside
+def assign(cost: FloatArray, work: Labelling, stop: IntArray) -> bool:
     """Give every row its own column at the least total cost (rows <= columns).
 
     Shortest augmenting paths with potentials, O(rows^2 columns). The row that owns
-    column c is ``owner[0, c + 1] - 1``, where that is not negative.
+    column c is ``owner[0, c + 1] - 1``, where that is not negative. False if time was
+    up before all rows had theirs.
     """
     for row in range(work.row_potential.size):
         work.row_potential[row] = 0.0
     for c in range(work.owner.shape[1]):
         work.column[_POTENTIAL, c], work.owner[_OWNER, c] = 0.0, 0
     for row in range(1, work.row_potential.size):
+        if too_late(cost.shape[0], stop):
+            return False
         _insert(cost, row, work)
+    return True
 
 
 @compiled_apart
-def best_labels(work: Labelling) -> None:
-    """Fill ``label`` with the cheapest labels among those with every class present."""
+def best_labels(work: Labelling, stop: IntArray) -> bool:
+    """Fill ``label`` with the cheapest labels among those with every class present.
+
+    False if time was up before; then they mean nothing.
+    """
     cost, label, n_owned = work.cost, work.label, work.n_owned
     n_labels, n_leaves = cost.shape
     for k in range(n_labels):
@@ -119,25 +135,28 @@ def best_labels(work: Labelling) -> None:
     for k in range(n_labels):
         n_missing += n_owned[k] == 0
     if n_missing == 0:
-        return
+        return True
     for leaf in range(n_leaves):
         for k in range(n_labels):
             work.extra[k, leaf] = cost[k, leaf] - cost[label[leaf], leaf]
-    assign(work.extra, work)
+    if not assign(work.extra, work, stop):
+        return False
     for leaf in range(n_leaves):
         if work.owner[_OWNER, leaf + 1] != 0:
             label[leaf] = work.owner[_OWNER, leaf + 1] - 1
+    return True
 
 
 @compiled_inside
-def _cost_with(work: Labelling, first: int, count: int) -> float:
+def _cost_with(work: Labelling, first: int, count: int, stop: IntArray) -> float:
     """Label the leaves, so many of the first label in front; return what that costs."""
     cost, plain = work.cost, work.plain
     for leaf in range(cost.shape[1]):
         for k in range(cost.shape[0]):
             allowed = (k == first) == (leaf < count)
             cost[k, leaf] = plain[k, leaf] if allowed else _FORBIDDEN
-    best_labels(work)
+    if not best_labels(work, stop):
+        return _FAR
     total = 0.0
     for leaf in range(cost.shape[1]):
         total += plain[work.label[leaf], leaf]
@@ -145,10 +164,11 @@ def _cost_with(work: Labelling, first: int, count: int) -> float:
 
 
 @compiled_apart
-def best_ordered_labels(work: Labelling, first: int) -> None:
+def best_ordered_labels(work: Labelling, first: int, stop: IntArray) -> bool:
     """The same among labellings in which the leaves of one label come first.
 
-    Every number of such leaves is tried; the best one once more, for its labels.
+    Every number of such leaves is tried; the best one once more, for its labels. Tells
+    whether there was time for that.
     """
     n_labels, n_leaves = work.cost.shape
     for leaf in range(n_leaves):
@@ -157,7 +177,8 @@ def best_ordered_labels(work: Labelling, first: int) -> None:
     most = n_leaves - n_labels + 1
     least_cost, best, count = _FAR, 1, 1
     while count <= most + 1:
-        total = _cost_with(work, first, count if count <= most else best)
+        total = _cost_with(work, first, count if count <= most else best, stop)
         if total < least_cost:
             least_cost, best = total, count
         count += 1
+    return least_cost < _FORBIDDEN

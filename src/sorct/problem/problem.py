@@ -35,7 +35,12 @@ from sorct.problem.datafit import (
     renew_tangent,
 )
 from sorct.problem.kernels import Buffers, accumulate
-from sorct.problem.labels import Labelling, best_labels, best_ordered_labels
+from sorct.problem.labels import (
+    Labelling,
+    best_labels,
+    best_ordered_labels,
+    too_late,
+)
 from sorct.problem.penalty import Penalty, Strengths, penalty_value, prox
 from sorct.problem.thresholds import clip_scaled, clip_thresholds
 from sorct.tree.params import Params
@@ -244,17 +249,23 @@ def _relabel(
     renewed: FloatArray,
     buffers: Buffers,
     labelling: Labelling,
+    stop: IntArray,
 ) -> bool:
     """Give the leaves their best labels at fixed cuts; tell whether any changed.
 
     With floors the multipliers of the moment enter the costs of labels, and a change
-    is kept only if the Lagrangian itself falls.
+    is kept only if the Lagrangian itself falls. Nothing changes if time is up before
+    very many labels are known.
     """
     mass, cost, floors = buffers.mass, labelling.cost, sub.floors
-    for leaf in range(point.label.size):
-        for k in range(cost.shape[0]):
+    for k in range(cost.shape[0]):
+        if too_late(cost.shape[0], stop):
+            return False
+        for leaf in range(point.label.size):
             cost[k, leaf] = 0.0
-            for true in range(mass.shape[0]):
+        # Leaves inside: where there are many classes, memory decides the speed.
+        for true in range(mass.shape[0]):
+            for leaf in range(point.label.size):
                 cost[k, leaf] += sub.table[true, k] * mass[true, leaf]
     for true in range(mass.shape[0]):
         for k in range(cost.shape[0]):
@@ -263,9 +274,11 @@ def _relabel(
                 for leaf in range(point.label.size):
                     cost[k, leaf] -= weight * mass[true, leaf] / floors.share[true]
     if sub.first < 0:
-        best_labels(labelling)
+        known = best_labels(labelling, stop)
     else:
-        best_ordered_labels(labelling, sub.first)
+        known = best_ordered_labels(labelling, sub.first, stop)
+    if not known:
+        return False
     label, trial = labelling.label, labelling.renewed
     now = lagrangian(sub, buffers.payoff, mass, point.label, trial)
     if lagrangian(sub, buffers.payoff, mass, label, trial) >= now - _BETTER:
@@ -282,8 +295,9 @@ def renew_leaves(
     renewed: FloatArray,
     buffers: Buffers,
     labelling: Labelling,
+    stop: IntArray,
 ) -> bool:
     """Renew the leaves at fixed cuts by the datafit's rule; tell if any changed."""
     if sub.rule == LABELS:
-        return _relabel(sub, point, renewed, buffers, labelling)
+        return _relabel(sub, point, renewed, buffers, labelling, stop)
     return renew_tangent(buffers.mass, buffers.payoff)

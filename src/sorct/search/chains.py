@@ -29,7 +29,7 @@ from sorct.search.log import (
     best_of,
 )
 from sorct.search.moves import Chain, move
-from sorct.search.multistart import finish
+from sorct.search.multistart import finish, too_late
 from sorct.search.polish import Polisher
 from sorct.search.starts import Start, make_start
 from sorct.search.workers import Workers, deadline
@@ -112,7 +112,7 @@ class _Search:
 
     def until_agreed(self) -> Solution:
         """Best of as many runs as it takes."""
-        polisher = Polisher.of(self.problem, _DESCENT)
+        polisher = Polisher.of(self.problem, _DESCENT, self.soft)
         chains: list[Solution] = []
         ends: list[Solution] = []
         for run in range(_MAX_RUNS):
@@ -214,7 +214,7 @@ class _Search:
 
         def polish() -> Descent:
             begun = time.perf_counter()
-            polisher = Polisher.of(problem, self.solver)
+            polisher = Polisher.of(problem, self.solver, self.hard)
             return finish(polisher, start, run, self.hard, begun)
 
         (found,) = self.workers.run([polish])
@@ -243,7 +243,7 @@ def _steps(
 ) -> list[Descent]:
     """One descent of every chain in a part; none when the search is over.
 
-    The very first descent of a run always takes place.
+    The first chain of a run always has a tree, be it the one without features.
     """
     return [
         _step(polisher, chains, (*round_key, int(c)), stop)
@@ -264,6 +264,8 @@ def _step(
     sequence = np.random.SeedSequence(seed, spawn_key=(run, n_rounds, c))
     rng = np.random.default_rng(sequence)
     if not chains:
+        if stop[0] != 0:
+            return too_late(polisher, run, begun)
         kinds = _start_kinds(polisher.problem)
         start = make_start(polisher.problem, kinds[c], run + c, rng, stop)
         return finish(polisher, start, run, stop, begun)

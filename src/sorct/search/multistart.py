@@ -44,17 +44,18 @@ class Multistart:
         """Run the starts; a callback that returns True stops the search."""
         unit = problem.trivial_cost
         log, stop = SearchLog(callback, unit, self.n_starts), never()
-        polisher = Polisher.of(problem, self.solver)
-        calls = (
-            partial(self._start, polisher, seed, k, stop) for k in range(self.n_starts)
-        )
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
+            polisher = Polisher.of(problem, self.solver, stop)
+            calls = (
+                partial(self._start, polisher, seed, k, stop)
+                for k in range(self.n_starts)
+            )
             for descent in workers.run(calls):
                 if descent is not None:
                     log.add(descent)
                 if descent is None or log.stopped:
                     break
-        assert log.best is not None  # start 0 always takes place
+        assert log.best is not None  # start 0 always gives a tree
         best, status = log.best, self._status(log, log.best)
         if not log.stopped:
             late = status is Status.TIME_LIMIT
@@ -65,9 +66,9 @@ class Multistart:
         self, polisher: Polisher, seed: int, k: int, stop: IntArray
     ) -> Descent | None:
         """Solve start k; None, but never for start 0, if the search was over before."""
-        if k > 0 and stop[0] != 0:
-            return None
         begun = time.perf_counter()
+        if stop[0] != 0:
+            return None if k > 0 else too_late(polisher, k, begun)
         start = draw_start(polisher.problem, seed, k, stop)
         return finish(polisher, start, k, stop, begun)
 
@@ -79,6 +80,12 @@ class Multistart:
         ):
             return Status.TIME_LIMIT
         return best.status
+
+
+def too_late(polisher: Polisher, run: int, begun: float) -> Descent:
+    """The tree without features, where time is up before there is another."""
+    solution = replace(polisher.empty, status=Status.TIME_LIMIT)
+    return Descent.of("empty", run, solution, time.perf_counter() - begun)
 
 
 def finish(

@@ -38,11 +38,14 @@ class Polisher:
     empty: Solution
 
     @classmethod
-    def of(cls, problem: Problem, solver: AugmentedLagrangian) -> Polisher:
+    def of(
+        cls, problem: Problem, solver: AugmentedLagrangian, stop: IntArray | None = None
+    ) -> Polisher:
         """Solve for the tree without features first."""
         params, multiplier = empty_tree(problem)
         still = replace(solver, max_iter=1)
-        return cls(problem, solver, still.solve(problem, params, multiplier=multiplier))
+        empty = still.solve(problem, params, multiplier=multiplier, stop=stop)
+        return cls(problem, solver, empty)
 
     def descend(self, params: Params, stop: IntArray, bar: float = np.inf) -> Solution:
         """Descend once, as it comes; what ends above the bar need not be feasible."""

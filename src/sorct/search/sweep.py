@@ -182,7 +182,7 @@ class _SweepState:
     def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
         """Distinct trees of point k, the best first, from those of another point."""
         problem = self.subsampled.at(self.strengths[k])
-        polisher = Polisher.of(problem, ROUGH)
+        polisher = Polisher.of(problem, ROUGH, self.stop)
         found = self._started(polisher) if k == 0 else self._carried(problem, carried)
         pool = _distinct([*found, polisher.empty])
         n_most = self.options.n_solutions

@@ -241,7 +241,7 @@ def _accept(
     end = state.residual <= state.tol or state.iteration >= state.max_iter
     end = end or stop[0] != 0
     if (end or state.iteration % _RENEW_EVERY == 1) and renew_leaves(
-        sub, point, scratch.renewed, scratch.buffers, scratch.labelling
+        sub, point, scratch.renewed, scratch.buffers, scratch.labelling, stop
     ):
         # The same cuts with new leaves: any value is welcome.
         state.on_face, state.n_turn, state.bar = 0, _TURN, _ANY

@@ -269,6 +269,17 @@ def test_literals_are_read_as_the_same_double(rng):
     connection.close()
 
 
+def test_the_smallest_numbers_are_read_as_the_same_double(rng, database):
+    """SQLite reads digits below 1e-291 one off; we write a product instead."""
+    from sorct.show.export.sql import _label
+
+    sizes = 10.0 ** rng.uniform(-323, -270, 300)
+    numbers = [5e-324, 5.749130242956932e-297, *sizes, *-sizes]
+    texts = [f"{_label(float(number))} AS c{k}" for k, number in enumerate(numbers)]
+    _, (found,) = database(f"SELECT {', '.join(texts)}", pd.DataFrame({"a": [1]}))
+    assert [float(value) for value in found] == numbers
+
+
 def test_only_what_the_tree_uses_is_read(rng):
     """A constant column and cuts that decide nothing leave no trace."""
     tree, _ = MAKERS["constant"](rng)

@@ -38,6 +38,9 @@ _TITLE = (
 )
 _INDENT = "    "
 _MOST_CUTS = 700
+# SQLite divides twice to read numbers below 1e-291, and rounds each time. Those below
+# this are written as a product, exact because one factor is a power of two.
+_TINY, _POWER = 1e-280, 2.0**200
 
 
 def to_sql(
@@ -299,11 +302,15 @@ def _number_or_text(value: Any) -> str:
 
 
 def _double(number: float) -> str:
-    """A literal that every database reads as exactly this double.
+    """Text that every database reads as exactly this double.
 
     SQLite reads digits in extended precision and rounds again, so that the shortest
     digits are not enough where they lie next to the middle between two doubles.
     """
+    if 0.0 < abs(number) < _TINY:
+        factors = (_double(number * _POWER), _double(1.0 / _POWER))
+        # PostgreSQL would multiply literals as decimal numbers.
+        return "({} * {})".format(*(f"CAST({f} AS DOUBLE PRECISION)" for f in factors))
     text = repr(number)
     if abs(Fraction(text) - Fraction(number)) > Fraction(2, 5) * Fraction(ulp(number)):
         text = f"{number:.17g}"

@@ -1,0 +1,171 @@
+"""Warm up: where compiled code cannot be kept, or not be read, work goes on without.
+
+In processes of their own, which choose their cache when they begin. A function of a
+line stands for the real one, which takes half a minute to compile.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = """
+from sorct.problem.compilation import compiled
+
+@compiled
+def add_one(x):
+    x[0] += 1.0
+"""
+#: Has the function compiled or loaded in place of ours; prints where it may be kept,
+#: every warning, and what it has added.
+CHILD = """
+import logging, sys
+import numpy as np
+logging.basicConfig(stream=sys.stdout, format="%(levelname)s %(message)s")
+{before}
+from sorct.problem import compilation
+from sorct.search import warm_up
+from small import add_one
+x = np.zeros(1)
+warm_up._evaluate_once = lambda: add_one(x)
+warm_up.forget_compiled = lambda why: compilation.forget_cache(add_one, why)
+warm_up.nothing_cached = lambda: False
+{after}
+warm_up.warm_up()
+print("cache", compilation._CACHE_FOLDER)
+print("added", x[0])
+"""
+REAL = """
+import logging, sys
+import numpy as np
+logging.basicConfig(stream=sys.stdout, format="%(levelname)s %(message)s")
+{before}
+from sorct.problem import compilation
+from sorct.search import warm_up
+warm_up.nothing_cached = lambda: False
+{after}
+from sorct import SORCTClassifier
+X, y = np.arange(40.0).reshape(20, 2), np.arange(20) // 10
+clf = SORCTClassifier(n_starts=1).fit(X, y)
+print("cache", compilation._CACHE_FOLDER)
+print("added", clf.score(X, y))
+"""
+NOWHERE = """
+from pathlib import Path
+def refuse(self, *_, **__):
+    raise PermissionError(13, "Permission denied", str(self))
+Path.mkdir = refuse
+"""
+NO_INODES = """
+import errno, tempfile
+def refuse(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
+tempfile.TemporaryFile = refuse
+"""
+NOBODY = """
+import os, pwd
+def refuse(uid):
+    raise KeyError(uid)
+pwd.getpwuid = refuse
+os.environ.pop("HOME", None)
+"""
+FULL = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+"""
+
+
+@pytest.fixture(params=[CHILD, pytest.param(REAL, marks=pytest.mark.slow)])
+def run(tmp_path, request):
+    """Return a function that runs a child and gives its lines."""
+    (tmp_path / "small.py").write_text(SOURCE)
+    cache = tmp_path / "cache"
+
+    def run(before="", after=""):
+        code = request.param.format(before=before, after=after)
+        paths = [str(tmp_path), *filter(None, sys.path)]
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(paths),
+                "NUMBA_CACHE_DIR": str(cache),
+            },
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stderr
+        *warnings, folder, added = done.stdout.splitlines()
+        assert added == "added 1.0"
+        return warnings, folder.removeprefix("cache ")
+
+    return run
+
+
+def _files(folder):
+    """Files of compiled code."""
+    return [path for path in Path(folder).rglob("*.nb*") if path.is_file()]
+
+
+def test_compiled_code_is_kept_and_read_again(run):
+    """In silence; the second process writes nothing."""
+    warnings, folder = run()
+    assert warnings == []
+    written = {path: path.stat().st_mtime_ns for path in _files(folder)}
+    assert written
+    assert run() == ([], folder)
+    assert {path: path.stat().st_mtime_ns for path in _files(folder)} == written
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        pytest.param("nbi", None, id="index-cut"),
+        pytest.param("nbc", None, id="code-cut", marks=pytest.mark.slow),
+        pytest.param("nbi", b"", id="index-empty", marks=pytest.mark.slow),
+        pytest.param("nbc", b"", id="code-empty", marks=pytest.mark.slow),
+        pytest.param("nbc", b"\0" * 100, id="code-zeros", marks=pytest.mark.slow),
+    ],
+)
+def test_a_damaged_cache_is_told_once_and_not_used(run, kind, content):
+    """Whether the index or the code is empty, zeros or cut in half."""
+    _, folder = run()
+    damaged = [path for path in _files(folder) if path.suffix == f".{kind}"]
+    for path in damaged:
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2] if content is None else content)
+    assert damaged
+    (warning,), _ = run()
+    assert warning.startswith(f"WARNING The cache of compiled code in {folder} cannot")
+    assert "Delete the folder" in warning
+
+
+def test_a_full_disk_is_told_once(run):
+    """No file may grow: what is compiled is used all the same."""
+    (warning,), folder = run(after=FULL)
+    assert warning.startswith(f"WARNING The cache of compiled code in {folder} cannot")
+    assert "make room" in warning
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(NOWHERE, id="read-only", marks=pytest.mark.slow),
+        pytest.param(NO_INODES, id="no inodes"),
+    ],
+)
+def test_without_any_place_to_write_every_process_compiles(run, before):
+    """And says so once."""
+    (warning,), folder = run(before=before)
+    assert warning.startswith("WARNING No folder for compiled code can be written")
+    assert folder == "None"
+
+
+def test_a_user_without_a_home_needs_none(run):
+    """Neither HOME nor an entry among the users."""
+    warnings, folder = run(before=NOBODY)
+    assert warnings == []
+    assert folder != "None"

@@ -1,0 +1,63 @@
+"""Workers: threads that end with whoever asked for them, however that ends."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from sorct.search.workers import Workers
+
+
+class Interrupted:
+    """A queue into which nobody can put anything any more."""
+
+    def put(self, _task):
+        """Ctrl-C, at the worst moment."""
+        raise KeyboardInterrupt
+
+    def get(self, timeout):
+        """Nothing: what was put before is elsewhere."""
+        raise AssertionError("a thread that should have ended asks for work")
+
+
+def test_threads_end_though_leaving_is_interrupted():
+    """Nobody can tell them, so they look."""
+    stop = np.zeros(1, dtype=np.int64)
+    workers = Workers(3, stop)
+    with pytest.raises(KeyboardInterrupt), workers:  # noqa: PT012
+        assert list(workers.run([partial(pow, 2, k) for k in range(5)]))[-1] == 16
+        workers._calls = Interrupted()
+    assert stop[0] == 1
+    for thread in workers._threads:
+        thread.join(30.0)
+        assert not thread.is_alive()
+
+
+def test_threads_end_if_starting_them_is_interrupted(monkeypatch):
+    """Those that had started."""
+    workers = Workers(3)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers._threads[2], "start", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        workers.__enter__()
+    for thread in workers._threads[:2]:
+        thread.join(30.0)
+        assert not thread.is_alive()
+
+
+def test_calls_are_made_when_threads_are_free():
+    """However many there are: the next is asked for when one is done."""
+    asked = []
+
+    def calls():
+        for k in range(1000):
+            asked.append(k)
+            yield partial(abs, k)
+
+    with Workers(2) as workers:
+        results = workers.run(calls())
+        assert [next(results) for _ in range(10)] == list(range(10))
+        assert len(asked) <= 10 + 3
