@@ -120,7 +120,8 @@ class Problem:
         return Subproblem(
             datafit.rule,
             float(gamma) / self.data.n_columns,
-            datafit.table(self.data.n_codes),
+            # Another layout would be another type, for which all is compiled anew.
+            np.ascontiguousarray(datafit.table(self.data.n_codes)),
             self.data.centre,
             floors,
             penalty,
