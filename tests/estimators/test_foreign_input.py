@@ -7,6 +7,7 @@ import pytest
 from sorct.export import to_onnx
 
 from sorct import SORCTClassifier
+from sorct.solvers.descent import _descend
 
 COSTS = pd.DataFrame(
     [[0.0, 0.1, 0.2], [0.3, 0.0, 0.4], [0.5, 0.6, 0.0]],
@@ -41,6 +42,7 @@ def test_labelled_costs_are_aligned_with_the_classes(iris):
     for costs in (COSTS, turned, COSTS.to_numpy()):
         tree = quick(cost_matrix=costs).fit(X, y).tree_
         np.testing.assert_array_equal(tree.cost_matrix, COSTS.to_numpy())
+    assert len(_descend.signatures) == 1, "no layout of costs is compiled for itself"
     with pytest.raises(ValueError, match="rows labelled with the classes"):
         quick(cost_matrix=COSTS.rename(index={"setosa": "rose"})).fit(X, y)
 

@@ -394,8 +394,8 @@ def test_a_leaf_that_would_read_as_nobody_is_not_printed(rng, table, node):
     place = few.target.leaf_text(other - 3, mass)
     assert place in leaves_of(read_tree(text))
     assert (
-        "\n1 cut is not shown: less than 0.1 % of the samples goes to one of its sides "
-        f"(cut {up + 1}).\n"
+        "\n1 cut is not shown: less than 0.05 % of the samples goes to one of its "
+        f"sides (cut {up + 1}).\n"
     ) in text
     assert "with 2 cuts and 3 leaves" in text.splitlines()[0]
     assert len(few.view.cuts) == 3, "others see all cuts"
@@ -405,7 +405,7 @@ def test_all_cuts_on_a_side_of_nobody_are_counted(rng, table):
     """The root and all below its empty side; what is left stands alone."""
     tree = random_tree(rng, table, 2, MANY[:4])
     tree = with_few_below(replace(tree, leaf_class=np.arange(4)), 1)
-    assert "2 cuts are not shown: less than 0.1 % of the samples" in str(tree)
+    assert "2 cuts are not shown: less than 0.05 % of the samples" in str(tree)
     assert "of their sides (cuts 1, 2)." in str(tree)
     assert len(cuts_of(read_tree(str(tree)))) == 1
 

@@ -16,8 +16,9 @@ from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.table import Table
 
-# Scaling is folded into the weights where rounding then costs less than 1e-10 in a sum
-# whose terms add up to the largest size given.
+# Scaling is folded into the weights unless that loses digits: for a range that is
+# narrower than this, or so far from zero that (distance / width) x (largest sum) is
+# more than this. Rounding then changes a sum by less than 1e-10.
 _NARROW, _FAR = 1e-250, 1e5
 
 
@@ -75,8 +76,8 @@ class _ScaledProduct:
 class _FoldedProduct:
     """Raw numbers are multiplied as they are.
 
-    NaN and infinity in any number show in the sums, zero weights included; only then
-    are they looked for.
+    NaN or infinity in any number makes a sum NaN or infinite, also where its weight is
+    0. So numbers are checked one by one only where a sum is not finite.
     """
 
     encoder: TableEncoder

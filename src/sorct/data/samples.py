@@ -129,7 +129,7 @@ def _merge_equal_rows(
 
 
 def _sum_groups(values: FloatArray, begins: IntArray) -> FloatArray:
-    """Sum of every group, rounded once: neither order nor repetition matters."""
+    """Exact sum of every group, rounded once, so that the order does not matter."""
     total = values[begins]
     ends = np.append(begins[1:], len(values))
     for group in np.flatnonzero(ends - begins > 1):

@@ -31,11 +31,13 @@ from sorct.data.wording import readable_label
 _LIGHTEST = 1e-14
 _LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 _LABEL_CODE = re.compile(r"[<>|=]([biufUO])([0-9]{0,9})")
-# A type for text may be so many times longer than the longest label.
+# The type of text labels in a file, such as "<U12", may reserve at most so many times
+# the length of the longest label.
 _ROOM = 1000
-# A smaller share of a leaf is not told.
-_LITTLE, _NOBODY = 5e-3, 5e-4
-_MOST_TOLD = 4
+# In the text of a leaf: classes below this share of it are left out, at most so many
+# are named, and none is where the leaf itself has less than this share of the samples.
+_LITTLE, _MOST_TOLD = 5e-3, 4
+_NOBODY = 5e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class Classes:
 
     @classmethod
     def learn(cls, y: AnyArray, weight: FloatArray) -> Classes:
-        """Distinct labels, of which there must be two and none next to nothing."""
+        """Distinct labels; there must be two, and each must have some weight."""
         y = plain_labels(y)
         try:
             labels, codes = np.unique(y, return_inverse=True)

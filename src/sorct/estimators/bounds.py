@@ -130,8 +130,9 @@ def penalty_bounds(
     if encoder.n_columns == 0:
         raise ValueError("Expected a column with at least two levels, got none.")
     sums = _class_sums(encoder.columns(X), classes.codes(y), weight / weight.sum())
-    # Samples that differ can pull one way each once a column is used, but not before:
-    # hence one range of the summed costs, and a sum of the ranges.
+    # In the empty tree all samples share one distribution over the labels, so the slope
+    # is bounded by the range of the summed costs. Once a column is used every sample
+    # can have its own, and the bound is the sum of the samples' ranges.
     at_zero = _range(sums @ costs)
     anywhere = sums @ _range(costs)
     # A group is worth what its columns can do together.

@@ -12,8 +12,9 @@ same code. A floor enters training through the augmented Lagrangian
     sum_k (renewed_k^2 - multiplier_k^2) / (2 stiffness),
     renewed_k = max(0, multiplier_k + stiffness (floor_k - attained_k)),
 
-whose gradient in the masses, ``-renewed_k reward[k, label_l] / share_k``, is the second
-payoff of the kernels: its factor is known only after all masses are.
+whose gradient in the masses is ``-renewed_k reward[k, label_l] / share_k``. The factor
+``renewed_k`` is known only after all masses are, so the rest is what the kernels call
+the second payoff.
 """
 
 from __future__ import annotations
@@ -97,8 +98,9 @@ class Constraint:
         """Floors raised by a standard error of a mean over so many samples per code.
 
         A tree that meets them on these samples is likely to meet the old ones on all.
-        The error is the largest that rewards between the least and the largest of a
-        code can have; half of the way to the largest is never exceeded.
+        The standard error is not known but bounded: by that of rewards that are either
+        the least or the largest of the code. A floor is raised by at most half of what
+        lies between it and the largest reward.
         """
         least, most = self.reward.min(axis=1), self.reward.max(axis=1)
         demanded = self.floor > least
@@ -163,8 +165,8 @@ def fill_second_payoff(floors: Floors, label: IntArray, buffers: Buffers) -> Non
 
 
 @compiled_inside
-def unforeseen(renewed: FloatArray, has_second: IntArray) -> bool:
-    """Whether a code has a multiplier for which no gradient was accumulated."""
+def gradient_missing(renewed: FloatArray, has_second: IntArray) -> bool:
+    """Whether a code has a multiplier now, but its gradient was not accumulated."""
     for k in range(renewed.size):
         if renewed[k] > 0.0 and has_second[k] == 0:
             return True

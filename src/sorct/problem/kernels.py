@@ -15,16 +15,17 @@ loss of V. Both datafits of today have the loss V itself and so the factor 1. A 
 such as -log V enters in ``_ascend_value``: values first, from the leaves to the root,
 then the factor of every sample, by which ``reach[0]`` is multiplied and with it all d.
 
-Where a factor of some payoffs is known only after all samples were seen, as with
-constraints, a code has a second payoff: the gradient of <second_payoff[k], mass[k]> is
-accumulated apart, for the codes marked in ``has_second``, of whose samples alone it is.
+Constraints add payoffs times a multiplier that is known only after all samples were
+seen. So a code k has a second payoff as well: the gradient of <second_payoff[k],
+mass[k]>, which depends on the samples of that code alone, is accumulated apart (for the
+codes marked in ``has_second``) and multiplied afterwards.
 
 Samples are sorted by code and lie in blocks, column by column inside a block, so that
 vector instructions run across samples. A segment is the part of a block that belongs to
-one code, so a code needs no look-up per sample. Loops over a segment take a view of it
-first: indices that begin at 0 cannot be negative, and without that doubt vector
-instructions are used there too. No classes, no checks, no allocation in loops. The
-recursion counts in the heap's numbers (see ``tree/topology.py``) for itself.
+one code, so a code needs no look-up per sample. Loops over a segment first take a view
+of it: where indices begin at 0, the compiler knows that none is negative, and only then
+uses vector instructions. There are no classes, no checks and no allocation in loops.
+Children of node t are written 2t + 1 and 2t + 2 here, as in ``tree/topology.py``.
 """
 
 from typing import NamedTuple
@@ -41,8 +42,8 @@ from sorct.problem.compilation import (
     float_of_bits,
 )
 
-# A block whose samples pull on a cut by less than this in total cannot change a
-# gradient of size 1e-6 (the tightest anyone asks for) in the digits it has.
+# A block is skipped for a cut if the derivatives of its samples add up to less than
+# this: that changes no digit of a gradient of size 1e-6, the smallest that matters.
 _NEGLIGIBLE = 1e-20
 
 
@@ -51,7 +52,8 @@ class Buffers(NamedTuple):
 
     Gradients have the shape of the cuts, (n_columns + 1, n_branches): the thresholds'
     are the last row. ``second_gradient`` has one such matrix per code. ``value`` has a
-    row to spare. Few arrays are quick to compile.
+    row more than there are nodes, which ``_add_second`` uses as scratch. There are few
+    arrays because each takes time to compile.
     """
 
     mass: FloatArray

@@ -1,10 +1,10 @@
 """Best leaf labels for given cuts: exact, every class owns a leaf at least.
 
-Every leaf takes its cheapest class. If a class is left without a leaf, one leaf per
-class is chosen by an assignment on the extra cost of relabelling; whichever labelling
-is best has such a choice, so the result is optimal (a transportation problem, Theorem 1
-of the paper). With a thousand classes that takes seconds, so it looks whether time is
-up.
+Every leaf takes its cheapest class. If a class is left without a leaf, every class is
+given one leaf such that relabelling these leaves costs least in total: an assignment
+problem. The other leaves keep their cheapest class. No labelling in which every class
+has a leaf is cheaper (a transportation problem, Theorem 1 of the paper). With a thousand
+classes that takes seconds, so it looks whether time is up.
 """
 
 from typing import NamedTuple
@@ -14,11 +14,12 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
 
-# Above any cost, and above any sum of costs.
+# Above any cost, and larger than any sum of costs or distance.
 _FORBIDDEN, _FAR = 1e200, 1e300
 # So few classes take no time: their leaves are labelled also when time is up.
 _FEW = 64
-# What the assignment keeps of every column: numbers, and positions.
+# Rows of ``Labelling.column`` (numbers) and of ``Labelling.owner`` (positions); both
+# have an entry per column of the assignment.
 _POTENTIAL, _DISTANCE = 0, 1
 _OWNER, _PREVIOUS, _DONE = 0, 1, 2
 

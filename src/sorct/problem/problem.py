@@ -22,8 +22,8 @@ from sorct.problem.constraints import (
     Floors,
     add_second_gradient,
     fill_second_payoff,
+    gradient_missing,
     renew_multipliers,
-    unforeseen,
 )
 from sorct.problem.datafit import (
     LABELS,
@@ -54,7 +54,8 @@ class Point(NamedTuple):
     """Cuts and labels in the solver's variables.
 
     ``cuts`` has shape (n_columns + 1, n_branches): the coefficients, a row per column,
-    and below them the thresholds times n_groups. All have gradients of one size then.
+    and below them the thresholds times n_groups, so that gradients of coefficients and
+    of thresholds are of similar size.
     """
 
     cuts: FloatArray
@@ -126,7 +127,8 @@ class Problem:
             datafit.rule,
             datafit.first,
             float(gamma) / self.n_groups,
-            datafit.table(self.data.n_codes),
+            # Another layout would be another type, for which all is compiled anew.
+            np.ascontiguousarray(datafit.table(self.data.n_codes)),
             self.data.centre,
             floors,
             penalty,
@@ -199,9 +201,9 @@ def evaluate(
 ) -> float:
     """Penalised Lagrangian; fills masses, multipliers and the smooth part's gradient.
 
-    The multiplier of a code is known after all masses. The gradient of its mean reward
-    is therefore accumulated apart, for the codes that had a multiplier the last time; a
-    second pass is needed only if another one gets one.
+    The multiplier of a code is known only after all masses are, so the gradient of its
+    mean reward is accumulated apart, for the codes that had a multiplier at the last
+    evaluation. Should another code get one now, a second pass over the data is made.
     """
     value, known = 0.0, False
     fill_payoff(sub.rule, sub.table, point.label, buffers.payoff)
@@ -211,7 +213,7 @@ def evaluate(
             buffers.has_second[k] = 1 if renewed[k] > 0.0 else 0
         accumulate(samples, point.cuts, sub.slope, with_gradient, buffers)
         value = lagrangian(sub, buffers.payoff, buffers.mass, point.label, renewed)
-        known = not (with_gradient and unforeseen(renewed, buffers.has_second))
+        known = not (with_gradient and gradient_missing(renewed, buffers.has_second))
     if with_gradient:
         add_second_gradient(renewed, buffers)
     return value + penalty_value(sub.penalty, point.cuts)
@@ -221,11 +223,11 @@ def evaluate(
 def residual(
     sub: Subproblem, point: Point, gradient: FloatArray, scratch: FloatArray
 ) -> float:
-    """Length of the proximal gradient step in the largest coordinate.
+    """Largest change of a coordinate in one proximal gradient step.
 
-    The step is n_groups, so that coordinates are those of the weights a / n_groups
-    and the threshold as they enter a cut, and the number means the same for all. It is
-    zero exactly at the stationary points of the penalised problem in its box.
+    It is zero exactly at the stationary points of the penalised problem in its box. The
+    step length is n_groups, so that the number means the same for every table: changes
+    of a / n_groups and of the threshold, which is how a cut uses them.
     """
     p, n_branches = sub.centre.size, point.cuts.shape[1]
     worst, step = 0.0, sub.penalty.linf.size

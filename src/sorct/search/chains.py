@@ -39,15 +39,17 @@ from sorct.solvers.solution import Solution, Status
 
 _CHAINS = 4
 _DESCENT = AugmentedLagrangian(tol=1e-4, max_iter=200)
-# Descents without a better tree that end a run: so many, and so many more per cut. One
-# that leads back to the best tree counts twice: there is less left to find.
+# A run ends after so many descents without a better tree, plus so many per cut (or,
+# with one cut, after so many). A descent that leads back to the best tree counts twice:
+# it is a sign that there is little left to find.
 _IDLE, _IDLE_PER_CUT, _IDLE_ONE_CUT = 33, 1, 120
 # Less than this is no improvement, relatively.
 _BETTER = 1e-5
-# Runs that must agree, and, with one cut, where chains cannot help each other, also the
-# chains that must. Runs at most; work after which no further one begins, in rows x
-# columns x cuts x evaluations (20 seconds or so), and the most that one run may do.
+# The search ends when so many runs agree. With one cut, where chains cannot exchange
+# parts, so many chains must agree as well.
 _AGREE, _AGREE_CHAINS = 2, 6
+# At most so many runs. No run begins after so much work, counted in rows x columns x
+# cuts x evaluations (20 seconds or so), and no run does more than so much.
 _MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
 _LATE = "time limit"
 _WORKED = "work limit"

@@ -17,8 +17,8 @@ logger = logging.getLogger("sorct")
 # Objectives that differ by less than this, relatively or as a share of the cost of the
 # cheapest class, are the same.
 _SAME, _SAME_OF_TRIVIAL = 1e-3, 1e-4
-# Number in place of a run's: the descent on all rows that finishes a search on some of
-# them belongs to no run.
+# In place of the number of a run: a search on some of the rows is finished by a descent
+# on all rows, which belongs to no run.
 NO_RUN = -1
 
 
@@ -141,7 +141,10 @@ def best_of(solutions: list[Solution]) -> Solution:
 
 @dataclass
 class SearchLog:
-    """What has happened in a search so far; the unit is the trivial cost."""
+    """What has happened in a search so far.
+
+    ``unit`` is the cost of the cheapest class, the scale on which objectives are equal.
+    """
 
     callback: SearchCallback | None
     unit: float

@@ -137,11 +137,11 @@ def _regrow(
 ) -> tuple[Params, int]:
     """A subtree annealed anew, of a random height of at least two.
 
-    At that height a subtree is the likelier to be chosen, the more its leaves cost. A
-    new subtree that is worse than the old one is drawn again before the whole tree
-    descends, which takes longer. If the tree wastes leaves, every fourth time a subtree
-    around one of them is chosen: from one cut above the leaf's parent, because the
-    parent alone could make no use of it.
+    Of the subtrees of that height, one is the likelier to be chosen the more its leaves
+    cost. If the tree wastes leaves, though, every fourth time the subtree two levels
+    above a wasted leaf is chosen: the cut just above cannot make use of the leaf alone.
+    A new subtree that is worse than the old one is drawn again, up to three times:
+    the descent of the whole tree that follows takes longer than that.
     """
     problem, incumbent = polisher.problem, chain.incumbent
     topology = problem.topology

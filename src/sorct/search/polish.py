@@ -23,8 +23,8 @@ from sorct.tree.prune import pruned
 HOLD = 1e3
 # Shares of the penalties through which a start is led that failed with all at once.
 _SHARES = (0.0, 2.0**-6, 2.0**-4, 2.0**-2, 1.0)
-# Coefficients below this are dust, if the tree is as good without them, to rounding and
-# to the tightest residual that anyone asks for.
+# Coefficients below _DUST are set to zero if the tree is as good without them: its
+# objective to relative rounding, its residual up to the least tolerance in use.
 _DUST, _ROUNDING, _TOL = 1e-7, 1e-10, 1e-6
 ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
 
@@ -48,16 +48,17 @@ class Polisher:
         return cls(problem, solver, empty)
 
     def descend(self, params: Params, stop: IntArray, bar: float = np.inf) -> Solution:
-        """Descend once, as it comes; what ends above the bar need not be feasible."""
+        """Descend once; a tree that ends above the bar may miss its floors."""
         return self.solver.solve(self.problem, params, stop=stop, bar=bar)
 
     def polish(self, params: Params, stop: IntArray) -> Solution:
         """Descend, and help where that ends poorly.
 
-        A start that misses its floors or ends no better than the tree without features
-        descends once more, first without penalties. If that tree is still the better
-        one, the start continues from there: saturated thresholds hide it from a descent
-        that begins elsewhere.
+        A start that misses its floors, or ends no better than the tree without features
+        (``self.empty``), descends once more, first without penalties and then with more
+        and more of them. If the tree without features is still better, a descent begins
+        there. Descents from elsewhere do not find that tree: its thresholds lie at the
+        bounds, where the gradient is next to zero.
         """
         solution = self.descend(params, stop)
         first, spent = solution.first, solution.n_evaluations
@@ -112,12 +113,12 @@ def without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
 
 
 def _without_dust(problem: Problem, solution: Solution) -> Solution:
-    """The tree with coefficients of no size set to zero, if it is no worse.
+    """The tree with tiny coefficients set to zero, if it is no worse.
 
-    The l-inf penalty asks nothing of a coefficient that is not the largest of its
-    group: near zero only the data pull on it, and where hardly any sample comes near a
-    cut they pull so little that a descent ends before zero is reached. Such a tree is
-    kept only if it is as good in its objective, its floors and its residual.
+    The l-inf penalty does not shrink a coefficient that is not the largest of its
+    group. Only the data move it towards zero, and where hardly any sample comes near a
+    cut so slowly that a descent ends before. The tree with zeros is taken only if it is
+    as good in its objective, its floors and its residual.
     """
     coef = solution.params.coef
     dust = (coef != 0.0) & (np.abs(coef) < _DUST)

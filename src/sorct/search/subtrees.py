@@ -55,7 +55,7 @@ def place(
     for t in cuts:
         inside = _reaches(problem, rows, params.coef, threshold, t, known)
         weight = np.where(inside, rows.weight, 0.0)
-        # A node that no sample reaches borrows all of them.
+        # A node that no sample reaches is placed as if all samples reached it.
         weight = weight if weight.any() else rows.weight
         score = params.coef[:, t] @ rows.X
         at = _weighted_quantile(score, weight, rng.uniform(0.2, 0.8))
@@ -154,11 +154,12 @@ def grow(
 def refit_nodes(
     problem: Problem, params: Params, rng: np.random.Generator, stop: IntArray
 ) -> tuple[Params, int]:
-    """Fit every cut to its fixed subtrees, from the bottom up (TAO).
+    """Fit every cut to its fixed subtrees, from the bottom up.
 
-    At one node only the samples matter whose cost differs between the two sides; the
-    cut learns which side is the cheaper, samples weighted by the difference
-    (Carreira-Perpinan and Tavallali, 2018). A cut that is no better stays as it was.
+    This is tree alternating optimisation (Carreira-Perpinan and Tavallali, 2018). At
+    one node only the samples matter whose cost differs between the two sides; the cut
+    learns which side is the cheaper, samples weighted by the difference. A cut that the
+    fit does not improve stays as it was.
     """
     rows, topology = problem.data.rows, problem.topology
     coef, threshold = params.coef.copy(), params.threshold.copy()

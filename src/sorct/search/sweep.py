@@ -33,12 +33,14 @@ from sorct.tree.params import Params
 # The pool is solved with ``ROUGH``, or only so quickly where that suffices; the best
 # tree of a point is solved to the end.
 _QUICK = AugmentedLagrangian(tol=1e-3, max_iter=30, max_rounds=1)
-# Trees so much above the best, relatively, after a quick descent are left alone: moves,
-# and trees of the pool or of other points.
+# After a quick descent, a tree whose objective is above the best by more than this
+# share is not solved further: trees that moves have made, and trees of the pool or of
+# other points.
 _MOVE_MARGIN, _POOL_MARGIN = 0.05, 0.01
 # Objectives and costs that differ by less than this, relatively, are of equal trees.
 _SAME, _SAME_COST = 1e-3, 1e-2
-# Less than this is no gain, relatively; by more, a point's tree is beaten by another.
+# A smaller relative gain does not count; a tree that is better by more than the second
+# replaces a point's own.
 _GAIN, _BEATEN = 1e-6, 1e-5
 # Rounds of moves at the first point: at most so many, ended by so many without a gain.
 _MOST_ROUNDS, _IDLE_ROUNDS = 6, 2
@@ -313,8 +315,9 @@ class _SweepState:
     def _values(self, k: int, solutions: Sequence[Solution]) -> FloatArray:
         """Objective of trees under the penalties of point k; infinite if infeasible.
 
-        A tree counts as feasible if it misses a floor by very little. What it gains by
-        that, by the multipliers of the floors at the point, is no merit and is added.
+        A tree counts as feasible if it misses a floor by very little. It must not win
+        by that, so what it gains is added to its objective: the miss times the larger
+        of the floor's multipliers, at the point and of the tree.
         """
         penalty, floor = self.problems[k].penalty, self.problem.constraint.floor
         here = self.best[k].multiplier if k < len(self.best) else np.zeros_like(floor)
@@ -392,9 +395,9 @@ def _race(
     stop: IntArray,
     bar: float = np.inf,
 ) -> Solution:
-    """Descend roughly, but only quickly where that leaves the tree above the bar.
+    """Descend quickly, and roughly to the end if the tree may get below the bar.
 
-    Such a tree has nothing to win here; it may at the next point.
+    Any other tree is left as it is: it cannot win at this point, but may at the next.
     """
     quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
     if quick.objective > bar or stop[0] != 0:
@@ -455,7 +458,7 @@ def _gains(solution: Solution, before: Solution) -> bool:
 
 
 def _late(solution: Solution, solver: AugmentedLagrangian) -> Solution:
-    """Solution that time did not suffice for, said so."""
+    """Solution with the status that time ran out, if it has not converged."""
     if solution.residual <= solver.tol or not solution.feasible:
         return solution
     return replace(solution, status=Status.TIME_LIMIT)

@@ -67,7 +67,7 @@ class Workers:
             thread.join()
 
     def _close(self) -> None:
-        """Tell all threads to end; should that be interrupted, they see it."""
+        """Tell all threads to end; if that is interrupted, ``_closed`` tells them."""
         self._closed = True
         for stop in self._stops:
             stop[0] = 1
@@ -115,7 +115,7 @@ class Workers:
             try:
                 return self._calls.get(timeout=_LOOK)
             except Empty:
-                # Whoever was interrupted on the way out could not say more.
+                # ``_close`` may have been interrupted before it put a None for us.
                 if self._closed:
                     return None
 

@@ -29,7 +29,7 @@ _PARTS, _ROUNDS = 64, 10
 _AT_ONCE = 1_000_000
 # Whole numbers that are tried one by one, at most.
 _MOST_WHOLE = 10_000
-# By how much another class must be the more probable one: no rounding does that.
+# Another class must be more probable by this: rounding makes no such difference.
 _CLEARLY = 1e-9
 
 
@@ -48,9 +48,10 @@ class Flip:
 
 @dataclass(frozen=True)
 class _Line:
-    """A sample along one number: scores of all cuts where it is 0, scaled, and slopes.
+    """A sample in which one number varies: every score is a straight line of it.
 
-    ``before`` is the position of the sample's class, ``place`` the scaled number.
+    ``score`` has the scores of all cuts where the scaled number is 0, ``slope`` their
+    slopes; ``before`` is the position of the sample's class, ``place`` its own number.
     """
 
     tree: Tree
@@ -95,7 +96,10 @@ def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> 
 
 
 def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
-    """Classes for scores (n_branches, n); what is not clearly another is as before."""
+    """Classes for scores (n_branches, n).
+
+    Where no other class is clearly more probable than the one before, it is that one.
+    """
     proba = np.zeros((len(tree.classes), score.shape[1]))
     np.add.at(proba, tree.leaf_class, tree.reach_of_scores(score))
     proba[before] += _CLEARLY
@@ -148,7 +152,7 @@ def _number_flip(
 def _whole_flip(
     line: _Line, variable: Variable, values: FloatArray, now: float
 ) -> tuple[float, int] | None:
-    """Nearest of some values that gives another class, the smaller of two."""
+    """Nearest of some values that gives another class; of two, the smaller value."""
     nearest = values[np.argsort(np.abs(values - now), kind="stable")]
     places = variable.encode(nearest)[:, 0]
     n = line.first_change(places)
@@ -172,11 +176,12 @@ def _first_flip(line: _Line, side: float) -> float | None:
 def _places_to_try(line: _Line) -> FloatArray:
     """Places from 0 to 1 at and around the borders of all cuts, and some between.
 
-    They are so close that little happens between two neighbours.
+    They are so close that probabilities hardly change between two neighbours.
     """
     turning = line.slope != 0.0
     slope = line.slope[turning]
-    # Where many cuts crowd, places as close as the steepest cut needs are fewer.
+    # With many cuts, evenly spaced places are fewer than places around every cut; they
+    # must be as close as the steepest cut needs.
     n_even = int(min(np.abs(slope).max(initial=0.0) / _CLOSEST, 1e9))
     if 4 * n_even < _AROUND.size * slope.size:
         return np.linspace(0.0, 1.0, max(n_even, 64) + 1)

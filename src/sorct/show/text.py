@@ -1,8 +1,8 @@
 """Text: a tree in words, in the names and units of the user's table.
 
-Cuts are numbered as in the tree, from 1: the cuts below cut t are 2t and 2t + 1. A cut
-that decides nothing is passed by, and so is one of which a side gets next to nobody,
-which is then told. Everything is read from a view of the tree.
+Cuts are numbered as in the tree, from 1: the cuts below cut t are 2t and 2t + 1. Cuts
+that decide nothing are left out. So are cuts of which one side gets hardly any sample;
+a line below the rules says which. Everything is read from a view of the tree.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 88
-# A number is printed such that its rounding moves a cut by less than this share of its
-# largest term, also for columns far from zero.
+# A number is printed with so many digits that rounding it changes the sum of the cut by
+# less than this share of its largest term, also for columns far from zero.
 _ROUNDING = 1e-3
-# Other numbers are not written out.
+# Numbers outside this range are printed with an exponent.
 _SMALLEST, _LARGEST = Decimal("1e-4"), Decimal("1e9")
 
 
@@ -76,11 +76,11 @@ def hidden_text(tree: Tree, view: View) -> list[str]:
         for cut in hidden
         if min(nodes[n].mass.sum() for n in (cut.left, cut.right)) < FEW
     ]
-    # Cuts above these, to both sides of which one class is left.
+    # Cuts above those: now that those are not shown, both sides have one class.
     same = [cut for cut in hidden if cut not in few]
     its = "its" if len(few) == 1 else "their"
     return [
-        *_not_shown(few, f"less than 0.1 % of the samples goes to one of {its} sides"),
+        *_not_shown(few, f"less than 0.05 % of the samples goes to one of {its} sides"),
         *_not_shown(same, "without those, both sides have the same class"),
     ]
 

@@ -56,7 +56,8 @@ from sorct.tree.params import Params
 # Spectral steps before the first turn on a face and between later ones, and the
 # longest turn on a face.
 _FIRST_TURN, _TURN, _FACE_TURN = 20, 10, 200
-# Objective values a spectral step may compare with; relative rounding error of one.
+# A spectral step is compared with so many values before it; relative rounding error of
+# a value.
 _MEMORY, _ROUNDING = 8, 1e-15
 _DECREASE = 1e-4
 # A turn on a face ends after this many cuts of one step, or when less than this share
@@ -65,14 +66,18 @@ _MAX_CUTS, _ON_FACE_SHARE = 10, 0.3
 _RENEW_EVERY = 10
 # Above any objective.
 _ANY = 1e300
-# What an accepted point asks for: the same cuts once more under new leaves, the end, or
-# another step.
+# What to do after a point was accepted: evaluate the same cuts again because the leaves
+# have changed, end, or take another step.
 _AGAIN, _END, _STEP = 0, 1, 2
 
-# Where a descent stands: a record, so that compiled functions can change it. What it
-# was asked (tol, max_iter, monotone); the point's value and residual, and the value
-# where it began; the bar below which the trial is accepted; spectral step, share of the
-# quasi-Newton step, gradient on the face; steps left of this turn and of what kind.
+# State of a descent: a record, so that compiled functions can change it.
+# - What was asked for: tol, max_iter, monotone.
+# - The point: its value and residual, and the first value of all.
+# - The trial: it is accepted if its value is at most bar.
+# - Steps: step, the length of a spectral one; scale of a quasi-Newton one and along,
+#   the size of the gradient on the face; n_cuts, how often this one was shortened;
+#   outcome, what became of the move on the face (see quasi_newton.py).
+# - Turns: whether it is one on a face (on_face), and the steps left of it (n_turn).
 _STATE = np.dtype(
     [(name, np.float64) for name in ("tol", "first", "value", "residual", "bar")]
     + [(name, np.float64) for name in ("step", "scale", "along")]
@@ -230,7 +235,7 @@ def _accept(
     state: State,
     scratch: Scratch,
 ) -> int:
-    """Make the trial the point; say what comes next."""
+    """Make the trial the point; return what to do next."""
     copy_cuts(scratch.work.trial, point)
     state.value, state.iteration = value, state.iteration + 1
     if state.bar == _ANY:
@@ -243,7 +248,7 @@ def _accept(
     if (end or state.iteration % _RENEW_EVERY == 1) and renew_leaves(
         sub, point, scratch.renewed, scratch.buffers, scratch.labelling, stop
     ):
-        # The same cuts with new leaves: any value is welcome.
+        # The same cuts come next, with the new leaves; any value is accepted.
         state.on_face, state.n_turn, state.bar = 0, _TURN, _ANY
         forget(scratch.memory)
         fill(scratch.work.vector[MOVE], 0.0)

@@ -46,8 +46,8 @@ def propose_spectral(sub: Subproblem, point: Point, step: float, work: Work) -> 
 def next_step(work: Work, short: bool, step: float) -> float:
     """Barzilai-Borwein step: s.y / y.y if short, else s.s / s.y.
 
-    A step of 0 asks for a first one, which moves no coordinate by more than a tenth of
-    its range.
+    The first step (``step`` is 0 before it) is such that no coordinate moves by more
+    than 0.1.
     """
     slope, move, change = work.vector[SLOPE], work.vector[MOVE], work.vector[CHANGE]
     if step == 0.0:

@@ -1,8 +1,8 @@
 """Prune: which parts of a tree decide nothing.
 
-A cut decides nothing if all leaves below it have one label, if it uses no feature and
-sends every sample the same way, or if such a cut above it sends every sample elsewhere.
-Taking such cuts away changes no prediction.
+A cut decides nothing in three cases: all leaves below it have one label; it uses no
+feature and sends every sample the same way; or no sample comes to it, because a cut of
+that second kind lies above. Taking such cuts away changes no prediction.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def only_children(
 def node_classes(only: list[int | None], leaf_class: IntArray) -> IntArray:
     """Class of every node if all its samples end in that class, else ``SEVERAL``.
 
-    ``only`` has the child of every cut that all go to, if there is one.
+    ``only`` has, for every cut, the child that all samples go to, or None.
     """
     topology = Topology.of_branches(len(only))
     found = np.append(np.full(len(only), SEVERAL), leaf_class)

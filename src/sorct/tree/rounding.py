@@ -1,7 +1,8 @@
 """Rounding: cuts with few digits in original units, for people and for paper.
 
-Weights are rounded as the rules print them, the first being 1. What that moves in the
-middle of the variables' ranges goes into the threshold, which is rounded last.
+Weights are rounded as the rules print them, the first being 1. Rounding a weight shifts
+the sum; the shift in the middle of the variable's range is added to the threshold. That
+is rounded last.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
     if not terms:
         return tree.coef[:, t], float(tree.threshold[t])
     first = reading.summands[0]
-    # The cut as read is the cut times a number; steepness stays with the first weight.
+    # The cut as read is the tree's divided by this; multiplied back it is as steep.
     scale = abs(first.weight) / first.span
     side = 1.0 if reading.is_left else -1.0
     coef, shift, threshold = np.zeros(tree.n_columns), 0.0, reading.threshold
@@ -79,9 +80,10 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
 
 
 def _to_digits(number: float, digits: int, most: float) -> float:
-    """Number rounded, down where it would else grow to the most that it may be.
+    """Number rounded to digits, towards zero where rounding would reach ``most``.
 
-    A term that came to count more than the first would take its weight of 1.
+    A weight of that size would count as much as the first, and the cut would be read
+    with another summand first.
     """
     nearest = float(f"{number:.{digits}g}")
     if abs(nearest) < most:

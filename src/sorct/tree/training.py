@@ -48,7 +48,7 @@ class TrainingRecord(Mapping[str, Any]):
     rounded : int or None
         Digits that the tree was rounded to after training.
     others : dict
-        What a file said beside all that.
+        Entries of a file that are none of these.
     """
 
     alpha_local: float | None = None
@@ -123,7 +123,7 @@ class TrainingRecord(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.to_dict())
 
-    # -- what becomes of it ------------------------------------------------------------
+    # -- changed records --------------------------------------------------------------
 
     def without_origin(self) -> TrainingRecord:
         """The record without call, versions and cross-validation.

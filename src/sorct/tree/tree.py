@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from sorct.show.report import Report
 
 _ROWS, _MANY_ROWS = 16_384, 131_072
-# BLAS has one limit for the process: who sets it must be the one to lift it. A process
-# that is forked meanwhile has nobody who would, and begins with a lock of its own.
+# Limiting the threads of BLAS concerns the whole process, so one prediction at a time
+# may do it. A process that is forked meanwhile would inherit a lock that nobody opens:
+# it begins with a new one.
 _BLAS = [Lock()]
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _BLAS.__setitem__(0, Lock()))

@@ -2,9 +2,11 @@
 
 Text, explanations, plots, report and exports read a view and walk no tree themselves.
 It lists the nodes that decide something, in reading order: a cut, what is below "yes",
-what is below "no". A cut may be multiplied by any positive number and turned round; it
-is read with weight 1 for the summand that counts most, and such that this one speaks
-for "yes".
+what is below "no".
+
+A cut stays the same when it is multiplied by a positive number, or when its sign and
+its two sides are swapped. So it is shown such that the summand with the largest scaled
+coefficient has weight 1, and that a larger value of it makes "yes" more probable.
 """
 
 from __future__ import annotations
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
 # Scales that differ by more than this cannot be compared: products would overflow.
 _LEAST = 1e-150
 
-#: A side of a cut that gets less of the training sample reads "0.0 % of samples".
+#: A side of a cut that gets a smaller share of the training sample than this is not
+#: shown: it would read "0.0 % of samples".
 FEW = 5e-4
-# Of a class that is rare itself, so much is not few.
+# But it is shown if it gets at least this share of some class, which may be a rare one.
 _MUCH_OF_A_CLASS = 0.1
 
 #: What variables add to a cut, by their positions in the table.
@@ -137,8 +140,8 @@ class Cut:
     left, right : int
         Numbers of the nodes that are shown below.
     mass : array of shape (n_classes,)
-        Share of the training sample that comes here, by class; where a cut above was
-        passed by, of all that came to it.
+        Share of the training sample that comes here, by class. Where a cut above is
+        not shown (see ``View.of``), the samples of both its sides are counted here.
     """
 
     node: int
@@ -216,9 +219,9 @@ class View:
         mass : array of shape (n_classes, n_leaves) or None
             Shares by class and leaf; None means those of the training sample.
         least : float
-            A cut is passed by, its other side standing in its place, if one of its
-            sides gets less than this share of the training sample, of the samples that
-            ``mass`` counts, and less than a tenth of every class.
+            A cut is not shown if one of its sides gets less than this share of the
+            samples, in training and in ``mass``, and less than a tenth of every class.
+            The node on its other side is then shown in its place.
         """
         shares = tree.mass if mass is None else mass
         return cls(_Walk(tree, nobody, shares, least).nodes())
@@ -255,7 +258,13 @@ class View:
 
 
 class _Walk:
-    """One walk through a tree, passing by what decides nothing."""
+    """One walk through a tree, which leaves out cuts that decide nothing.
+
+    ``sure`` has the child of a cut that every sample goes to; ``only`` also the child
+    that is shown in place of a cut whose other side gets too few samples to be shown.
+    Both have None for a cut that is shown. ``code`` has the class of a node if all of
+    its samples end in one class.
+    """
 
     def __init__(
         self, tree: Tree, nobody: float, mass: FloatArray, least: float
@@ -267,7 +276,7 @@ class _Walk:
         self.coef = np.where(constant, 0.0, tree.coef)
         self.sure = only_children(self.coef, tree.threshold, tree.gamma, nobody)
         self.only = [
-            self._lively(t, least) if child is None else child
+            self._crowded_child(t, least) if child is None else child
             for t, child in enumerate(self.sure)
         ]
         self.code = node_classes(self.only, tree.leaf_class)
@@ -285,8 +294,8 @@ class _Walk:
                 waiting += [right, left] if node.yes == node.left else [left, right]
         return found
 
-    def _lively(self, t: int, least: float) -> int | None:
-        """Child that stands for a cut of which the other gets next to nobody."""
+    def _crowded_child(self, t: int, least: float) -> int | None:
+        """Child shown in place of cut t because the other gets too few samples."""
         children = self.topology.children(t)
         sizes = [self._size(child) for child in children]
         if least == 0.0 or not self.tree.mass.any() or min(sizes) >= least:
@@ -304,7 +313,7 @@ class _Walk:
 
     @staticmethod
     def _shown(node: int, only: list[int | None]) -> int:
-        """Node to show in a node's place: cuts that send all one way are passed by."""
+        """First node at or below a node that is shown, following ``only``."""
         while node < len(only):
             child = only[node]
             if child is None:

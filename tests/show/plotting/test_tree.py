@@ -263,7 +263,7 @@ def test_a_leaf_that_next_to_nobody_reaches_is_not_drawn(rng):
         display.parts[6].mass, tree.mass[:, leaves_below(tree, 2)].sum(axis=1)
     )
     assert display.note == (
-        "1 cut is not shown: less than 0.1 % of the samples goes to one of its sides "
+        "1 cut is not shown: less than 0.05 % of the samples goes to one of its sides "
         "(cut 3)."
     )
     written = " ".join(text.get_text() for text in display.ax_.texts)

@@ -231,7 +231,7 @@ def _run(
 
 @contextmanager
 def _one_warning() -> Iterator[None]:
-    """Say once what folds would say again and again."""
+    """Give every warning once, although each fold may give it again."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield

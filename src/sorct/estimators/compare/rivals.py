@@ -27,10 +27,10 @@ from sorct.tree.frontier import sparsest
 
 # Sizes of CART to choose from, at most.
 _CANDIDATES = 20
-# Strengths of the logistic regression, and how many times the least, at which nothing
-# is selected, the greatest is: six per decade, to where scores change no more.
+# Number of strengths C of the logistic regression, and the largest over the smallest.
+# The smallest selects no variable, and beyond the largest scores no longer change.
 _STRENGTHS, _WIDEST = 25, 1e4
-# liblinear penalises the intercept; scaled so, that has no visible effect.
+# liblinear penalises the intercept too; with this scaling that has no visible effect.
 _SCALING = 100.0
 
 

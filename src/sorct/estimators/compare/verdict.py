@@ -64,7 +64,8 @@ def corrected_t_test(
         agree are not certain.
     """
     n_folds = len(difference)
-    # About the first, so that equal differences have no spread by rounding either.
+    # Differences are taken from the first one: if all are equal, their variance is then
+    # exactly 0, without rounding errors.
     about = difference - difference[0]
     mean = float(difference[0] + about.mean())
     variance = max(float(about.var(ddof=1)), resolution**2 / 12.0)
@@ -151,7 +152,7 @@ class Verdict:
         return text[0].upper() + text[1:]
 
     def _doubts(self, good: list[str]) -> list[str]:
-        """What is said of the others: shown to be behind, or not shown to be good."""
+        """What is said of methods that are not useful: behind another, or unproven."""
         out = [m for m in METHODS if m not in good]
         behind = [m for m in out if self._ahead_of(m)]
         against = " and ".join(f"{self.kinds[m]} ({self._why_not(m)})" for m in behind)
@@ -187,7 +188,7 @@ class Verdict:
         return [m for m in others if self._gap(m, method) is not None]
 
     def _wins(self, method: str) -> str:
-        """Why the others are out, the winner being the subject."""
+        """Why each of the others is ruled out, as parts of a sentence on the winner."""
         parts = []
         for other in METHODS:
             if other == method:

@@ -1,7 +1,8 @@
-"""Focus: limits of scores that show the differences, and hide nothing.
+"""Focus: limits of a score axis such that differences between good trees can be seen.
 
 The largest penalties leave no variable, and their trees are far worse than all others.
-With them in view the others would look alike.
+On an axis that reaches down to them the others would look alike; so they are marked at
+the foot of the axis, with their score as text.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from sorct.show.plotting._style import SOFT
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The worst score is left out where the others would fill less of the height than this.
+# The worst score is not drawn to scale if the others would fill less than this share of
+# the height.
 _SQUEEZED = 0.4
 # Room below, as a share of the span in view.
 _BELOW = 0.15
@@ -30,10 +32,10 @@ _SAME = 1e-9
 def focus(
     ax: Axes, x: FloatArray, score: FloatArray, error: FloatArray, above: float
 ) -> None:
-    """Set limits that show all scores but, if it is far off, the worst.
+    """Set limits that show all scores, except the worst one if it is far below.
 
-    That one is told at the foot of the axes. A tick stands at the best score or next
-    above it, so that it can be read.
+    That one is marked at the foot of the axes. The highest tick is at the best score or
+    the next round value above, so that the best can be read off.
 
     Parameters
     ----------

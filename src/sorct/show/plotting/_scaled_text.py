@@ -18,13 +18,13 @@ from matplotlib.transforms import Bbox
 
 from sorct.show.plotting._style import PLAIN
 
-# Letters without hinting are as wide as they were measured, to a hundredth.
+# Drawn without hinting, text is as wide as measured, up to 1 %: so much room is left.
 _ROOM = 1.01
 
 
 @contextmanager
 def _no_hinting() -> Iterator[None]:
-    """Keep letters from being widened to whole pixels, by up to a fifth."""
+    """Draw letters without hinting, which would widen them by up to 20 %."""
     usual = rcParams["text.hinting"]
     rcParams["text.hinting"] = "no_hinting"
     try:

@@ -28,11 +28,13 @@ PAD, MARGIN = 7.0, 10.0
 MIX_BAR = 30.0
 # Height between strips, and between classes that come in.
 _APART, _NEAR = 14.0, 4.0
-# Thickness of all samples together: for no leaf, for every leaf, at most.
+# Thickness of all samples together: so much, so much more per leaf, at most so much.
 _THICKNESS = 76.0, 12.0, 220.0
-# Most classes of a leaf that get a line of their own, but for a single one more.
+# Classes of a leaf that get a line of their own; one more is written out as well, for
+# "1 others" would take a line too.
 _MOST_CLASSES = 3
-# A smaller share of a leaf, or of all samples, is not told.
+# A class with a smaller share of its leaf is left out; a leaf with a smaller share of
+# all samples names no classes.
 _LITTLE, _NOBODY = 5e-3, 5e-4
 
 
@@ -93,7 +95,7 @@ class Layout:
 
 
 def shown_terms(cut: DrawnCut, max_terms: int) -> tuple[DrawnTerm, ...]:
-    """Terms that get a line; a single one more takes the line that would count it."""
+    """Terms that get a line: at most so many, or one more, instead of "1 more"."""
     few = len(cut.terms) <= max_terms + 1
     return cut.terms if few else cut.terms[:max_terms]
 

@@ -92,7 +92,7 @@ def _number(size: str, weight: float, first: bool) -> str:
 
 
 def _question(cut: Cut) -> str:
-    """What is asked of the sum; of a level alone, whether it is so."""
+    """The question below the terms: "sum > 3 ?", or "true ?" for a single level."""
     if not cut.reading.summands:
         return cut_text(cut).strip("()")
     threshold = printed_threshold(cut.reading).replace("-", "−")

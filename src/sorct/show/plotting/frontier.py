@@ -176,9 +176,9 @@ class FrontierDisplay:
         focus(self.ax_, used, score, np.zeros(score.size), above=0.08)
 
     def _name_frontier(self) -> None:
-        """Run the best tree's level on to the right; name the longest level.
+        """Extend the last step of the frontier to the right; write "frontier" on one.
 
-        The name ends with its level: above and to the left of there is nothing.
+        It is written at the right end of the longest step, where there is most room.
         """
         best = self.frontier
         if best.size == 0:

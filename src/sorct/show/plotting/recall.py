@@ -226,7 +226,7 @@ class RecallDisplay:
 
     @property
     def _marks(self) -> list[Line2D]:
-        """Marks of which at least one is to be seen."""
+        """Kinds of marks of which at least one is drawn."""
         marks = [self.recall_, self.expected_, self.floor_]
         return [mark for mark in marks if np.isfinite(mark.get_xdata()).any()]
 

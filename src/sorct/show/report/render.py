@@ -51,7 +51,7 @@ def safe_json(data: Any) -> str:
 
 
 def packed(texts: list[str]) -> str:
-    """Texts that are seldom read, and much alike, in a tenth of their size."""
+    """Compress texts that are seldom read and alike, to a tenth of their size."""
     plain = json.dumps(texts).encode("ascii")
     return base64.b64encode(zlib.compress(plain, 9)).decode("ascii")
 

@@ -49,7 +49,7 @@ class Shown:
 
 
 def listed_rows(shown: Shown | None, n_rows: int) -> IntArray:
-    """Rows to list: spread evenly, all of them or so many, every class by turns."""
+    """Positions of at most ``n_rows`` rows, evenly spaced within every class."""
     if shown is None:
         return np.array([], dtype=np.intp)
     kinds = [np.flatnonzero(shown.code == k) for k in np.unique(shown.code)]
@@ -62,7 +62,10 @@ def listed_rows(shown: Shown | None, n_rows: int) -> IntArray:
 
 
 def _shares(sizes: IntArray, n_rows: int) -> IntArray:
-    """How many of each class: the next one is of the class least represented."""
+    """How many rows of each class to list, in proportion to its size.
+
+    One by one, each row goes to the class of which the smallest share is listed yet.
+    """
     taken = np.zeros_like(sizes)
     for _ in range(min(n_rows, int(sizes.sum()))):
         taken[np.argmin(taken / sizes)] += 1
@@ -115,7 +118,7 @@ def sizes(tree: Tree, shown: Shown | None) -> dict[str, Any]:
 
 
 def shown_name(thing: Any) -> str:
-    """A name that can be seen; it labels fields of a form."""
+    """A name as text; a blank one, which could not be seen, becomes "(blank)"."""
     text = printable(thing)
     return text if text.strip() else "(blank)"
 

@@ -97,7 +97,7 @@ def summarize(
 
 
 def _key(tree: Tree) -> str:
-    """What two trees that are described as one have in common."""
+    """Text that is equal for two trees that the report describes as one."""
     plain, told = tree.to_dict(), tree.training
     del plain["training"]
     used = [told.recall, told.min_recall, told.rounded, told.search]
