@@ -3,8 +3,8 @@
 Every leaf takes its cheapest class. If a class is left without a leaf, every class is
 given one leaf such that relabelling these leaves costs least in total: an assignment
 problem. The other leaves keep their cheapest class. No labelling in which every class
-has a leaf is cheaper (a transportation problem, Theorem 1 of the paper). With a thousand
-classes that takes seconds, so it looks whether time is up.
+has a leaf is cheaper (a transportation problem, Theorem 1 of the paper). With a
+thousand classes that takes seconds, so it looks whether time is up.
 """
 
 from typing import NamedTuple
