@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,9 @@ _FLAGS = {
 _OPTION = re.compile(
     rf"(?<![\w'\"-])({'|'.join(sorted(_FLAGS, key=len)[::-1])})(?![\w'\"])"
 )
+
+# An option with its value, as in encoding='cp1252'.
+_WITH_VALUE = re.compile(r"""(?<![\w'"-])([a-z_]+)=('[^']*'|"[^"]*")""")
 
 
 class WorkError(Exception):
@@ -47,6 +51,10 @@ def in_flags(message: str) -> str:
 
     Names of columns and classes are quoted, and left alone.
     """
+    message = _WITH_VALUE.sub(
+        lambda found: f"--{found[1].replace('_', '-')} {shlex.quote(found[2][1:-1])}",
+        message,
+    )
 
     def flag(match: re.Match[str]) -> str:
         name = match.group(1).replace("_", "-")

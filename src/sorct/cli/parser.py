@@ -7,7 +7,8 @@ from typing import NoReturn, TypeAlias
 
 from sorct.cli import options
 from sorct.cli.messages import UsageError
-from sorct.cli.tables import MISSING
+from sorct.data.dates import ORDERS
+from sorct.data.sheet import DOUBTFUL, MISSING
 from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.estimators.call import versions
 from sorct.estimators.cross_validated import RULES
@@ -85,15 +86,19 @@ def _add_reading(parser: Parser) -> None:
     group.add_argument(
         "--decimal",
         choices=(".", ","),
-        default=".",
-        help="decimal mark of CSV files (default: .)",
+        help="decimal mark of CSV files (default: the one that the cells show)",
+    )
+    group.add_argument(
+        "--dates",
+        choices=tuple(ORDERS),
+        help="order of 01/02/2024 (default: the one that the cells show)",
     )
     group.add_argument(
         "--missing",
         action="append",
         metavar="TEXT",
         help="further cells that count as missing, may be repeated (always: empty, "
-        f"{', '.join(MISSING[1:])})",
+        f"{', '.join(MISSING[1:])}; not in the target: {', '.join(DOUBTFUL)})",
     )
 
 
@@ -116,6 +121,14 @@ def _add_training_table(parser: Parser, *, weights: bool = True) -> None:
         default=[],
         metavar="COLUMN",
         help="columns to train on, all others left out; repeated or with commas",
+    )
+    group.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="column not to leave out, though it looks like an id or never changes; "
+        "repeated or with commas",
     )
     group.add_argument(
         "--categorical",
@@ -278,6 +291,11 @@ def _add_point(parser: Parser) -> None:
 def _add_fit(verbs: Verbs) -> None:
     parser = _verb(verbs, "fit", "Train a tree on a table and print its rules")
     _add_training_table(parser)
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only show how each column would be read; nothing is trained or written",
+    )
     _add_output(parser, "file for the model (JSON)")
     group = parser.add_argument_group(
         "penalties, chosen by cross-validation",

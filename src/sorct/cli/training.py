@@ -7,7 +7,7 @@ library, writes one file and prints the result.
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +17,15 @@ from sklearn.metrics import accuracy_score
 from sorct._typing import AnyArray
 from sorct.cli import bars
 from sorct.cli.costs import read_costs
-from sorct.cli.data import Columns, Training, label_named, training_data
+from sorct.cli.data import Columns, Training, label_named, looked_at, training_data
 from sorct.cli.files import Output
-from sorct.cli.messages import UsageError, WorkError, note, say
+from sorct.cli.messages import UsageError, WorkError, in_flags, note, say
 from sorct.cli.printing import path_table, print_result, score_line, text_table
-from sorct.cli.tables import MISSING, ReadOptions, read_source
+from sorct.cli.tables import read_source
+from sorct.data.columns import ColumnReading
+from sorct.data.sheet import ReadingError, ReadOptions
 from sorct.data.target import Classes
+from sorct.data.wording import printable
 
 if TYPE_CHECKING:
     from sorct.estimators.compare.comparison import Comparison
@@ -41,20 +44,30 @@ _FIXED = {"n_starts", "time_limit"}
 
 def reading_of(args: Namespace) -> ReadOptions:
     """How the command line says that tables are to be read."""
-    missing = (*MISSING, *(args.missing or ()))
-    return ReadOptions(args.encoding, args.delimiter, args.decimal, missing, args.quiet)
+    return ReadOptions(
+        args.encoding,
+        args.delimiter,
+        args.decimal,
+        args.dates,
+        tuple(args.missing or ()),
+    )
 
 
 def _training(args: Namespace) -> Training:
-    columns = Columns(
+    sheet = read_source(args.data, reading_of(args), quiet=args.quiet)
+    return training_data(sheet, _columns(args), quiet=args.quiet)
+
+
+def _columns(args: Namespace) -> Columns:
+    return Columns(
         args.target,
         getattr(args, "sample_weight", None),
         args.drop,
         args.columns,
+        args.keep,
         args.categorical,
         args.drop_missing,
     )
-    return training_data(read_source(args.data, reading_of(args)), columns)
 
 
 def _inputs(args: Namespace) -> list[str | None]:
@@ -97,6 +110,9 @@ def fit(args: Namespace) -> None:
     fixed = args.alpha_local is not None or args.alpha_global is not None
     _check_way(args, fixed)
     refuse_two_documents(args)
+    if args.dry_run:
+        _show_reading(args)
+        return
     out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
     data = _training(args)
     tree, lines = (_fit_fixed if fixed else _fit_chosen)(args, data)
@@ -123,6 +139,45 @@ def fit(args: Namespace) -> None:
     _print_unless_quiet(args, document, "\n".join([str(tree), "", *lines, f"{size}."]))
     if out.path is not None:
         note(args.quiet, f"the model is in {args.out}; sorct show prints it again.")
+
+
+def _show_reading(args: Namespace) -> None:
+    """Print how each column would be read, and refuse what training would refuse."""
+    sheet = read_source(args.data, reading_of(args), quiet=args.quiet)
+    reading, problems = looked_at(sheet, _columns(args))
+    document = {
+        "verb": "fit",
+        "dry_run": True,
+        "n_samples": len(sheet.frame),
+        "columns": [asdict(one) for one in reading.columns],
+        "problems": problems,
+    }
+    rows = [
+        [
+            printable(one.name),
+            _read_as(one, args),
+            one.values,
+            str(one.n_missing),
+            in_flags("; ".join(_said(one))),
+        ]
+        for one in reading.columns
+    ]
+    table = text_table(["column", "read as", "values", "missing", "note"], rows)
+    print_result(args.json, document, f"{table}\n\n{len(sheet.frame)} rows.")
+    if problems:
+        raise ReadingError.of(sheet.name, problems)
+
+
+def _said(one: ColumnReading) -> list[str]:
+    """All there is to say of a column."""
+    return [one.left_out] if one.left_out else [*one.notes, *one.warnings]
+
+
+def _read_as(one: ColumnReading, args: Namespace) -> str:
+    if one.left_out:
+        return "left out"
+    roles = {args.target: "target", args.sample_weight: "weight"}
+    return roles.get(one.name, one.kind)
 
 
 def _check_way(args: Namespace, fixed: bool) -> None:
