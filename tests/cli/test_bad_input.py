@@ -357,11 +357,12 @@ def test_columns_that_look_wrong_are_warned_of(tmp_path, monkeypatch, capsys):
     for name, kind, text in [
         ("id", "note", "is left out: it has another value in every row, like an id"),
         ("row", "note", "is left out: it counts the rows (--keep row keeps it)"),
+        ("price", "note", ": '0,5' is read as 0.5."),
         ("age", "warning", "the others are 'unknown', first in row 1"),
     ]:
-        start = f"sorct: {kind}: column {name!r} "
+        start = f"sorct: {kind}: column {name!r}"
         assert any(line.startswith(start) and text in line for line in err), name
-    assert len(err) == 3
+    assert len(err) == 4
 
 
 def test_rows_with_gaps_can_be_left_out(tmp_path, monkeypatch, capsys):

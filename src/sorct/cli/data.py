@@ -60,7 +60,7 @@ def training_data(sheet: Sheet, columns: Columns, *, quiet: bool = False) -> Tra
     """Variables, target and weights of a table, checked."""
     reading, problems = looked_at(sheet, columns)
     if not quiet:
-        for line in reading.notes():
+        for line in (*reading.left_out(), *reading.notes()):
             say("note", in_flags(line))
         for line in reading.warnings():
             say("warning", in_flags(line))
@@ -266,7 +266,7 @@ def rows_for(sheet: Sheet, tree: Tree, *, all_variables: bool = False) -> pd.Dat
             columns[name] = _repeated(variable.typical, len(sheet.frame))
             continue
         cells = (
-            read.frame[name].tolist()
+            read.number_cells(name)
             if name in numbers
             else _levels(sheet, levels[name], variable)
         )

@@ -50,7 +50,7 @@ class TextCells:
         import pandas as pd
 
         codes, found = pd.factorize(column)
-        given = [str(value) for value in found]
+        given = [v if type(v) is str else str(v) for v in found.tolist()]
         stripped = [text.strip() for text in given]
         # Beside a plus a minus is no gap.
         words = set(missing) - ({"-"} if "+" in stripped else set())
@@ -149,24 +149,27 @@ def _numbers(
     import pandas as pd
 
     first = decimal or POINT
-    marks = [first] if is_given else [first, COMMA if first == POINT else POINT]
-    found = {mark: read_numbers(cells.values, mark) for mark in marks}
-    whole = [m for m in marks if found[m].read.all() and not found[m].mixed]
+    found = {first: read_numbers(cells.values, first)}
+    settled = decimal is not None and (is_given or bool(found[first].read.all()))
+    if not settled:
+        other = COMMA if first == POINT else POINT
+        found[other] = read_numbers(cells.values, other)
+    whole = [m for m, one in found.items() if one.read.all() and not one.mixed]
     if not whole:
-        best = max(marks, key=lambda mark: int(found[mark].read.sum()))
-        return _no_numbers(column, cells, found[best].read, mixed=found[best].mixed)
+        best = max(found.values(), key=lambda one: int(one.read.sum()))
+        return _no_numbers(column, cells, best.read, mixed=best.mixed)
     values = found[whole[0]].values
     numbers = pd.Series(
         cells.spread(np.append(values, np.nan)), index=column.index, name=column.name
     )
     problems = []
     if decimal is None and len(whole) == 2:
-        other = found[whole[1]].values
-        k = int(np.argmax(values != other))
-        if values[k] != other[k]:
+        others = found[whole[1]].values
+        k = int(np.argmax(values != others))
+        if values[k] != others[k]:
             problems.append(
                 f"column {str(column.name)!r} has {cells.values[k]!r}, which is "
-                f"{values[k]:g} or {other[k]:g}; say which with decimal={whole[0]!r} "
+                f"{values[k]:g} or {others[k]:g}; say which with decimal={whole[0]!r} "
                 f"or decimal={whole[1]!r}."
             )
     return Found(numbers, NUMBER, _example(cells, values), [], problems)

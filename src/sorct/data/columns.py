@@ -24,7 +24,13 @@ from sorct.data.cells import (
     TextCells,
     read_text,
 )
-from sorct.data.numbers import COMMA, POINT, marks_shown, numbers_as_text
+from sorct.data.numbers import (
+    COMMA,
+    POINT,
+    mark_shown,
+    numbers_as_text,
+    read_numbers,
+)
 from sorct.data.sheet import DOUBTFUL, WORDS, Sheet
 from sorct.data.wording import listed, printable
 
@@ -81,11 +87,38 @@ class ColumnReading:
 
 @dataclass(frozen=True, eq=False)
 class ReadColumns:
-    """Columns that were read, how, and what is wrong with them."""
+    """Columns that were read, how, and what is wrong with them.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+    readings : tuple of ColumnReading
+    problems : tuple of str
+    decimal : str or None
+        Decimal mark of the file; None where nobody knows.
+    """
 
     frame: pd.DataFrame
     readings: tuple[ColumnReading, ...]
     problems: tuple[str, ...]
+    decimal: str | None
+
+    def number_cells(self, name: str) -> list[Any]:
+        """Cells of a column that should hold numbers; what is none stays text."""
+        column = self.frame[name]
+        if not _is_text(column):
+            return list(column.tolist())
+        cells = [None if text is None else str(text) for text in _or_none(column)]
+        numbers = read_numbers([text or "" for text in cells], self.decimal or POINT)
+        if numbers.read.all():
+            # It would have been read as numbers, were it not for its units.
+            return cells
+        return [
+            float(value) if read else text
+            for text, value, read in zip(
+                cells, numbers.values, numbers.read, strict=True
+            )
+        ]
 
 
 def read_columns(
@@ -98,7 +131,7 @@ def read_columns(
     """Read some columns; some stay text, and one may hold the classes."""
     import pandas as pd
 
-    sheet, decimal = _with_decimal(sheet)
+    sheet, decimal, cells = _with_decimal(sheet)
     # With semicolons between the cells, 1.234 may be a thousand and more.
     doubtful = [n for n in sheet.columns if decimal is None and _is_float(sheet, n)]
     as_cells = {*text, *doubtful, target}
@@ -114,12 +147,12 @@ def read_columns(
             found = _words(sheet, raw[name])
         else:
             column = raw[name] if name in doubtful else sheet.frame[name]
-            found = _read_cells(sheet, column, decimal)
+            found = _read_cells(sheet, column, decimal, cells.get(name))
         columns[name] = found.column
         readings.append(_reading(name, found))
         problems += found.problems
     frame = pd.DataFrame(columns, copy=False)
-    return ReadColumns(frame, tuple(readings), tuple(problems))
+    return ReadColumns(frame, tuple(readings), tuple(problems), decimal)
 
 
 def _reading(name: str, found: Found) -> ColumnReading:
@@ -150,28 +183,29 @@ def values_shown(column: pd.Series[Any], kind: str) -> str:
 # -- CSV -------------------------------------------------------------------------------
 
 
-def _with_decimal(sheet: Sheet) -> tuple[Sheet, str | None]:
-    """The sheet read with its decimal mark: as said, or as its cells show.
+def _with_decimal(sheet: Sheet) -> tuple[Sheet, str | None, dict[str, TextCells]]:
+    """The sheet read with its decimal mark, as said or as its columns show; its cells.
 
-    If no cell shows one, it is the point unless semicolons separate the cells; then
+    If no column shows one, it is the point unless semicolons separate the cells; then
     nobody knows.
     """
     given = sheet.options.decimal
     if sheet.source is None or given is not None:
-        return sheet, given
-    marks: set[str] = set()
-    for name in sheet.columns:
-        column = sheet.frame[name]
-        if _is_text(column):
-            marks |= marks_shown(TextCells.of(column, ()).values)
+        return sheet, given, {}
     usual = None if sheet.delimiter == ";" else POINT
-    if usual == POINT and COMMA not in marks:
-        return sheet, POINT
-    if POINT not in marks and _plain_numbers_show_a_point(sheet):
-        marks.add(POINT)
-    if marks == {COMMA}:
-        return sheet.with_decimal(COMMA), COMMA
-    return sheet, POINT if marks == {POINT} else usual
+    text = [name for name in sheet.columns if _is_text(sheet.frame[name])]
+    cells = {name: _cells(sheet, sheet.frame[name]) for name in text}
+    marks = {mark_shown(one.values, unless=usual) for one in cells.values()} - {None}
+    if COMMA in marks or usual is None:
+        if POINT not in marks and _plain_numbers_show_a_point(sheet):
+            marks.add(POINT)
+        if marks == {COMMA}:
+            return sheet.with_decimal(COMMA), COMMA, {}
+    return sheet, POINT if marks == {POINT} else usual, cells
+
+
+def _cells(sheet: Sheet, column: pd.Series[Any]) -> TextCells:
+    return TextCells.of(column, (*sheet.options.markers, *DOUBTFUL, *WORDS))
 
 
 def _plain_numbers_show_a_point(sheet: Sheet) -> bool:
@@ -184,7 +218,11 @@ def _plain_numbers_show_a_point(sheet: Sheet) -> bool:
         if bool(((part > 0.0) & (fine | (size < 1.0))).any()):
             return True
     raw = sheet.as_written(names)
-    return any(POINT in marks_shown(TextCells.of(raw[n], ()).values) for n in names)
+    return any(mark_shown(_cells(sheet, raw[n]).values) == POINT for n in names)
+
+
+def _or_none(column: pd.Series[Any]) -> list[Any]:
+    return list(column.astype(object).where(column.notna(), None).tolist())
 
 
 def _is_float(sheet: Sheet, name: str) -> bool:
@@ -196,17 +234,21 @@ def _is_text(column: pd.Series[Any]) -> bool:
     return name.startswith(("object", "str", "category", "large_string"))
 
 
-def _read_cells(sheet: Sheet, column: pd.Series[Any], decimal: str | None) -> Found:
+def _read_cells(
+    sheet: Sheet,
+    column: pd.Series[Any],
+    decimal: str | None,
+    cells: TextCells | None,
+) -> Found:
     """A column of CSV that pandas took for numbers, truth or text."""
     if column.dtype.kind == "b":
         return Found(column, TRUTH)
     if not _is_text(column):
         return Found(column, NUMBER)
-    markers = (*sheet.options.markers, *DOUBTFUL)
-    cells = TextCells.of(column, (*markers, *WORDS))
+    cells = cells or _cells(sheet, column)
     found = read_text(column, cells, decimal, sheet.options)
-    if found.kind == TEXT:
-        cells = TextCells.of(column, markers)
+    if found.kind == TEXT and cells.changed:
+        cells = TextCells.of(column, (*sheet.options.markers, *DOUBTFUL))
         found = replace(found, column=cells.words(column))
     notes = [*found.notes, *_gaps(column, cells)]
     if found.kind == TEXT:

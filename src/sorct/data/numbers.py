@@ -1,8 +1,8 @@
 """Numbers as people write them: 8,113.06 or 8 113,06, 62%, $1,200, (300).
 
 Which of point and comma is the decimal mark is not told by a cell alone: 1,234 may be
-either number. A cell *shows* a mark if it reads as a number with that one and not with
-the other: 3,5 and 1.234,5 show the comma, 3.5 and 1,234,567 the point.
+either number. A column *shows* a mark if its cells are numbers with that one and not
+with the other: 3,5 and 1.234,5 show the comma, 3.5 and 1,234,567 the point.
 """
 
 from __future__ import annotations
@@ -57,15 +57,11 @@ class NumberCells:
     Attributes
     ----------
     values : array of floats, NaN where a cell is no number
-    currencies : set of str
-    has_percent : bool
     mixed : bool
         Whether cells have different currencies, or only some a percent sign.
     """
 
     values: FloatArray
-    currencies: frozenset[str]
-    has_percent: bool
     mixed: bool
 
     @property
@@ -77,18 +73,18 @@ class NumberCells:
 def read_numbers(cells: Sequence[str], decimal: str) -> NumberCells:
     """Numbers of stripped cells, to the last bit as Python reads them."""
     found = _matches(cells, decimal)
-    text = "\n".join(one for one in found if one)
-    currencies = frozenset(one for one in _CURRENCIES if one in text)
-    n_percent = text.count("%") + text.count("‰")
+    text = "\n".join(filter(None, found))
+    currencies = [one for one in _CURRENCIES if one in text]
     for name in currencies:
         text = text.replace(name, "")
+    n_parts = text.count("%") + text.count("‰")
     values = np.full(len(cells), np.nan)
     is_number = np.fromiter(map(bool, found), dtype=bool, count=len(found))
     if text:
         numbers = text.translate(_plain(decimal)).split("\n")
         values[is_number] = list(map(float, numbers))
-    mixed = len(currencies) > 1 or n_percent not in (0, int(is_number.sum()))
-    return NumberCells(values, currencies, n_percent > 0, mixed)
+    mixed = len(currencies) > 1 or n_parts not in (0, int(is_number.sum()))
+    return NumberCells(values, mixed)
 
 
 def _matches(cells: Sequence[str], decimal: str) -> list[str]:
@@ -100,14 +96,20 @@ def _matches(cells: Sequence[str], decimal: str) -> list[str]:
     return _pattern(decimal).findall(text)
 
 
-def marks_shown(cells: Sequence[str]) -> frozenset[str]:
-    """Decimal marks that some cells show; none if each reads with both or neither."""
-    if not looks_like_numbers(cells):
-        return frozenset()
-    with_point, with_comma = (_matches(cells, mark) for mark in (POINT, COMMA))
-    pairs = set(zip(map(bool, with_point), map(bool, with_comma), strict=True))
-    shown = {POINT} if (True, False) in pairs else set()
-    return frozenset(shown | ({COMMA} if (False, True) in pairs else set()))
+def mark_shown(cells: Sequence[str], unless: str | None = None) -> str | None:
+    """The decimal mark with which alone all cells are numbers, if there is one.
+
+    If all are numbers with the mark that is excepted, the other is not tried.
+    """
+    marks = [COMMA, POINT] if unless == COMMA else [POINT, COMMA]
+    first = [mark for mark in marks if all(_matches(cells[:_FIRST], mark))]
+    whole = []
+    for mark in first:
+        if all(_matches(cells, mark)):
+            if mark == unless:
+                return None
+            whole.append(mark)
+    return whole[0] if len(whole) == 1 else None
 
 
 def looks_like_numbers(cells: Sequence[str]) -> bool:

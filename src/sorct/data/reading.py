@@ -75,6 +75,14 @@ class TableReading:
     problems: tuple[str, ...]
 
     def notes(self) -> list[str]:
+        """What was done to read columns, a line for each."""
+        return [
+            f"column {one.name!r}: {'; '.join(one.notes)}."
+            for one in self.columns
+            if one.notes and one.left_out is None
+        ]
+
+    def left_out(self) -> list[str]:
         """What was left out and why, a line for each column."""
         return [
             f"column {one.name!r} is left out: {one.left_out} (keep={one.name!r} keeps "
@@ -228,7 +236,7 @@ def read_table(
     reading = read_training(sheet, Roles(target, None, **named))
     if reading.problems:
         raise ReadingError.of(name, reading.problems)
-    told = [*_unnamed(sheet), *reading.notes(), *reading.warnings()]
+    told = [*_unnamed(sheet), *reading.left_out(), *reading.warnings()]
     if told:
         warnings.warn("\n".join([f"{name}:", *told]), UserWarning, stacklevel=2)
     reading.frame.attrs["sorct"] = [asdict(one) for one in reading.columns]

@@ -23,8 +23,9 @@ _ID = re.compile(r"(?i:(.*[^a-z])?(id|uuid|index))|.*[a-z](Id|ID)")
 # How much better than the most frequent class a column must be to be named, on how
 # many rows, and how many rows a level must have on average.
 _LEAK, _LEAK_ROWS, _ROWS_PER_LEVEL = 0.995, 30, 10
-# Rows that a column of numbers is judged by.
-_SAMPLE = 20_000
+# Rows that tell soon of most columns that they change and repeat, and rows that tell
+# of most that they do not decide the target.
+_FIRST, _SAMPLE = 1000, 20_000
 
 
 def why_left_out(column: pd.Series[Any]) -> str | None:
@@ -33,6 +34,9 @@ def why_left_out(column: pd.Series[Any]) -> str | None:
     if n_missing == n_rows:
         return "all its cells are missing"
     if n_rows < 2:
+        return None
+    first = column.iloc[:_FIRST]
+    if n_rows > _FIRST and 1 < first.nunique() < _FIRST:
         return None
     n_values = column.nunique()
     if n_values == 1 and n_missing == 0:
@@ -53,6 +57,14 @@ def why_left_out(column: pd.Series[Any]) -> str | None:
 
 def leak(column: pd.Series[Any], target: pd.Series[Any]) -> str | None:
     """What to say of a column that decides the target by itself, if it does."""
+    if len(column) > _SAMPLE:
+        rows = np.random.default_rng(0).choice(len(column), _SAMPLE, replace=False)
+        if _leak(column.iloc[rows], target.iloc[rows]) is None:
+            return None
+    return _leak(column, target)
+
+
+def _leak(column: pd.Series[Any], target: pd.Series[Any]) -> str | None:
     import pandas as pd
 
     known = target.notna().to_numpy()
@@ -94,8 +106,6 @@ def _range_skill(column: pd.Series[Any], classes: IntArray, n_classes: int) -> f
         column = (column - column.min()).dt.total_seconds()
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     rows = np.flatnonzero(np.isfinite(values))
-    if len(rows) > _SAMPLE:
-        rows = np.random.default_rng(0).choice(rows, _SAMPLE, replace=False)
     y = classes[rows]
     if len(rows) < _LEAK_ROWS or len(np.unique(y)) < n_classes:
         return 0.0
