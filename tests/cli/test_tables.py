@@ -314,6 +314,14 @@ def test_names_in_quotes_are_no_flags():
     )
 
 
+def test_options_with_a_value_are_flags_with_one():
+    """Quoted only where a shell wants it."""
+    message = "say decimal=',' or encoding='cp1252' or drop='my id', not 'x=1'."
+    assert in_flags(message) == (
+        "say --decimal , or --encoding cp1252 or --drop 'my id', not 'x=1'."
+    )
+
+
 @pytest.mark.parametrize("cell", ["=HYPERLINK(1)", "+49 1", "-x", "@SUM(1)", "\tx"])
 def test_what_a_spreadsheet_would_compute_is_written_as_text(cell):
     """In cells and names of columns, unless it is to be raw; numbers stay numbers."""

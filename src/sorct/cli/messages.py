@@ -7,7 +7,6 @@ code.
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 import sys
@@ -16,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sorct.data.wording import listed
+from sorct.data.wording import not_there
 
 # Options of the library under the names that they have on the command line.
 _FLAGS = {
@@ -97,11 +96,4 @@ def no_such(
     kind: str, name: str, known: Iterable[Any], place: str, why: str = ""
 ) -> WorkError:
     """Error of a name that is not there, with the closest that is."""
-    names = [str(one) for one in known]
-    lower = {one.strip().lower(): one for one in reversed(names)}
-    close = difflib.get_close_matches(name.strip().lower(), lower, n=1)
-    hint = f"; did you mean {lower[close[0]]!r}?" if close else "."
-    return WorkError(
-        f"There is no {kind} {name!r} in {place}{hint}{why} Expected one of "
-        f"{listed(names)}."
-    )
+    return WorkError(not_there(kind, name, known, place, why))

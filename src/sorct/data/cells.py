@@ -179,8 +179,10 @@ def _example(cells: TextCells, values: AnyArray) -> list[str]:
     """How a cell was read that Python alone would not read."""
     for text, value in zip(cells.values[:_LOOKED_AT], values.tolist(), strict=False):
         try:
-            float(text)
+            plain = float(text)
         except ValueError:
+            plain = None
+        if plain != value:
             return [f"{text!r} is read as {value!r}"]
     return []
 

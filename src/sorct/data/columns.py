@@ -244,7 +244,8 @@ def _read_cells(
     if column.dtype.kind == "b":
         return Found(column, TRUTH)
     if not _is_text(column):
-        return Found(column, NUMBER)
+        commas = decimal == COMMA and column.dtype.kind == "f"
+        return Found(column, NUMBER, ["has decimal commas"] if commas else [])
     cells = cells or _cells(sheet, column)
     found = read_text(column, cells, decimal, sheet.options)
     if found.kind == TEXT and cells.changed:

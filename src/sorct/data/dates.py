@@ -110,8 +110,7 @@ def _in_order(plain: list[Any], matches: list[Any], order: str) -> pd.DatetimeIn
 
 
 def _named(cells: Sequence[str], first: str) -> DateCells | None:
-    """Dates in the format that reads one of them, if there is one."""
-    for form in _NAMED_FORMATS:
-        if _parsed([first], format=form).notna().all():
-            return DateCells(_parsed(cells, format=form))
-    return None
+    """Dates in the format that reads most, of those that read one: May is short."""
+    fit = [f for f in _NAMED_FORMATS if _parsed([first], format=f).notna().all()]
+    found = [DateCells(_parsed(cells, format=form)) for form in fit]
+    return max(found, key=lambda one: one.values.dropna().size, default=None)

@@ -6,7 +6,6 @@ whatever is to be said of a file is said at once.
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +18,7 @@ from sorct.data.columns import ColumnReading, read_columns
 from sorct.data.dates import ORDERS
 from sorct.data.sheet import DELIMITERS, ReadingError, ReadOptions, Sheet, open_sheet
 from sorct.data.suspects import leak, why_left_out
-from sorct.data.wording import listed
+from sorct.data.wording import listed, not_there
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,7 +231,7 @@ def read_table(
     named = {role: _texts(role, names) for role, names in given.items()}
     for column in (*([] if target is None else [target]), *sum(named.values(), ())):
         if column not in sheet.columns:
-            raise ReadingError(no_column(column, sheet.columns, name))
+            raise ReadingError(not_there("column", column, sheet.columns, name))
     reading = read_training(sheet, Roles(target, None, **named))
     if reading.problems:
         raise ReadingError.of(name, reading.problems)
@@ -271,14 +270,3 @@ def _unnamed(sheet: Sheet) -> list[str]:
     if sheet.n_unnamed == 0:
         return []
     return [f"{sheet.n_unnamed} column(s) without a name; left out."]
-
-
-def no_column(name: str, known: Iterable[str], place: str) -> str:
-    """Message of a column that is not there, with the closest that is."""
-    names = list(known)
-    lower = {one.strip().lower(): one for one in reversed(names)}
-    close = difflib.get_close_matches(name.strip().lower(), lower, n=1)
-    hint = f"; did you mean {lower[close[0]]!r}?" if close else "."
-    return (
-        f"There is no column {name!r} in {place}{hint} Expected one of {listed(names)}."
-    )
