@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sorct import read_table
 from sorct.data.columns import read_columns
+from sorct.data.reading import Roles, read_training
 from sorct.data.sheet import ReadingError, ReadOptions, open_sheet
 
 N = 40
@@ -103,8 +104,9 @@ def test_decimal_commas_are_told_by_the_file(values):
 
 def test_points_between_semicolons_stay_points():
     """If any column shows one."""
-    found, _ = read("x;y\n1.234;0.5\n2.345;7\n")
-    assert found["x"].tolist() == [1.234, 2.345]
+    for other in ("0.5", "1.5", "1234.567", "3.14159"):
+        found, _ = read(f"x;y\n1.234;{other}\n2.345;inf\n")
+        assert found["x"].tolist() == [1.234, 2.345]
 
 
 @pytest.mark.parametrize("cell", ["1.234", "1,234"])
@@ -461,3 +463,30 @@ def test_cells_are_quoted_or_not():
     found, _ = read(buffer.getvalue())
     assert found["x"].tolist() == [1.5, 2.0]
     assert found["w"].tolist() == frame["w"].tolist()
+
+
+ODD = [
+    "", "-", "?", "NA", "None", "1", "1,5", "1.5", "1.234", "1,234", "$5", "5%", "€1.2",
+    "(3)", "1e400", "inf", "nan", "2024-01-31", "31/01/2024", "02/03/2024", "2024-13-1",
+    "May 2024", "True", "false", "u", " u ", "U", "+", '"', "'", "\u00a0", "é", "\0",
+    "99999999999999999999", "0x1", "1_0", "=1+1", "12:30",
+]  # fmt: skip
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(ODD), min_size=3, max_size=3), min_size=1),
+    st.sampled_from([",", ";", "\t"]),
+    st.booleans(),
+)
+def test_no_table_is_too_odd(rows, delimiter, with_target):
+    """It is read, or refused with a word of it; no row is lost."""
+    frame = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(y="u")
+    content = frame.to_csv(index=False, sep=delimiter).encode()
+    try:
+        sheet = open_sheet("t.csv", content, ReadOptions())
+        roles = Roles("c" if with_target else None, keep=["a", "b", "c"])
+        reading = read_training(sheet, roles)
+    except ReadingError:
+        return
+    assert len(reading.frame) == len(rows)
+    assert [one.name for one in reading.columns] == ["a", "b", "c", "y"]

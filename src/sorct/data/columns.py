@@ -213,6 +213,7 @@ def _plain_numbers_show_a_point(sheet: Sheet) -> bool:
     names = [name for name in sheet.columns if _is_float(sheet, name)]
     for name in names:
         size = np.abs(sheet.frame[name].to_numpy())
+        size = size[np.isfinite(size)]
         part = 1000.0 * (size % 1.0)
         fine = np.abs(part - part.round()) > 1e-6
         if bool(((part > 0.0) & (fine | (size < 1.0))).any()):
