@@ -104,8 +104,9 @@ def test_decimal_commas_are_told_by_the_file(values):
 
 def test_points_between_semicolons_stay_points():
     """If any column shows one."""
-    for other in ("0.5", "1.5", "1234.567", "3.14159"):
-        found, _ = read(f"x;y\n1.234;{other}\n2.345;inf\n")
+    for other in ("0.5", "1.5", "1234.567", "3.14159", "0.5\n1.234;inf"):
+        found, _ = read(f"x;y\n2.345;7\n1.234;{other}\n")
+        found = found[:2][::-1]
         assert found["x"].tolist() == [1.234, 2.345]
 
 
@@ -368,6 +369,14 @@ def test_a_quantity_is_a_number(save):
     """Though it is the target."""
     frame = plain_table().assign(y=[f"{1.5 * k:.1f}" for k in range(N)])
     assert save(frame, target="y")["y"].tolist() == [1.5 * k for k in range(N)]
+
+
+def test_whole_numbers_are_classes_however_many(save):
+    """They keep their type."""
+    frame = plain_table().assign(y=np.arange(N) // 2)
+    found = save(frame, target="y")["y"]
+    assert found.dtype.kind == "i"
+    assert found.tolist() == frame["y"].tolist()
 
 
 def test_codes_stay_text_if_asked_for(save):

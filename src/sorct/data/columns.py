@@ -298,14 +298,16 @@ def _read_target(sheet: Sheet, column: pd.Series[Any], decimal: str | None) -> F
         found = _read_typed(column, as_text=True, cure="")
         if found.problems:
             return found
-    cells = TextCells.of(column, () if typed else sheet.options.markers)
-    if len(cells.values) > MOST_CLASSES and not typed:
+    cells, notes = _one_spelling(
+        TextCells.of(column, () if typed else sheet.options.markers)
+    )
+    if typed and column.dtype.name != "category":
+        return Found(cells.words(column), TEXT, notes)
+    labels = _typed_labels(cells.values)
+    if len(labels) > MOST_CLASSES and isinstance(labels[0], str):
         found = read_text(column, cells, decimal, sheet.options)
         if found.kind == NUMBER:
             return found
-    cells, notes = _one_spelling(cells)
-    words = typed and column.dtype.name != "category"
-    labels = cells.values if words else _typed_labels(cells.values)
     return Found(_labelled(column, cells, labels), TEXT, notes)
 
 
