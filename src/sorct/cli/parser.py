@@ -17,6 +17,13 @@ TARGETS = ("sql", "onnx", "json", "python", "js")
 SHELLS = ("bash", "zsh", "fish")
 SEED = 0
 _DEFAULT_RULE = "one-standard-error"
+# Flags that name columns to train on.
+_COLUMN_LISTS = {
+    "--drop": "column to leave out",
+    "--columns": "columns to train on, all others left out",
+    "--keep": "column not to leave out, though it looks like an id or never changes",
+    "--categorical": "column of numbers or dates that are names, such as codes",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -108,35 +115,11 @@ def _add_training_table(parser: Parser, *, weights: bool = True) -> None:
     )
     group = parser.add_argument_group("columns")
     group.add_argument("--target", required=True, metavar="COLUMN", help="the classes")
-    group.add_argument(
-        "--drop",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column to leave out; may be repeated, or a list with commas",
-    )
-    group.add_argument(
-        "--columns",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="columns to train on, all others left out; repeated or with commas",
-    )
-    group.add_argument(
-        "--keep",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column not to leave out, though it looks like an id or never changes; "
-        "repeated or with commas",
-    )
-    group.add_argument(
-        "--categorical",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column of numbers that are names, such as codes; repeated or with commas",
-    )
+    for flag, text in _COLUMN_LISTS.items():
+        told = f"{text}; may be repeated, or a list with commas"
+        group.add_argument(
+            flag, action="append", default=[], metavar="COLUMN", help=told
+        )
     if weights:
         group.add_argument(
             "--sample-weight", metavar="COLUMN", help="column with weights of the rows"

@@ -7,7 +7,7 @@ library, writes one file and prints the result.
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,15 +17,12 @@ from sklearn.metrics import accuracy_score
 from sorct._typing import AnyArray
 from sorct.cli import bars
 from sorct.cli.costs import read_costs
-from sorct.cli.data import Columns, Training, label_named, looked_at, training_data
+from sorct.cli.data import Training, label_named
 from sorct.cli.files import Output
-from sorct.cli.messages import UsageError, WorkError, in_flags, note, say
+from sorct.cli.given_tables import reading_of, show_reading, training_of
+from sorct.cli.messages import UsageError, WorkError, note, say
 from sorct.cli.printing import path_table, print_result, score_line, text_table
-from sorct.cli.tables import read_source
-from sorct.data.columns import ColumnReading
-from sorct.data.sheet import ReadingError, ReadOptions
 from sorct.data.target import Classes
-from sorct.data.wording import printable
 
 if TYPE_CHECKING:
     from sorct.estimators.compare.comparison import Comparison
@@ -40,34 +37,6 @@ _CHOOSING = {
     "max_features_per_cut", "n_solutions",
 }  # fmt: skip
 _FIXED = {"n_starts", "time_limit"}
-
-
-def reading_of(args: Namespace) -> ReadOptions:
-    """How the command line says that tables are to be read."""
-    return ReadOptions(
-        args.encoding,
-        args.delimiter,
-        args.decimal,
-        args.dates,
-        tuple(args.missing or ()),
-    )
-
-
-def _training(args: Namespace) -> Training:
-    sheet = read_source(args.data, reading_of(args), quiet=args.quiet)
-    return training_data(sheet, _columns(args), quiet=args.quiet)
-
-
-def _columns(args: Namespace) -> Columns:
-    return Columns(
-        args.target,
-        getattr(args, "sample_weight", None),
-        args.drop,
-        args.columns,
-        args.keep,
-        args.categorical,
-        args.drop_missing,
-    )
 
 
 def _inputs(args: Namespace) -> list[str | None]:
@@ -111,10 +80,10 @@ def fit(args: Namespace) -> None:
     _check_way(args, fixed)
     refuse_two_documents(args)
     if args.dry_run:
-        _show_reading(args)
+        show_reading(args)
         return
     out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
-    data = _training(args)
+    data = training_of(args)
     tree, lines = (_fit_fixed if fixed else _fit_chosen)(args, data)
     told = replace(tree.training, call=args.call, target=args.target)
     tree = replace(tree, training=told)
@@ -139,45 +108,6 @@ def fit(args: Namespace) -> None:
     _print_unless_quiet(args, document, "\n".join([str(tree), "", *lines, f"{size}."]))
     if out.path is not None:
         note(args.quiet, f"the model is in {args.out}; sorct show prints it again.")
-
-
-def _show_reading(args: Namespace) -> None:
-    """Print how each column would be read, and refuse what training would refuse."""
-    sheet = read_source(args.data, reading_of(args), quiet=args.quiet)
-    reading, problems = looked_at(sheet, _columns(args))
-    document = {
-        "verb": "fit",
-        "dry_run": True,
-        "n_samples": len(sheet.frame),
-        "columns": [asdict(one) for one in reading.columns],
-        "problems": problems,
-    }
-    rows = [
-        [
-            printable(one.name),
-            _read_as(one, args),
-            one.values,
-            str(one.n_missing),
-            in_flags("; ".join(_said(one))),
-        ]
-        for one in reading.columns
-    ]
-    table = text_table(["column", "read as", "values", "missing", "note"], rows)
-    print_result(args.json, document, f"{table}\n\n{len(sheet.frame)} rows.")
-    if problems:
-        raise ReadingError.of(sheet.name, problems)
-
-
-def _said(one: ColumnReading) -> list[str]:
-    """All there is to say of a column."""
-    return [one.left_out] if one.left_out else [*one.notes, *one.warnings]
-
-
-def _read_as(one: ColumnReading, args: Namespace) -> str:
-    if one.left_out:
-        return "left out"
-    roles = {args.target: "target", args.sample_weight: "weight"}
-    return roles.get(one.name, one.kind)
 
 
 def _check_way(args: Namespace, fixed: bool) -> None:
@@ -351,7 +281,7 @@ def path(args: Namespace) -> None:
         raise UsageError("--cv and --time-limit cannot be had together")
     refuse_two_documents(args)
     out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
-    data = _training(args)
+    data = training_of(args)
     n_folds = _path_folds(args, data.y)
     found = _scored_path(args, data, n_folds) if n_folds else _plain_path(args, data)
     told = {"call": args.call, "target": args.target}
@@ -487,7 +417,7 @@ def compare(args: Namespace) -> None:
     """Compare three methods on the same folds."""
     from sorct.estimators.compare.comparison import compare as run
 
-    data = _training(args)
+    data = training_of(args)
     folds(args.folds, data.y, args.seed)
     shown = bars.are_shown(args.quiet)
     with _threads():

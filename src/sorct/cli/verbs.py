@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from sorct.cli.data import labels_for, rows_for
 from sorct.cli.files import Output, read_model_file, read_tree, tree_at
+from sorct.cli.given_tables import reading_of
 from sorct.cli.messages import UsageError, WorkError, note
 from sorct.cli.printing import print_result, score_line, text_table
 from sorct.cli.tables import has_header, read_source, table_bytes
 from sorct.cli.training import (
     path_document,
     path_text,
-    reading_of,
     refuse_two_documents,
 )
 from sorct.data.sheet import Sheet
