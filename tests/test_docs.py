@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sorct
+import sorct.data.reading
 import sorct.estimators.bounds
 import sorct.estimators.classifier
 import sorct.estimators.cross_validated
@@ -22,6 +23,7 @@ from sorct import SORCTClassifier, SORCTClassifierCV, Tree
 README = Path(__file__).parents[1] / "README.md"
 CLASSES = [SORCTClassifier, SORCTClassifierCV, Tree, TreePath, sorct.InfeasibleError]
 MODULES = [
+    sorct.data.reading,
     sorct.estimators.classifier,
     sorct.estimators.cross_validated,
     sorct.estimators.path,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sorct.data import datasets
     from sorct.data.options import PAPER
+    from sorct.data.reading import read_table
     from sorct.estimators.bounds import PenaltyBounds, penalty_bounds
     from sorct.estimators.classifier import SORCTClassifier
     from sorct.estimators.compare.comparison import compare
@@ -40,6 +41,7 @@ __all__ = [
     "export_text",
     "penalty_bounds",
     "plotting",
+    "read_table",
     "sorct_path",
 ]
 
@@ -57,6 +59,7 @@ _PLACES = {
     "explain": "sorct.show.explanation",
     "export_text": "sorct.show.text",
     "penalty_bounds": "sorct.estimators.bounds",
+    "read_table": "sorct.data.reading",
     "sorct_path": "sorct.estimators.path",
 }
 # Users write sorct.plotting; which room a part lives in is our own business.

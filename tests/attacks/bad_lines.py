@@ -48,7 +48,8 @@ _WORDS = [
 ]  # fmt: skip
 _FLAGS = [
     "--target", "--drop", "--columns", "--categorical", "--sample-weight", "--out",
-    "--encoding", "--delimiter", "--decimal", "--missing", "--depth", "--gamma",
+    "--encoding", "--delimiter", "--decimal", "--dates", "--missing", "--depth",
+    "--gamma",
     "--min-recall", "--cost-matrix", "--handle-unknown", "--tol", "--max-iter",
     "--time-limit", "--jobs", "--seed", "--alphas-local", "--alphas-global",
     "--n-solutions", "--cv", "--scoring", "--rule", "--max-features", "--point",
@@ -57,7 +58,7 @@ _FLAGS = [
     "--folds", "--repeats", "--folder", "--colour",
 ]  # fmt: skip
 _SWITCHES = ["-q", "--json", "--all", "--proba", "--keep", "--raw", "--force"]
-_SWITCHES += ["--drop-missing", "--help", "--version", "-x"]
+_SWITCHES += ["--drop-missing", "--dry-run", "--help", "--version", "-x"]
 _SMALL = ["--alphas-local", "1", "--n-solutions", "2", "--max-iter", "20"]
 #: Lines that work, to be spoiled; they must be quick.
 _LINES = [

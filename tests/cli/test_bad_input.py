@@ -32,6 +32,7 @@ def made(tmp_path_factory):
         "alone.csv": "y\nu\nv\nu\nv\n",
         "quantity.csv": "a,y\n" + "".join(f"{k},{k / 7}\n" for k in range(60)),
         "ids.csv": "id,y\n" + "".join(f"p{k},{k % 2}\n" for k in range(1500)),
+        "words.csv": "w,y\n" + "".join(f"p{k % 1200},{k % 2}\n" for k in range(1500)),
         "few.csv": "a,y\n1,u\n2,v\n3,u\n4,v\n",
         "infinite.csv": "a,y\n1,u\ninf,v\n3,u\n4,v\n",
         "weight.csv": "a,w,y\n1,1,u\n2,x,v\n3,1,u\n",
@@ -98,7 +99,11 @@ FAILURES = {
         FIT.format("data.csv --sample-weight y"),
         "'y' cannot be target and weight",
     ),
-    "too many levels": (FIT.format("ids.csv"), "'id' is text with 1500 distinct"),
+    "too many levels": (FIT.format("words.csv"), "'w' is text with 1200 distinct"),
+    "only ids": (
+        FIT.format("ids.csv"),
+        "no column to train on beside 'y'; left out: 'id' (it has another value",
+    ),
     "floors too high": (
         FIT.format("data.csv --min-recall 1"),
         "--min-recall could not be met",
@@ -336,7 +341,7 @@ def test_a_link_stays_and_a_device_is_not_replaced(tmp_path, monkeypatch):
 
 
 def test_columns_that_look_wrong_are_warned_of(tmp_path, monkeypatch, capsys):
-    """Ids, row numbers, decimal commas, numbers with a stray word: a line each."""
+    """Ids, row numbers, numbers with a stray word: a line each; commas are read."""
     monkeypatch.chdir(tmp_path)
     frame = small_table()
     n = len(frame)
@@ -349,14 +354,14 @@ def test_columns_that_look_wrong_are_warned_of(tmp_path, monkeypatch, capsys):
     ).to_csv("odd.csv", index=False)
     assert main(["fit", "odd.csv", "--target", "y", *QUICK]) == 0
     err = capsys.readouterr().err.splitlines()
-    assert all(line.startswith("sorct: warning: column ") for line in err)
-    for name, text in {
-        "id": "another value in every row",
-        "row": "counts the rows",
-        "price": "add --decimal ,",
-        "age": "the others are 'unknown'",
-    }.items():
-        assert any(f"column {name!r}" in line and text in line for line in err), name
+    for name, kind, text in [
+        ("id", "note", "is left out: it has another value in every row, like an id"),
+        ("row", "note", "is left out: it counts the rows (--keep row keeps it)"),
+        ("price", "note", ": '0,5' is read as 0.5."),
+        ("age", "warning", "the others are 'unknown', first in row 1"),
+    ]:
+        start = f"sorct: {kind}: column {name!r}"
+        assert any(line.startswith(start) and text in line for line in err), name
     assert len(err) == 4
 
 

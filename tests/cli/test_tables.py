@@ -13,15 +13,18 @@ import pytest
 
 from sorct import SORCTClassifier, Tree
 from sorct.cli import main
-from sorct.cli.messages import WorkError, in_flags
-from sorct.cli.tables import ReadOptions, read_source, table_bytes
+from sorct.cli.messages import in_flags
+from sorct.cli.tables import read_source, table_bytes
+from sorct.data.columns import read_columns
+from sorct.data.sheet import ReadingError, ReadOptions
 from tests.cli.tables import QUICK, small_table
 
 TEXT = "a,b,y\n1.5,u,yes\n2.25,v,no\n"
 
 
 def frame_of(path, **options):
-    return read_source(str(path), ReadOptions(**options)).frame()
+    sheet = read_source(str(path), ReadOptions(**options))
+    return read_columns(sheet, sheet.columns).frame
 
 
 @pytest.mark.parametrize(
@@ -36,6 +39,8 @@ def frame_of(path, **options):
         (TEXT.replace(",", "\t").encode(), {}),
         (TEXT.replace(",", "|").encode(), {"delimiter": "|"}),
         (TEXT.replace(",", ";").replace(".", ",").encode(), {"decimal": ","}),
+        (TEXT.replace(",", ";").replace(".", ",").encode(), {}),
+        (b"sep=;\n" + TEXT.replace(",", ";").encode(), {}),
         (TEXT.rstrip("\n").encode(), {}),
         (TEXT.replace("u", '"u"').encode(), {}),
     ],
@@ -83,13 +88,13 @@ def test_parquet_keeps_types(tmp_path):
 
 def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
     """Reading and writing."""
-    monkeypatch.setattr("sorct.cli.tables.find_spec", lambda name: None)
+    monkeypatch.setattr("sorct.data.sheet.find_spec", lambda name: None)
     (tmp_path / "table.parquet").write_bytes(b"PAR1")
     for call in (
         lambda: frame_of(tmp_path / "table.parquet"),
         lambda: table_bytes(pd.DataFrame({"a": [1]}), "out.parquet"),
     ):
-        with pytest.raises(WorkError, match=r'pip install "sorct\[parquet\]"'):
+        with pytest.raises(ReadingError, match=r'pip install "sorct\[parquet\]"'):
             call()
 
 
@@ -97,7 +102,7 @@ def test_a_damaged_parquet_file_is_said_to_be_one(tmp_path):
     """In one line."""
     pytest.importorskip("pyarrow")
     (tmp_path / "table.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(WorkError, match="is not a Parquet table"):
+    with pytest.raises(ReadingError, match="is not a Parquet table"):
         frame_of(tmp_path / "table.parquet")
 
 
@@ -188,10 +193,10 @@ def test_decimals_are_numbers(tmp_path, monkeypatch):
 
 
 NO_COLUMNS = {
-    "dates": (days(60), "holds dates or times, such as datetime.date(2020, 1, 1)"),
+    "dates": (days(60), "holds dates or times, 2020-01-01 to 2020-01-07"),
     "moments": (pd.to_datetime(days(60)), "holds dates or times"),
     "categories of dates": (pd.Categorical(days(60)), "holds dates or times"),
-    "spans": (pd.to_timedelta(range(60), "s"), "holds dates or times"),
+    "spans": (pd.to_timedelta(range(60), "s"), "holds times without a date"),
     "bytes": ([b"u", b"\xff"] * 30, "holds bytes, such as b'u'"),
     "lists": ([[1, 2], [3]] * 30, "holds lists or records"),
     "records": ([{"u": 1}] * 60, "holds lists or records"),
@@ -216,7 +221,7 @@ def test_columns_that_cannot_be_used_are_named_before_training(
         target = capsys.readouterr().err
     assert out == ""
     assert err.startswith(f"sorct: error: data.parquet: column 'z' {message}")
-    assert "(--drop 'z')." in err
+    assert "(--drop z)" in err
     assert err.count("\n") == 1
     assert "--drop" not in target
     assert main([*line, "--drop", "z"]) == 0, capsys.readouterr().err
@@ -246,7 +251,7 @@ def test_dates_are_no_numbers_for_a_tree(tmp_path, monkeypatch, capsys):
     assert main(line) == 0
     frame.assign(a=pd.to_datetime(days(60))).to_parquet("rows.parquet")
     assert main(["predict", "m.json", "rows.parquet", "-q"]) == 1
-    assert "column 'a' holds dates or times" in capsys.readouterr().err
+    assert "column 'a' must hold numbers, got Timestamp" in capsys.readouterr().err
 
 
 def test_levels_keep_their_meaning_whatever_they_look_like(tmp_path, monkeypatch):
@@ -306,6 +311,14 @@ def test_names_in_quotes_are_no_flags():
     assert in_flags(message) == (
         "Column 'min_recall' is bad; lower --min-recall, --jobs, "
         "--max-features-per-cut."
+    )
+
+
+def test_options_with_a_value_are_flags_with_one():
+    """Quoted only where a shell wants it."""
+    message = "say decimal=',' or encoding='cp1252' or drop='my id', not 'x=1'."
+    assert in_flags(message) == (
+        "say --decimal , or --encoding cp1252 or --drop 'my id', not 'x=1'."
     )
 
 

@@ -6,18 +6,20 @@ in any order.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.cli.messages import WorkError
-from sorct.cli.tables import ReadOptions, read_cells
+from sorct.data.sheet import ReadOptions, read_cells
 from sorct.data.target import Classes
 from sorct.data.wording import listed
 
 
 def read_costs(name: str, classes: Classes, reading: ReadOptions) -> FloatArray:
     """Matrix in the order of the classes; an empty cell of the diagonal is 0."""
-    header, *rows = read_cells(name, reading)
+    header, *rows = read_cells(name, Path(name).read_bytes(), reading)
     labels = [str(label) for label in classes.labels.tolist()]
     columns = [cell.strip() for cell in header[1:]]
     lines = {}
@@ -34,7 +36,7 @@ def read_costs(name: str, classes: Classes, reading: ReadOptions) -> FloatArray:
     for i, true in enumerate(labels):
         for j, predicted in enumerate(labels):
             cell = lines[true][columns.index(predicted)].strip()
-            value = cell.replace(reading.decimal, ".")
+            value = cell.replace(reading.decimal or ".", ".")
             matrix[i, j] = _cost(name, value, true, predicted)
     return matrix
 

@@ -1,23 +1,23 @@
 """Data: which columns of a table are what, for training and for a trained tree.
 
-Columns keep their types: classes come out of a tree as they went in. What does not suit
-is refused with the column, the row and the cure.
+Columns are read by the library as ``sorct.read_table`` reads them. What does not suit
+is refused in one message, with the columns, the rows and the cures.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, time, timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.cli.messages import WorkError, no_such, say
-from sorct.cli.tables import Source
+from sorct.cli.messages import WorkError, in_flags, no_such, note, say
+from sorct.data.cells import DATE, UNUSABLE, TextCells
+from sorct.data.columns import read_columns
+from sorct.data.reading import Roles, TableReading, read_training
+from sorct.data.sheet import DOUBTFUL, ReadingError, Sheet
 from sorct.data.target import Classes
 from sorct.data.variables import CellError, Variable
 from sorct.data.wording import listed
@@ -30,22 +30,8 @@ if TYPE_CHECKING:
 _NEEDED = " The tree needs it."
 # A target with more distinct values than this, or than half the rows, is no class.
 _MOST_CLASSES, _FEW_CLASSES = 100, 20
-# Levels of a column that are warned of if they are as many as half the rows, and
-# levels that are refused.
-_MANY_LEVELS, _MOST_LEVELS = 50, 1000
-# Values that columns of Parquet may hold, and what is said of others.
-_PLAIN = (str, bool, int, float, np.bool_, np.number)
-_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
-_REFUSED: dict[tuple[type, ...], tuple[str, str]] = {
-    _TIMES: ("dates or times", "Turn it into a number, such as days since a date"),
-    (bytes, bytearray): ("bytes", "Turn it into text or numbers"),
-    (list, tuple, dict, set, np.ndarray): (
-        "lists or records",
-        "Give each of their parts a column of its own",
-    ),
-}
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}([,.' ]\d{3})+([,.]\d+)?")
-_OTHERS = ("values of another type", "Turn it into text or numbers")
+# Levels of a column that are refused.
+_MOST_LEVELS = 1000
 
 
 @dataclass(frozen=True)
@@ -55,6 +41,7 @@ class Columns:
     target: str
     weight: str | None = None
     drop: Sequence[str] = ()
+    only: Sequence[str] = ()
     keep: Sequence[str] = ()
     categorical: Sequence[str] = ()
     drop_missing: bool = False
@@ -69,273 +56,193 @@ class Training:
     weight: FloatArray | None
 
 
-def training_data(source: Source, columns: Columns) -> Training:
+def training_data(sheet: Sheet, columns: Columns, *, quiet: bool = False) -> Training:
     """Variables, target and weights of a table, checked."""
-    for name in (columns.target, columns.weight):
-        if name is not None and name not in source.columns:
-            raise no_such("column", name, source.columns, source.name)
-    if columns.weight == columns.target:
-        raise WorkError(f"Column {columns.target!r} cannot be target and weight.")
-    names = _variables(source, columns)
-    categorical = _named(source, columns.categorical)
-    given = [columns.target, *([columns.weight] if columns.weight else [])]
-    frame = _suited(
-        source, [*names, *given], text=[columns.target, *categorical], droppable=names
-    )
-    for name in categorical:
-        frame[name] = frame[name].astype(str).where(frame[name].notna())
-    frame = _complete(source, frame[[*names, *given]], columns)
-    y = _classes(source, frame[columns.target])
+    reading, problems = looked_at(sheet, columns)
+    if not quiet:
+        for line in (*reading.left_out(), *reading.notes()):
+            say("note", in_flags(line))
+        for line in reading.warnings():
+            say("warning", in_flags(line))
+    if problems:
+        raise ReadingError.of(sheet.name, problems)
+    frame = _without_gaps(sheet, reading.frame, columns, quiet)
     weight = None
     if columns.weight is not None:
-        weight = _numbers(source, frame[columns.weight]).to_numpy(np.float64)
-    X = frame[names]
-    for name in names:
-        _look_at(X[name], source)
-    return Training(X, y, weight)
+        weight = frame[columns.weight].to_numpy(np.float64)
+    taken = [name for name in (columns.target, columns.weight) if name is not None]
+    y = _labels(frame[columns.target])
+    return Training(frame.drop(columns=taken), y, weight)
 
 
-# -- columns -----------------------------------------------------------------------
-
-
-def _variables(source: Source, columns: Columns) -> list[str]:
-    """Names of the columns to train on, in the order of the table."""
-    taken = {columns.target, columns.weight}
-    kept, left_out = _named(source, columns.keep), _named(source, columns.drop)
-    for name in (*kept, *left_out):
-        if name == columns.target:
-            raise WorkError(
-                f"Column {name!r} is the target; it is no variable to choose."
-            )
-    names = [name for name in source.columns if name not in taken]
-    if kept:
-        names = [name for name in names if name in kept]
-    names = [name for name in names if name not in left_out]
-    if not names:
+def looked_at(sheet: Sheet, columns: Columns) -> tuple[TableReading, list[str]]:
+    """How a table is read, and all that keeps it from being trained on."""
+    for name in (columns.target, columns.weight):
+        if name is not None and name not in sheet.columns:
+            raise no_such("column", name, sheet.columns, sheet.name)
+    if columns.weight == columns.target:
+        raise WorkError(f"Column {columns.target!r} cannot be target and weight.")
+    only, keep = _named(sheet, columns.only), _named(sheet, columns.keep)
+    drop = _named(sheet, columns.drop)
+    if columns.target in (*only, *drop):
         raise WorkError(
-            f"{source.name} has no column to train on beside {columns.target!r}."
+            f"Column {columns.target!r} is the target; it is no variable to choose."
         )
-    return names
+    categorical = _named(sheet, columns.categorical)
+    roles = Roles(columns.target, columns.weight, [*keep, *only], drop, categorical)
+    reading = read_training(sheet, roles, only or None)
+    return reading, [*reading.problems, *_unfit(reading, columns)]
 
 
-def _named(source: Source, given: Sequence[str]) -> list[str]:
+def _named(sheet: Sheet, given: Sequence[str]) -> list[str]:
     """Columns named one by one or, where no name has a comma, in a list."""
     names: list[str] = []
     for text in given:
-        parts = [text] if text in source.columns else text.split(",")
+        parts = [text] if text in sheet.columns else text.split(",")
         for part in parts:
-            name = part if part in source.columns else part.strip()
-            if name not in source.columns:
-                raise no_such("column", name, source.columns, source.name)
+            name = part if part in sheet.columns else part.strip()
+            if name not in sheet.columns:
+                raise no_such("column", name, sheet.columns, sheet.name)
             names.append(name)
     return names
 
 
-def _suited(
-    source: Source,
-    only: Collection[str],
-    *,
-    text: Collection[str],
-    droppable: Collection[str] = (),
-) -> pd.DataFrame:
-    """Some columns, of numbers, truth and text only; those named stay text.
-
-    Decimal numbers of Parquet become floats. All else is refused, but for dates and
-    times that stay text.
-    """
-    frame = source.frame(text=text, only=only).copy()
-    if not source.is_typed:
-        return frame
-    for name in frame.columns:
-        cure = f", or leave it out (--drop {name!r})." if name in droppable else "."
-        frame[name] = _plain(source, frame[name], name in text, cure)
-    return frame
+# -- what cannot be trained on ---------------------------------------------------------
 
 
-def _plain(source: Source, column: pd.Series[Any], is_text: bool, cure: str) -> Any:
-    """A column of Parquet as numbers, truth or text, or an error with the cure."""
-    if column.dtype.kind in "biuf":
-        return column
-    is_category = column.dtype.name == "category"
-    values = column.cat.categories.to_series() if is_category else column
-    odd = next((v for v in values.dropna() if not isinstance(v, _PLAIN)), None)
-    if odd is None:
-        return column
-    if (is_text or is_category) and isinstance(odd, (Decimal, *_TIMES)):
-        if is_category:
-            return column.cat.rename_categories(str)
-        return column.map(str, na_action="ignore")
-    if isinstance(odd, Decimal):
-        return column.astype(np.float64)
-    what, how = next(
-        (told for kinds, told in _REFUSED.items() if isinstance(odd, kinds)), _OTHERS
-    )
-    raise WorkError(
-        f"{source.name}: column {str(column.name)!r} holds {what}, such as "
-        f"{odd!r:.60}; expected numbers or text. {how}{cure}"
-    )
+def _unfit(reading: TableReading, columns: Columns) -> list[str]:
+    """All that keeps a table from being trained on, a sentence each."""
+    frame = reading.frame
+    taken = [name for name in (columns.target, columns.weight) if name is not None]
+    unusable = [one.name for one in reading.columns if one.kind == UNUSABLE]
+    names = [str(n) for n in frame.columns if n not in (*taken, *unusable)]
+    told = [problem for name in names if (problem := _unfit_column(frame[name]))]
+    if not names:
+        out = [
+            f"{one.name!r} ({one.left_out})" for one in reading.columns if one.left_out
+        ]
+        left = f"; left out: {', '.join(out[:5])}" if out else ""
+        told.append(f"there is no column to train on beside {columns.target!r}{left}.")
+    if columns.weight is not None:
+        told += _no_weights(frame[columns.weight])
+    if not columns.drop_missing:
+        told += [gap for name in taken if (gap := _gaps(frame[name], "Fill them in"))]
+        told += _not_yet_missing(frame[names])
+    if columns.target not in unusable:
+        told += _no_classes(frame[columns.target])
+    return [*told, *_not_yet_dates(reading, names)]
 
 
-def _complete(source: Source, frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
-    """Rows without missing cells, if they are to be left out, or an error."""
-    missing = frame.isna()
-    if not missing.to_numpy().any():
-        return frame
-    if columns.drop_missing:
-        kept = frame[~missing.any(axis=1)].reset_index(drop=True)
-        if kept.empty:
-            raise WorkError(f"{source.name} has a missing cell in every row.")
-        if not source.reading.quiet:
-            n_out = len(frame) - len(kept)
-            say("note", f"{n_out} of {len(frame)} rows have missing cells; left out.")
-        return kept
-    name = next(str(name) for name in frame.columns if missing[name].any())
-    raise _missing_cells(source, frame[name], _cure(name, columns))
-
-
-def _cure(name: str, columns: Columns) -> str:
-    rows = "leave such rows out (--drop-missing)"
-    if name in (columns.target, columns.weight):
-        return f"Fill them in, or {rows}."
-    return f"Fill them in, leave the column out (--drop {name!r}), or {rows}."
-
-
-def _missing_cells(source: Source, column: pd.Series[Any], cure: str) -> WorkError:
-    missing = np.flatnonzero(column.isna().to_numpy())
-    return WorkError(
-        f"{source.name}: column {str(column.name)!r} has {len(missing)} missing "
-        f"cell(s), the first in row {missing[0] + 1}. {cure}"
-    )
-
-
-def _numbers(source: Source, column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of numbers, or an error that names a cell that is none."""
-    import pandas as pd
-
-    if column.dtype.kind in "iufb" and column.dtype != bool:
-        return column
-    numbers = pd.to_numeric(column, errors="coerce")
-    wrong = np.flatnonzero(numbers.isna().to_numpy() & column.notna().to_numpy())
-    if column.dtype == bool or len(wrong) > 0:
-        row = int(wrong[0]) if len(wrong) else 0
-        raise WorkError(
-            f"{source.name}: column {str(column.name)!r} must hold numbers, got "
-            f"{column.iloc[row]!r} in row {row + 1}."
-        )
-    return numbers
-
-
-# -- classes -----------------------------------------------------------------------
-
-
-def _classes(source: Source, column: pd.Series[Any]) -> AnyArray:
-    """Labels: whole numbers and True/False as such, all else as it is written."""
-    if source.is_typed and column.dtype.name != "category":
-        labels = column.to_numpy()
-        if column.dtype.kind == "O" or column.dtype.name in ("string", "str"):
-            labels = column.astype(str).to_numpy(dtype=object)
-    else:
-        labels = np.array(_typed(column.astype(str).tolist()))
-    n_classes = len(np.unique(labels))
-    name, few = str(column.name), _FEW_CLASSES
-    if n_classes < 2:
-        raise WorkError(
-            f"{source.name}: target {name!r} has one class only, "
-            f"{labels.tolist()[0]!r}; expected two or more."
-        )
-    if n_classes > _MOST_CLASSES or n_classes > max(few, len(labels) / 2):
-        raise WorkError(
-            f"{source.name}: target {name!r} has {n_classes} distinct values in "
-            f"{len(labels)} rows; expected classes, not a quantity or an id."
-        )
-    return labels
-
-
-def _typed(texts: list[str]) -> list[Any]:
-    """Texts as whole numbers or booleans if they are written just so."""
-    distinct = set(texts)
-    if distinct <= {"True", "False"}:
-        return [text == "True" for text in texts]
-    if all(_is_whole(text) for text in distinct):
-        return [int(text) for text in texts]
-    return texts
-
-
-def _is_whole(text: str) -> bool:
-    digits = text.removeprefix("-")
-    plain = digits.isascii() and digits.isdigit() and len(digits) <= 18
-    return plain and str(int(text)) == text
-
-
-# -- columns that look wrong ---------------------------------------------------------
-
-
-def _look_at(column: pd.Series[Any], source: Source) -> None:
-    """Warn of a column that is hardly meant as it is read, refuse a hopeless one."""
-    name, n_rows = str(column.name), len(column)
+def _unfit_column(column: pd.Series[Any]) -> str | None:
+    name = str(column.name)
+    if column.dtype.kind == "f":
+        infinite = np.flatnonzero(np.isinf(column.to_numpy()))
+        if len(infinite):
+            return (
+                f"column {name!r} has infinity in {len(infinite)} cell(s), first in "
+                f"row {infinite[0] + 1}; expected finite numbers (missing='inf' makes "
+                "such cells missing)."
+            )
     if column.dtype.kind == "O" and (n_levels := column.nunique()) > _MOST_LEVELS:
-        raise WorkError(
-            f"{source.name}: column {name!r} is text with {n_levels} distinct values, "
-            f"of which each would become a column; leave it out (--drop {name!r})."
-        )
-    if source.reading.quiet:
-        return
-    if column.dtype.kind in "iu":
-        if n_rows > 2 and bool((np.diff(column.to_numpy()) == 1).all()):
-            say("warning", f"column {name!r} counts the rows; leave it out (--drop).")
-        return
-    if column.dtype.kind not in "OTU" or column.dtype.name == "bool":
-        return
-    levels = column.unique().tolist()
-    odd = _odd_numbers(levels, source.reading.decimal)
-    if odd is not None:
-        say("warning", f"column {name!r} is read as text, {odd}.")
-    elif len(levels) == n_rows and n_rows > 2:
-        say(
-            "warning",
-            f"column {name!r} has another value in every row, like an id; leave it out "
-            "(--drop).",
-        )
-    elif len(levels) > max(_MANY_LEVELS, n_rows / 2):
-        say(
-            "warning",
-            f"column {name!r} has {len(levels)} distinct values, of which each becomes "
-            "a column; leave it out (--drop)?",
-        )
-
-
-def _odd_numbers(levels: list[Any], decimal: str) -> str | None:
-    """Why levels that are numbers for the most part are read as text, if they are."""
-    texts = [str(level) for level in levels]
-    others = [text for text in texts if not _is_number(text)]
-    if others and all(_THOUSANDS.fullmatch(text) for text in texts):
-        return "but looks like numbers with thousands separators; write them without"
-    pointed = all(_is_number(text.replace(",", ".", 1)) for text in texts)
-    if others and pointed and decimal == ".":
-        return "but looks like numbers with a decimal comma; add --decimal ,"
-    if others and len(others) < len(texts) / 2:
         return (
-            f"but {len(texts) - len(others)} of its {len(texts)} distinct values are "
-            f"numbers; the others are {listed(others, 3)} (--missing names cells that "
-            "count as missing)"
+            f"column {name!r} is text with {n_levels} distinct values, of which each "
+            f"would become a column; leave it out (drop={name!r})."
         )
     return None
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _no_weights(column: pd.Series[Any]) -> list[str]:
+    """The first cell of a column of weights that is no number."""
+    if column.dtype.kind in "iuf":
+        return []
+    import pandas as pd
+
+    numbers = pd.to_numeric(column.astype(str), errors="coerce")
+    wrong = np.flatnonzero(numbers.isna().to_numpy() & column.notna().to_numpy())
+    row = int(wrong[0]) if len(wrong) else 0
+    return [
+        f"column {str(column.name)!r} must hold numbers, got {column.iloc[row]!r} in "
+        f"row {row + 1}."
+    ]
+
+
+def _gaps(column: pd.Series[Any], cure: str) -> str | None:
+    missing = np.flatnonzero(column.isna().to_numpy())
+    if len(missing) == 0:
+        return None
+    return (
+        f"column {str(column.name)!r} has {len(missing)} missing cell(s), the first in "
+        f"row {missing[0] + 1}. {cure}, or leave such rows out (--drop-missing)."
+    )
+
+
+def _not_yet_missing(frame: pd.DataFrame) -> list[str]:
+    """Missing cells of variables: refused until the encoder takes them."""
+    return [
+        gap
+        for name in frame.columns
+        if (gap := _gaps(frame[name], f"Leave the column out (drop={str(name)!r})"))
+    ]
+
+
+def _not_yet_dates(reading: TableReading, names: list[str]) -> list[str]:
+    """Dates: refused until the encoder takes them."""
+    kinds = {one.name: one for one in reading.columns}
+    return [
+        f"column {name!r} holds dates or times, {kinds[name].values}; expected numbers "
+        f"or text. Leave it out (drop={name!r}), or take its dates for names "
+        f"(categorical={name!r})."
+        for name in names
+        if kinds[name].kind == DATE
+    ]
+
+
+def _without_gaps(
+    sheet: Sheet, frame: pd.DataFrame, columns: Columns, quiet: bool
+) -> pd.DataFrame:
+    """Rows without missing cells, if the others are to be left out."""
+    if not columns.drop_missing:
+        return frame
+    kept = frame.dropna().reset_index(drop=True)
+    if kept.empty:
+        raise WorkError(f"{sheet.name} has a missing cell in every row.")
+    if len(kept) < len(frame):
+        n_out = len(frame) - len(kept)
+        note(quiet, f"{n_out} of {len(frame)} rows have missing cells; left out.")
+    return kept
+
+
+# -- classes ---------------------------------------------------------------------------
+
+
+def _labels(column: pd.Series[Any]) -> AnyArray:
+    """Labels as the library takes them: text as objects or plain strings."""
+    if column.dtype.kind in "biuf":
+        return column.to_numpy()
+    return np.array(column.astype(str).tolist())
+
+
+def _no_classes(column: pd.Series[Any]) -> list[str]:
+    """Why a target has no classes to tell apart, if it has none."""
+    given = column.dropna()
+    n_classes, name = given.nunique(), str(column.name)
+    if n_classes == 1:
+        return [
+            f"target {name!r} has one class only, {given.iloc[0]!r}; expected two or "
+            "more."
+        ]
+    if n_classes > _MOST_CLASSES or n_classes > max(_FEW_CLASSES, len(given) / 2):
+        return [
+            f"target {name!r} has {n_classes} distinct values in {len(given)} rows; "
+            "expected classes, not a quantity or an id."
+        ]
+    return []
 
 
 # -- rows for a trained tree -----------------------------------------------------------
 
 
-def rows_for(
-    source: Source, tree: Tree, *, all_variables: bool = False
-) -> pd.DataFrame:
+def rows_for(sheet: Sheet, tree: Tree, *, all_variables: bool = False) -> pd.DataFrame:
     """Variables of a tree from a table, as its encoder reads them.
 
     Variables that no cut uses need not be there: unless all are asked for, each gets
@@ -345,19 +252,27 @@ def rows_for(
 
     used = set(tree.variables_used)
     variables = tree.encoder.variables
-    needed = [v.name for v in variables if all_variables or v.name in used]
-    missing = [name for name in needed if name not in source.columns]
+    needed = {v.name: v for v in variables if all_variables or v.name in used}
+    missing = [name for name in needed if name not in sheet.columns]
     if missing:
-        raise no_such("column", missing[0], source.columns, source.name, _NEEDED)
-    text = [v.name for v in variables if v.choices is not None]
-    frame = _suited(source, needed, text=text) if needed else source.as_written()
-    n_rows, columns = len(frame), {}
+        raise no_such("column", missing[0], sheet.columns, sheet.name, _NEEDED)
+    numbers = [name for name, v in needed.items() if v.choices is None]
+    read = read_columns(sheet, numbers)
+    levels = sheet.as_written([name for name in needed if name not in numbers])
+    problems, columns = list(read.problems), {}
     for variable in variables:
-        if variable.name in needed:
-            column = frame[variable.name]
-            columns[variable.name] = _values(source, column, variable, tree)
-        else:
-            columns[variable.name] = _repeated(variable.typical, n_rows)
+        name = variable.name
+        if name not in needed:
+            columns[name] = _repeated(variable.typical, len(sheet.frame))
+            continue
+        cells = (
+            read.number_cells(name)
+            if name in numbers
+            else _levels(sheet, levels[name], variable)
+        )
+        columns[name] = _taken(cells, variable, tree, problems)
+    if problems:
+        raise ReadingError.of(sheet.name, problems)
     return pd.DataFrame(columns)
 
 
@@ -369,42 +284,72 @@ def _repeated(value: Any, n_rows: int) -> Any:
     return values
 
 
-def _values(
-    source: Source, column: pd.Series[Any], variable: Variable, tree: Tree
+def _levels(sheet: Sheet, column: pd.Series[Any], variable: Variable) -> list[Any]:
+    """Cells of a variable with levels: as written if that is one, else stripped."""
+    if sheet.source is None:
+        return column.astype(object).where(column.notna(), None).tolist()
+    known = {str(level) for level in variable.choices or ()}
+    words = {*sheet.options.markers, *DOUBTFUL} - known
+    return [
+        text if text in known else None if text.strip() in words else text.strip()
+        for text in column.tolist()
+    ]
+
+
+def _taken(
+    cells: list[Any], variable: Variable, tree: Tree, problems: list[str]
 ) -> Any:
-    if column.isna().any():
-        raise _missing_cells(source, column, "Fill them in.")
+    """Cells as training had them; what cannot be taken is added to the problems."""
+    import pandas as pd
+
+    gaps = np.flatnonzero(pd.isna(pd.Series(cells, dtype=object)).to_numpy())
+    name = variable.name
+    if len(gaps):
+        problems.append(
+            f"column {name!r} has {len(gaps)} missing cell(s), the first in row "
+            f"{gaps[0] + 1}. Fill them in."
+        )
+        return None
     try:
-        return variable.take(column.tolist(), tree.encoder.unknown)
+        return variable.take(cells, tree.encoder.unknown)
     except CellError as error:
         cure = ""
         if variable.choices is not None:
             cure = (
-                " Add --handle-unknown first_level to take new levels for the first "
-                "of these."
+                " Add handle_unknown='first_level' to take new levels for the first of "
+                "these."
             )
+        problems.append(f"column {name!r} {error}.{cure}")
+        return None
+
+
+def labels_for(sheet: Sheet, target: str, classes: Classes) -> AnyArray:
+    """Classes of a table's rows, as a tree knows them, whatever their capitals."""
+    if target not in sheet.columns:
+        raise no_such("column", target, sheet.columns, sheet.name)
+    column = sheet.as_written([target])[target]
+    cells = TextCells.of(column, sheet.options.markers if sheet.source else ())
+    if cells.n_missing:
+        row = int(np.flatnonzero(cells.codes < 0)[0]) + 1
         raise WorkError(
-            f"{source.name}: column {variable.name!r} {error}.{cure}"
-        ) from error
-
-
-def labels_for(source: Source, target: str, classes: Classes) -> AnyArray:
-    """Classes of a table's rows, as a tree knows them."""
-    if target not in source.columns:
-        raise no_such("column", target, source.columns, source.name)
-    column = _suited(source, [target], text=[target])[target]
-    if column.isna().any():
-        raise _missing_cells(source, column, "Fill them in.")
-    found, known = [], classes.labels.tolist()
-    for row, text in enumerate(column.astype(str).tolist()):
+            f"{sheet.name}: column {target!r} has {cells.n_missing} missing cell(s), "
+            f"the first in row {row}. Fill them in."
+        )
+    known = classes.labels.tolist()
+    by_fold = {str(label).casefold(): label for label in known}
+    found = []
+    for k, text in enumerate(cells.values):
         try:
             found.append(classes.find(text))
         except KeyError:
-            raise WorkError(
-                f"{source.name}: target {target!r} is {text!r} in row {row + 1}, no "
-                f"class of the model; expected one of {listed(known)}."
-            ) from None
-    return np.array(found, dtype=classes.labels.dtype)
+            if text.casefold() not in by_fold:
+                row = int(np.flatnonzero(cells.codes == k)[0]) + 1
+                raise WorkError(
+                    f"{sheet.name}: target {target!r} is {text!r} in row {row}, no "
+                    f"class of the model; expected one of {listed(known)}."
+                ) from None
+            found.append(by_fold[text.casefold()])
+    return np.array(found, dtype=classes.labels.dtype)[cells.codes]
 
 
 def label_named(text: str, classes: Classes, option: str) -> Any:

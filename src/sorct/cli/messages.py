@@ -7,15 +7,15 @@ code.
 
 from __future__ import annotations
 
-import difflib
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sorct.data.wording import listed
+from sorct.data.wording import not_there
 
 # Options of the library under the names that they have on the command line.
 _FLAGS = {
@@ -26,6 +26,9 @@ _FLAGS = {
 _OPTION = re.compile(
     rf"(?<![\w'\"-])({'|'.join(sorted(_FLAGS, key=len)[::-1])})(?![\w'\"])"
 )
+
+# An option with its value, as in encoding='cp1252'.
+_WITH_VALUE = re.compile(r"""(?<![\w'"-])([a-z_]+)=('[^']*'|"[^"]*")""")
 
 
 class WorkError(Exception):
@@ -47,6 +50,10 @@ def in_flags(message: str) -> str:
 
     Names of columns and classes are quoted, and left alone.
     """
+    message = _WITH_VALUE.sub(
+        lambda found: f"--{found[1].replace('_', '-')} {shlex.quote(found[2][1:-1])}",
+        message,
+    )
 
     def flag(match: re.Match[str]) -> str:
         name = match.group(1).replace("_", "-")
@@ -89,11 +96,4 @@ def no_such(
     kind: str, name: str, known: Iterable[Any], place: str, why: str = ""
 ) -> WorkError:
     """Error of a name that is not there, with the closest that is."""
-    names = [str(one) for one in known]
-    lower = {one.strip().lower(): one for one in reversed(names)}
-    close = difflib.get_close_matches(name.strip().lower(), lower, n=1)
-    hint = f"; did you mean {lower[close[0]]!r}?" if close else "."
-    return WorkError(
-        f"There is no {kind} {name!r} in {place}{hint}{why} Expected one of "
-        f"{listed(names)}."
-    )
+    return WorkError(not_there(kind, name, known, place, why))

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from sorct.cli.tables import DELIMITERS
+from sorct.data.sheet import DELIMITERS
 
 Value = TypeVar("Value")
 

@@ -7,8 +7,9 @@ from typing import NoReturn, TypeAlias
 
 from sorct.cli import options
 from sorct.cli.messages import UsageError
-from sorct.cli.tables import MISSING
+from sorct.data.sheet import DOUBTFUL, MISSING
 from sorct.data.variables import UNKNOWN_POLICIES
+from sorct.data.written_dates import ORDERS
 from sorct.estimators.call import versions
 from sorct.estimators.cross_validated import RULES
 
@@ -16,6 +17,13 @@ TARGETS = ("sql", "onnx", "json", "python", "js")
 SHELLS = ("bash", "zsh", "fish")
 SEED = 0
 _DEFAULT_RULE = "one-standard-error"
+# Flags that name columns to train on.
+_COLUMN_LISTS = {
+    "--drop": "column to leave out",
+    "--columns": "columns to train on, all others left out",
+    "--keep": "column not to leave out, though it looks like an id or never changes",
+    "--categorical": "column of numbers or dates that are names, such as codes",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -85,15 +93,19 @@ def _add_reading(parser: Parser) -> None:
     group.add_argument(
         "--decimal",
         choices=(".", ","),
-        default=".",
-        help="decimal mark of CSV files (default: .)",
+        help="decimal mark of CSV files (default: the one that the cells show)",
+    )
+    group.add_argument(
+        "--dates",
+        choices=tuple(ORDERS),
+        help="order of 01/02/2024 (default: the one that the cells show)",
     )
     group.add_argument(
         "--missing",
         action="append",
         metavar="TEXT",
         help="further cells that count as missing, may be repeated (always: empty, "
-        f"{', '.join(MISSING[1:])})",
+        f"{', '.join(MISSING[1:])}; not in the target: {', '.join(DOUBTFUL)})",
     )
 
 
@@ -103,27 +115,11 @@ def _add_training_table(parser: Parser, *, weights: bool = True) -> None:
     )
     group = parser.add_argument_group("columns")
     group.add_argument("--target", required=True, metavar="COLUMN", help="the classes")
-    group.add_argument(
-        "--drop",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column to leave out; may be repeated, or a list with commas",
-    )
-    group.add_argument(
-        "--columns",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="columns to train on, all others left out; repeated or with commas",
-    )
-    group.add_argument(
-        "--categorical",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="column of numbers that are names, such as codes; repeated or with commas",
-    )
+    for flag, text in _COLUMN_LISTS.items():
+        told = f"{text}; may be repeated, or a list with commas"
+        group.add_argument(
+            flag, action="append", default=[], metavar="COLUMN", help=told
+        )
     if weights:
         group.add_argument(
             "--sample-weight", metavar="COLUMN", help="column with weights of the rows"
@@ -278,6 +274,11 @@ def _add_point(parser: Parser) -> None:
 def _add_fit(verbs: Verbs) -> None:
     parser = _verb(verbs, "fit", "Train a tree on a table and print its rules")
     _add_training_table(parser)
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only show how each column would be read; nothing is trained or written",
+    )
     _add_output(parser, "file for the model (JSON)")
     group = parser.add_argument_group(
         "penalties, chosen by cross-validation",

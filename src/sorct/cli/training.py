@@ -17,11 +17,11 @@ from sklearn.metrics import accuracy_score
 from sorct._typing import AnyArray
 from sorct.cli import bars
 from sorct.cli.costs import read_costs
-from sorct.cli.data import Columns, Training, label_named, training_data
+from sorct.cli.data import Training, label_named
 from sorct.cli.files import Output
+from sorct.cli.given_tables import reading_of, show_reading, training_of
 from sorct.cli.messages import UsageError, WorkError, note, say
 from sorct.cli.printing import path_table, print_result, score_line, text_table
-from sorct.cli.tables import MISSING, ReadOptions, read_source
 from sorct.data.target import Classes
 
 if TYPE_CHECKING:
@@ -37,24 +37,6 @@ _CHOOSING = {
     "max_features_per_cut", "n_solutions",
 }  # fmt: skip
 _FIXED = {"n_starts", "time_limit"}
-
-
-def reading_of(args: Namespace) -> ReadOptions:
-    """How the command line says that tables are to be read."""
-    missing = (*MISSING, *(args.missing or ()))
-    return ReadOptions(args.encoding, args.delimiter, args.decimal, missing, args.quiet)
-
-
-def _training(args: Namespace) -> Training:
-    columns = Columns(
-        args.target,
-        getattr(args, "sample_weight", None),
-        args.drop,
-        args.columns,
-        args.categorical,
-        args.drop_missing,
-    )
-    return training_data(read_source(args.data, reading_of(args)), columns)
 
 
 def _inputs(args: Namespace) -> list[str | None]:
@@ -97,8 +79,11 @@ def fit(args: Namespace) -> None:
     fixed = args.alpha_local is not None or args.alpha_global is not None
     _check_way(args, fixed)
     refuse_two_documents(args)
+    if args.dry_run:
+        show_reading(args)
+        return
     out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
-    data = _training(args)
+    data = training_of(args)
     tree, lines = (_fit_fixed if fixed else _fit_chosen)(args, data)
     told = replace(tree.training, call=args.call, target=args.target)
     tree = replace(tree, training=told)
@@ -286,7 +271,7 @@ def path(args: Namespace) -> None:
         raise UsageError("--cv and --time-limit cannot be had together")
     refuse_two_documents(args)
     out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
-    data = _training(args)
+    data = training_of(args)
     n_folds = _path_folds(args, data.y)
     found = _scored_path(args, data, n_folds) if n_folds else _plain_path(args, data)
     told = {"call": args.call, "target": args.target}
@@ -406,7 +391,7 @@ def compare(args: Namespace) -> None:
     """Compare three methods on the same folds."""
     from sorct.estimators.compare.comparison import compare as run
 
-    data = _training(args)
+    data = training_of(args)
     folds(args.folds, data.y, args.seed)
     shown = bars.are_shown(args.quiet)
     with _threads():

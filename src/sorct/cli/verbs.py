@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from sorct.cli.data import labels_for, rows_for
 from sorct.cli.files import Output, read_model_file, read_tree, tree_at
+from sorct.cli.given_tables import reading_of
 from sorct.cli.messages import UsageError, WorkError, note
 from sorct.cli.printing import print_result, score_line, text_table
-from sorct.cli.tables import Source, has_header, read_source, table_bytes
+from sorct.cli.tables import has_header, read_source, table_bytes
 from sorct.cli.training import (
     path_document,
     path_text,
-    reading_of,
     refuse_two_documents,
 )
+from sorct.data.sheet import Sheet
 from sorct.data.wording import listed
 from sorct.tree.tree import Tree
 
@@ -75,7 +76,7 @@ def _tree_of(args: Namespace) -> Tree:
     return replace(tree, encoder=replace(tree.encoder, unknown=args.handle_unknown))
 
 
-def _tell_ignored(args: Namespace, source: Source, tree: Tree) -> None:
+def _tell_ignored(args: Namespace, source: Sheet, tree: Tree) -> None:
     """Name columns that play no part: the target, and those training never saw."""
     extra = [name for name in source.columns if name not in tree.encoder.names]
     if extra:
@@ -90,7 +91,7 @@ def predict(args: Namespace) -> None:
     """Predict the class of every row."""
     out = Output.at(args.out, [args.model, args.rows])
     tree = _tree_of(args)
-    source = read_source(args.rows, reading_of(args))
+    source = read_source(args.rows, reading_of(args), quiet=args.quiet)
     header = _header(args, tree, source)
     if not args.force:
         kind = "table of the same columns"
@@ -113,7 +114,7 @@ def predict(args: Namespace) -> None:
         note(args.quiet, f"{len(rows)} predictions are in {args.out}.")
 
 
-def _header(args: Namespace, tree: Tree, source: Source) -> list[str]:
+def _header(args: Namespace, tree: Tree, source: Sheet) -> list[str]:
     """Names of the columns to write."""
     labels = tree.classes.tolist() if args.proba else []
     ours = [PREDICTION, *(f"{PROBABILITY}{label}" for label in labels)]
@@ -141,7 +142,7 @@ def _predictions_document(tree: Tree, rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _beside(source: Source, table: pd.DataFrame) -> pd.DataFrame:
+def _beside(source: Sheet, table: pd.DataFrame) -> pd.DataFrame:
     """The columns given, as they are written, and the predictions."""
     import pandas as pd
 
@@ -159,7 +160,7 @@ def explain(args: Namespace) -> None:
     from sorct.show.explanation import explain as run
 
     tree = _tree_of(args)
-    source = read_source(args.rows, reading_of(args))
+    source = read_source(args.rows, reading_of(args), quiet=args.quiet)
     rows = rows_for(source, tree)
     if args.row > len(rows):
         raise WorkError(
@@ -208,7 +209,7 @@ def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
         raise UsageError(
             f"{args.model} does not say what its target was; name it with --target"
         )
-    source = read_source(args.data, reading_of(args))
+    source = read_source(args.data, reading_of(args), quiet=args.quiet)
     y = labels_for(source, str(target), tree.target)
     rows = rows_for(source, tree, all_variables=True)
     # Rows are counted from 1, in the page as in --row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,3 +50,17 @@ def listed(values: Iterable[Any], most: int = 10) -> str:
     values = list(values)
     shown = ", ".join(repr(value) for value in values[:most])
     return shown + (f" and {len(values) - most} more" if len(values) > most else "")
+
+
+def not_there(
+    kind: str, name: str, known: Iterable[Any], place: str, why: str = ""
+) -> str:
+    """Message of a name that is not there, with the closest that is."""
+    names = [str(one) for one in known]
+    lower = {one.strip().lower(): one for one in reversed(names)}
+    close = difflib.get_close_matches(name.strip().lower(), lower, n=1)
+    hint = f"; did you mean {lower[close[0]]!r}?" if close else "."
+    return (
+        f"There is no {kind} {name!r} in {place}{hint}{why} Expected one of "
+        f"{listed(names)}."
+    )

@@ -1,0 +1,272 @@
+"""Reading: a file as people have it, as a table to train on.
+
+Columns are read by ``columns.py``; here those that are no variables are left out, and
+whatever is to be said of a file is said at once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sorct.data.cells import TEXT, UNUSABLE
+from sorct.data.columns import ColumnReading, read_columns
+from sorct.data.sheet import DELIMITERS, ReadingError, ReadOptions, Sheet, open_sheet
+from sorct.data.suspects import leak, why_left_out
+from sorct.data.wording import listed, not_there
+from sorct.data.written_dates import ORDERS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Levels of a column that are warned of if they are as many as half the rows.
+_MANY_LEVELS = 50
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What columns are for.
+
+    Attributes
+    ----------
+    target : str or None
+        The classes.
+    weight : str or None
+        Weights of the rows.
+    keep : sequence of str
+        Columns not to leave out, whatever they look like.
+    drop : sequence of str
+        Columns to leave out.
+    categorical : sequence of str
+        Columns of numbers or dates that are names.
+    """
+
+    target: str | None = None
+    weight: str | None = None
+    keep: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class TableReading:
+    """A table that was read, and how.
+
+    Attributes
+    ----------
+    name : str
+        What messages call the file.
+    frame : pandas.DataFrame
+        The columns that are not left out, the target included.
+    columns : tuple of ColumnReading
+        All columns of the file but those that were dropped by name.
+    problems : tuple of str
+        What nobody but the user can decide; a table with problems is of no use.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    columns: tuple[ColumnReading, ...]
+    problems: tuple[str, ...]
+
+    def notes(self) -> list[str]:
+        """What was done to read columns, a line for each."""
+        return [
+            f"column {one.name!r}: {'; '.join(one.notes)}."
+            for one in self.columns
+            if one.notes and one.left_out is None
+        ]
+
+    def left_out(self) -> list[str]:
+        """What was left out and why, a line for each column."""
+        return [
+            f"column {one.name!r} is left out: {one.left_out} (keep={one.name!r} keeps "
+            "it)."
+            for one in self.columns
+            if one.left_out
+        ]
+
+    def warnings(self) -> list[str]:
+        """What is hardly meant as it is, a line for each."""
+        return [
+            f"column {one.name!r} {told}."
+            for one in self.columns
+            if one.left_out is None
+            for told in one.warnings
+        ]
+
+
+def read_training(
+    sheet: Sheet, roles: Roles, only: Collection[str] | None = None
+) -> TableReading:
+    """Read columns to train on; those that are no variables are left out."""
+    names = [
+        name
+        for name in sheet.columns
+        if name in (roles.target, roles.weight)
+        or (name not in roles.drop and (only is None or name in only))
+    ]
+    read = read_columns(sheet, names, text=roles.categorical, target=roles.target)
+    frame, judged = read.frame, []
+    target = None
+    for reading in read.readings:
+        if reading.name == roles.target and reading.kind != UNUSABLE:
+            target = frame[reading.name]
+    for reading in read.readings:
+        special = reading.name in (roles.target, roles.weight)
+        if not special and reading.kind != UNUSABLE:
+            reading = _judged(reading, frame[reading.name], roles, target)
+        judged.append(reading)
+    kept = [one.name for one in judged if one.left_out is None]
+    return TableReading(sheet.name, frame[kept], tuple(judged), read.problems)
+
+
+def _judged(
+    reading: ColumnReading,
+    column: pd.Series[Any],
+    roles: Roles,
+    target: pd.Series[Any] | None,
+) -> ColumnReading:
+    """How a column was read, with what there is to say against training on it."""
+    if reading.name not in (*roles.keep, *roles.categorical):
+        reason = None if reading.warnings else why_left_out(column)
+        if reason is not None:
+            return replace(reading, left_out=reason)
+    told = list(reading.warnings)
+    if target is not None and (found := leak(column, target)):
+        told.append(found)
+    if reading.kind == TEXT and not told:
+        n_levels = column.nunique()
+        if n_levels > max(_MANY_LEVELS, len(column) / 2):
+            told.append(
+                f"has {n_levels} distinct values in {len(column)} rows; leave it out "
+                f"(drop={reading.name!r})?"
+            )
+    return replace(reading, warnings=tuple(told))
+
+
+# -- from Python -----------------------------------------------------------------------
+
+
+def read_table(
+    path: str | PathLike[str],
+    *,
+    target: str | None = None,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    dates: str | None = None,
+    missing: Sequence[str] = (),
+) -> pd.DataFrame:
+    r"""Read a CSV or Parquet file as people have it, ready to train on.
+
+    The command line reads its tables in the same way; ``docs/tables.md`` has the rules.
+    Numbers may have thousands separators, percent and currency signs, decimal commas;
+    dates become ``datetime64``; missing cells are missing, however they are written.
+    Ids, row numbers and constant columns are left out. One warning names the columns
+    left out and what looks wrong.
+
+    Parameters
+    ----------
+    path : str or path
+    target : str, optional
+        Column of the classes: spellings such as "Yes" and "yes " become one, and
+        columns that decide it by themselves are warned of.
+    keep : list of str, default=()
+        Columns not to leave out, whatever they look like.
+    drop : list of str, default=()
+        Columns to leave out.
+    categorical : list of str, default=()
+        Columns of numbers or dates that are names, such as codes: they stay text.
+    encoding : str, optional
+        UTF-8 unless another is named.
+    delimiter : str, optional
+        Comma, semicolon or tab, whichever fits, unless another is named.
+    decimal : {".", ","}, optional
+        Decimal mark; by default the one that the cells show.
+    dates : {"day-first", "month-first"}, optional
+        Order of 01/02/2024; by default the one that the cells show.
+    missing : list of str, default=()
+        Further cells that count as missing.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        ``pandas.DataFrame(frame.attrs["sorct"])`` shows how each column was read.
+
+    Raises
+    ------
+    ValueError
+        With all that is wrong with the file in one message.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import sorct
+    >>> text = 'income,share,since\n"$8,113.06",62%,31/01/2024\n$950,5%,01/02/2024'
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "table.csv"
+    ...     _ = path.write_text(text)
+    ...     frame = sorct.read_table(path)
+    >>> frame
+        income  share      since
+    0  8113.06   0.62 2024-01-31
+    1   950.00   0.05 2024-02-01
+    """
+    options = ReadOptions(
+        encoding, delimiter, decimal, dates, _texts("missing", missing)
+    )
+    _check_options(options)
+    name = str(path)
+    sheet = open_sheet(name, Path(path).read_bytes(), options)
+    given = {"keep": keep, "drop": drop, "categorical": categorical}
+    named = {role: _texts(role, names) for role, names in given.items()}
+    for column in (*([] if target is None else [target]), *sum(named.values(), ())):
+        if column not in sheet.columns:
+            raise ReadingError(not_there("column", column, sheet.columns, name))
+    reading = read_training(sheet, Roles(target, None, **named))
+    if reading.problems:
+        raise ReadingError.of(name, reading.problems)
+    told = [*_unnamed(sheet), *reading.left_out(), *reading.warnings()]
+    if told:
+        warnings.warn("\n".join([f"{name}:", *told]), UserWarning, stacklevel=2)
+    reading.frame.attrs["sorct"] = [asdict(one) for one in reading.columns]
+    return reading.frame
+
+
+def _texts(option: str, given: Iterable[str]) -> tuple[str, ...]:
+    """Names as a tuple; one alone may come without a list."""
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{option} must be a list of str, got {names!r}.")
+    return names
+
+
+def _check_options(options: ReadOptions) -> None:
+    if options.decimal not in (None, ".", ","):
+        raise ValueError(f"decimal must be '.' or ',', got {options.decimal!r}.")
+    if options.dates is not None and options.dates not in ORDERS:
+        raise ValueError(
+            f"dates must be one of {listed(ORDERS)}, got {options.dates!r}."
+        )
+    one = options.delimiter
+    if one is not None and (len(one) != 1 or one in '"\r\n'):
+        raise ValueError(
+            f"delimiter must be one character, such as {listed(DELIMITERS.values())}; "
+            f"got {one!r}."
+        )
+
+
+def _unnamed(sheet: Sheet) -> list[str]:
+    """A note of columns without a name."""
+    if sheet.n_unnamed == 0:
+        return []
+    return [f"{sheet.n_unnamed} column(s) without a name; left out."]
