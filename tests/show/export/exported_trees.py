@@ -207,6 +207,19 @@ def rows_of(X):
     ]
 
 
+def json_rows(X):
+    """Rows as JSON has them: dates as text, null for what is missing."""
+    return [
+        {name: _in_json(value) for name, value in row.items()} for row in rows_of(X)
+    ]
+
+
+def _in_json(value):
+    if pd.isna(value):
+        return None
+    return value.isoformat() if isinstance(value, pd.Timestamp) else value
+
+
 def assert_same(tree, X, labels, proba, *, atol=1e-9):
     """Labels and probabilities are those of the tree; ties may be rounded."""
     truth = tree.predict_proba(X)

@@ -163,6 +163,13 @@ def levels_of(variable: Variable) -> tuple[Any, ...]:
     return tuple(one for one in choices if one is not None and one is not OTHER)
 
 
+def origin_of(variable: Variable) -> str | None:
+    """Day from which the days of a date are counted, None if it is no date."""
+    known = variable.known if isinstance(variable, WithMissing) else variable
+    origin: str | None = getattr(known, "origin", None)
+    return origin
+
+
 def _completed(term: Term, variable: Variable, unknown: str) -> Term:
     """A term of which also the part for known cells is there, if that adds nothing.
 
@@ -178,8 +185,7 @@ def _completed(term: Term, variable: Variable, unknown: str) -> Term:
     if known is not None:
         known = known.times(0.0)
     elif inside.choices is None:
-        origin = getattr(inside, "origin", None)
-        known = LinearTerm(term.name, 0.0, 1.0, 0.0, origin)
+        known = LinearTerm(term.name, 0.0, 1.0, 0.0, origin_of(inside))
     else:
         weights = dict.fromkeys(levels_of(inside), 0.0)
         known = LevelTerm(term.name, weights, None if unknown == "error" else 0.0)

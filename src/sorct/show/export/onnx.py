@@ -23,6 +23,7 @@ from sorct.show.export.formula import (
     header,
     known_part,
     levels_of,
+    origin_of,
     read_formula,
     row_for,
 )
@@ -239,8 +240,7 @@ class _Values:
         return self._graph.add("Concat", *(inputs[name] for name in names), axis=1)
 
     def _input(self, name: str) -> str:
-        day = self._dates.get(name)
-        told = f"whole days since {day}" if day is not None else ""
+        told = _told(self._dates.get(name))
         return self._graph.input(name, self._graph.dtype, 1, told)
 
 
@@ -313,12 +313,17 @@ def _nothing(graph: _Graph, tree: Tree, variable: Variable) -> str:
         X = graph.input("X", graph.dtype, len(tree.encoder.variables))
         first = graph.add("Gather", X, graph.constant([0], np.int64), axis=1)
         return graph.zeros_like(first)
-    dtype = graph.dtype
+    dtype, told = graph.dtype, _told(origin_of(variable))
     if variable.choices is not None:
         may_miss = variable.takes_missing or tree.encoder.missing != "error"
         levels = list(levels_of(variable))
         dtype = _levels(levels, dtype, variable.name, may_miss).dtype
-    return graph.zeros_like(graph.input(variable.name, dtype, 1))
+    return graph.zeros_like(graph.input(variable.name, dtype, 1, told))
+
+
+def _told(origin: str | None) -> str:
+    """Description of an input: of a date, from which day days are counted."""
+    return "" if origin is None else f"whole days since {origin}"
 
 
 def _one_hot(graph: _Graph, terms: list[Term]) -> tuple[list[str], list[Any]]:
@@ -367,9 +372,20 @@ def _levels(levels: Any, real: Any, name: str, may_miss: bool) -> AnyArray:
             f"{what} cannot be held in ONNX: empty text stands for a missing cell "
             "there, and is a level of its own. Give that level another name."
         )
-    if may_miss and len(levels) > 0 and not isinstance(levels[0], str):
+    if may_miss and levels and not isinstance(levels[0], str):
+        if any(abs(level) > _largest_whole(real) for level in levels):
+            raise ValueError(
+                f"{what} cannot be held in ONNX as {real}, which has a value for "
+                "missing cells: it would mix up whole numbers of that size, got "
+                f"{max(levels, key=abs)!r}. Pass dtype='float64', or use strings."
+            )
         levels = [float(level) for level in levels]
     return _values(levels, real, what) if levels else np.array([], dtype=object)
+
+
+def _largest_whole(real: Any) -> float:
+    """Largest number up to which a float has every whole number."""
+    return float(2.0 ** (np.finfo(real).nmant + 1))
 
 
 def _probabilities(

@@ -160,6 +160,8 @@ def _head(tree: Tree, formula: Formula, names: _Names) -> list[str]:
         lines.append(
             "Names of columns differ in case only: SQLite, DuckDB mix them up."
         )
+    if names.days and {"true", "false"} & set(folded):
+        lines.append("SQLite does not find a column called true or false in a step.")
     return [f"-- {line}" for line in lines]
 
 
@@ -269,18 +271,17 @@ def _level(term: LevelTerm, names: _Names) -> str:
 
 def _levels(term: LevelTerm) -> list[str]:
     """Weight of a level that is not missing, in parts that may be broken."""
-    lenient = term.others is not None
     whens = [
         f"WHEN {literal} THEN {_double(weight)}"
         for level, weight in term.weights.items()
-        if weight != 0.0 or not lenient
+        if weight != term.others
         for literal in _level_literals(level)
     ]
-    others = _double(term.others) if term.others is not None else "NULL"
+    others = "NULL" if term.others is None else _double(term.others)
     if not whens:
         return [f"CAST({others} AS DOUBLE PRECISION)"]
     case = f"CASE {_level_of(_column(term.name), next(iter(term.weights)))}"
-    return [case, *whens, *([f"ELSE {others}"] if lenient else []), "END"]
+    return [case, *whens, *([] if term.others is None else [f"ELSE {others}"]), "END"]
 
 
 def _missing(term: MissingTerm, names: _Names) -> str:
