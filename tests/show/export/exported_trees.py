@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 
 from sorct.data.encoder import TableEncoder
 from tests.data.test_encoder import mixed_table
+from tests.show.export.real_tables import REAL
 from tests.tree.test_tree import random_tree
 
 #: Names and labels chosen to break out of quotes, comments, lines and templates.
@@ -176,6 +177,7 @@ MAKERS = {
             narrow, constant, idle, certain, steep, nothing, coin,
         )
     },
+    **REAL,
 }  # fmt: skip
 
 each_tree = pytest.mark.parametrize(

@@ -373,11 +373,12 @@ def _levels(levels: Any, real: Any, name: str, may_miss: bool) -> AnyArray:
             "there, and is a level of its own. Give that level another name."
         )
     if may_miss and levels and not isinstance(levels[0], str):
-        if any(abs(level) > _largest_whole(real) for level in levels):
+        whole = [level for level in levels if isinstance(level, int)]
+        if any(abs(level) > _largest_whole(real) for level in whole):
             raise ValueError(
                 f"{what} cannot be held in ONNX as {real}, which has a value for "
                 "missing cells: it would mix up whole numbers of that size, got "
-                f"{max(levels, key=abs)!r}. Pass dtype='float64', or use strings."
+                f"{max(whole, key=abs)!r}. Pass dtype='float64', or use strings."
             )
         levels = [float(level) for level in levels]
     return _values(levels, real, what) if levels else np.array([], dtype=object)

@@ -154,7 +154,7 @@ def _head(tree: Tree, formula: Formula, names: _Names) -> list[str]:
     )  # fmt: skip
     lines = header(formula, title)
     for name, own in names.days.items():
-        lines.append(f"{own}: {printable(name)}, a date, in days.")
+        lines.append(f"{own}: the days of {printable(name)}")
     folded = [name.casefold() for name in tree.encoder.names]
     if len(set(folded)) < len(folded):
         lines.append(
@@ -310,7 +310,8 @@ _TERMS: dict[type, Callable[[Any, _Names], str]] = {
 
 def _days(name: str, origin: str, names: _Names) -> str:
     """Days of a date since the origin; NULL for what is not written YYYY-MM-DD."""
-    text = f"SUBSTR(CAST({_column(name)} AS VARCHAR), 1, 10)"
+    whole = f"CAST({_column(name)} AS VARCHAR)"
+    text = f"SUBSTR({whole}, 1, 10)"
     digits = f"CAST(REPLACE({text}, '-', '') AS INTEGER)"
     months = [
         f"WHEN '{month:02}' THEN {days}" for month, days in enumerate(_BEFORE_MONTH, 1)
@@ -323,8 +324,8 @@ def _days(name: str, origin: str, names: _Names) -> str:
         f"+ FLOOR(({digits} - 300) / 40000E0)",
         f"- FLOOR(({digits} - 300) / 1000000E0)",
         f"+ FLOOR(({digits} - 300) / 4000000E0)",
-        f"+ CASE SUBSTR({text}, 6, 2)", *months, "END",
-        f"+ CAST(SUBSTR({text}, 9, 2) AS INTEGER)", f"- {start} AS DOUBLE PRECISION)",
+        f"+ CASE SUBSTR({whole}, 6, 2)", *months, "END",
+        f"+ CAST(SUBSTR({whole}, 9, 2) AS INTEGER)", f"- {start} AS DOUBLE PRECISION)",
         "END",
     ]  # fmt: skip
     return _named(filled(parts, _INDENT * 2), names.days[name])
