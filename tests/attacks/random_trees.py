@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 
 from sorct import Tree
-from sorct.data.categorical import Categorical
+from sorct.data.categorical import Categorical, Ordered
+from sorct.data.dates import iso_date
 from sorct.data.encoder import TableEncoder
-from sorct.data.numeric import Numeric
+from sorct.data.missing import WithMissing
+from sorct.data.numeric import Curve, Numeric
 from sorct.data.target import Classes
 from sorct.tree.training import TrainingRecord
-from tests.attacks.texts import distinct_texts
+from tests.attacks.texts import distinct_texts, random_text
 
 _UNWRITABLE = 0.002
 _LABELS = {
@@ -44,51 +46,144 @@ def random_number(rng, name, tame=False):
     return Numeric.of_range(name, lower, lower + span)
 
 
-def random_levels(rng, name):
-    """Draw a categorical variable of text, truth, whole numbers or fractions."""
+def random_curve(rng, name, tame=False):
+    """Draw a numeric variable that is scaled along straight lines, or clipped."""
+    range_of = random_number(rng, name, tame)
+    places = np.sort(rng.uniform(0.02, 0.98, rng.integers(0, 7)))
+    inside = [range_of.decode(p) for p in np.sort(rng.uniform(size=len(places)))]
+    at = [range_of.lower, *inside, range_of.lower + range_of.span]
+    plain = {"name": name, "at": at, "place": [0.0, *places.tolist(), 1.0]}
+    try:
+        return Curve.from_dict(plain)
+    except ValueError:
+        # Points that fall on each other, or lie too near for one over their distance.
+        return range_of
+
+
+def random_date(rng, name):
+    """Draw a date, scaled by its range or clipped."""
+    origin = iso_date(float(rng.integers(-80_000, 80_000)), "1970-01-01")
+    span = float(rng.integers(1, 10 ** int(rng.integers(1, 5))))
+    if rng.random() < 0.6:
+        return Numeric(name, 0.0, span, whole=True, origin=origin)
+    points = np.unique(np.round([0.0, *rng.uniform(0.0, span, 4), span], 1))
+    place = tuple(np.linspace(0.0, 1.0, len(points)).tolist())
+    return Curve(name, tuple(points.tolist()), place, whole=True, origin=origin)
+
+
+def _levels(rng):
+    """Draw distinct levels of text, truth, whole numbers or fractions."""
     kind, n = rng.choice(["text", "text", "truth", "whole", "real"]), rng.integers(2, 7)
-    levels = [False, True]
+    if kind == "truth":
+        return [False, True]
     if kind == "text":
-        levels = distinct_texts(rng, n, _UNWRITABLE)
-    elif kind == "whole":
+        return distinct_texts(rng, n, _UNWRITABLE)
+    if kind == "whole":
         size = int(10 ** rng.integers(1, 16))
-        levels = sorted({int(v) for v in rng.integers(-size, size, n)} | {0, 1})
-    elif kind == "real":
-        levels = sorted({float(v) for v in rng.normal(0.0, 9.0, n)})
-    return Categorical(name, tuple(levels))
+        return sorted({int(v) for v in rng.integers(-size, size, n)} | {0, 1})
+    return sorted({float(v) for v in rng.normal(0.0, 9.0, n)})
+
+
+def random_levels(rng, name, unknown):
+    """Draw a category: its levels together or apart, some pooled, or in order."""
+    levels = _levels(rng)
+    if rng.random() < 0.15:
+        return Ordered(name, tuple(levels))
+    separate = bool(rng.random() < 0.5)
+    if rng.random() < 0.5 or levels == [False, True]:
+        return Categorical(name, tuple(levels), separate=separate)
+    kept, rare = levels[:-1], tuple(levels[-1:])
+    # Only where new levels are refused, rare ones have to be known.
+    rare = rare if unknown == "error" else ()
+    return Categorical(name, tuple(kept), None, separate, pooled=True, rare=rare)
+
+
+def random_variable(rng, name, tame, unknown):
+    """Draw a variable of any kind; some had missing cells in training."""
+    kind = rng.choice(["number", "curve", "date", "levels"], p=[0.4, 0.15, 0.1, 0.35])
+    if kind == "levels":
+        variable = random_levels(rng, name, unknown)
+    elif kind == "date":
+        variable = random_date(rng, name)
+    else:
+        variable = (random_number if kind == "number" else random_curve)(
+            rng, name, tame
+        )
+    return WithMissing(variable) if rng.random() < 0.25 else variable
 
 
 def random_encoder(rng, n_variables=None):
     """Draw the variables of a table; an array has numbers only."""
     n = int(n_variables or rng.integers(1, 13))
     tame = bool(rng.random() < 0.5)
+    unknown = str(rng.choice(["error", "first_level", "other"]))
+    missing = str(rng.choice(["error", "typical"]))
     if rng.random() < 0.15:
-        numbers = tuple(random_number(rng, f"x{j}", tame) for j in range(n))
-        return TableEncoder(numbers, named=False)
+        numbers = [
+            (random_number if rng.random() < 0.7 else random_curve)(rng, f"x{j}", tame)
+            for j in range(n)
+        ]
+        numbers = [WithMissing(v) if rng.random() < 0.2 else v for v in numbers]
+        return TableEncoder(tuple(numbers), False, unknown, missing)
     variables = tuple(
-        random_number(rng, name, tame)
-        if rng.random() < 0.6
-        else random_levels(rng, name)
+        random_variable(rng, name, tame, unknown)
         for name in distinct_texts(rng, n, _UNWRITABLE)
     )
-    return TableEncoder(variables, True, str(rng.choice(["error", "first_level"])))
+    return TableEncoder(variables, True, unknown, missing)
+
+
+def _new_level(rng, levels):
+    """Draw a level that a variable does not know, of the kind of its own."""
+    if isinstance(levels[0], str):
+        return next(t for t in iter(lambda: random_text(rng), None) if t not in levels)
+    return type(levels[0])(max(levels) + 3)
+
+
+def _random_choices(rng, variable, unknown, n):
+    """Draw levels: known, pooled ones, and new ones where they are taken."""
+    known = getattr(variable, "known", variable)
+    levels = [*known.levels, *known.rare]
+    takes_new = unknown != "error" and not isinstance(known, Ordered)
+    takes_new = takes_new and not isinstance(levels[0], bool)
+    cells = []
+    for place in rng.integers(0, len(levels) + (2 if takes_new else 0), n):
+        new = place >= len(levels)
+        cells.append(_new_level(rng, levels) if new else levels[place])
+    return cells
+
+
+def _random_numbers(rng, variable, n):
+    """Draw numbers: most in the range of training, some outside, ends included."""
+    known = getattr(variable, "known", variable)
+    low, high = known.decode(0.0), known.decode(1.0)
+    place = rng.uniform(-0.25, 1.25, n)
+    place[:2] = [0.0, 1.0]
+    with np.errstate(over="ignore"):
+        column = low + (high - low) * place
+    if isinstance(known, Curve):
+        column[2:4] = known.at[: len(column[2:4])]
+    column = np.nan_to_num(column)
+    if known.origin is None:
+        return column
+    days = np.floor(column).astype("timedelta64[D]")
+    return (np.datetime64(known.origin, "D") + days).astype("datetime64[s]")
 
 
 def random_rows(rng, encoder, n=8):
-    """Draw raw rows: most in the range of training, some outside, ends included."""
+    """Draw raw rows, with missing cells where they are taken; the first has none."""
     columns = {}
     for variable in encoder.variables:
         if variable.choices is not None:
-            places = rng.integers(0, len(variable.choices), n)
             values = np.empty(n, dtype=object)
-            values[:] = [variable.choices[place] for place in places]
-            columns[variable.name] = pd.Series(values, dtype=object)
+            values[:] = _random_choices(rng, variable, encoder.unknown, n)
+            column = pd.Series(values, dtype=object)
         else:
-            place = rng.uniform(-0.25, 1.25, n)
-            place[:2] = [0.0, 1.0]
-            with np.errstate(over="ignore"):
-                column = variable.lower + variable.span * place
-            columns[variable.name] = np.nan_to_num(column)
+            column = pd.Series(_random_numbers(rng, variable, n))
+        if variable.takes_missing or encoder.missing == "typical":
+            holes = rng.random(n) < 0.2
+            holes[0] = False
+            column = column.mask(holes, None)
+        columns[variable.name] = column
     # As objects: pandas cannot hold halves of surrogate pairs as text.
     frame = pd.DataFrame(dict(enumerate(columns.values())))
     frame.columns = pd.Index(list(columns), dtype=object)
@@ -101,7 +196,7 @@ def random_cuts(rng, encoder, depth, rows):
     coef = rng.uniform(-1.0, 1.0, (encoder.n_columns, n_cuts))
     coef[rng.random(coef.shape) < rng.choice([0.0, 0.3, 0.7])] = 0.0
     coef[encoder.constant_columns] = 0.0
-    middle = encoder.encode(rows).mean(axis=0) @ coef / encoder.n_columns
+    middle = encoder.encode(rows).mean(axis=0) @ coef / encoder.n_groups
     threshold = middle + rng.normal(0.0, 0.05, n_cuts)
     idle = rng.random(n_cuts) < 0.1
     coef[:, idle] = 0.0

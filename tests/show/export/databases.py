@@ -20,6 +20,10 @@ import pytest
 NULL = "\\N"
 
 
+class Day(str):
+    """A date as text, for a column of dates."""
+
+
 def quoted(name):
     """A quoted identifier."""
     return '"' + str(name).replace('"', '""') + '"'
@@ -28,7 +32,7 @@ def quoted(name):
 def column_type(values, text):
     """SQL type of plain values."""
     kinds = {type(value) for value in values if value is not None}
-    names = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE PRECISION"}
+    names = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE PRECISION", Day: "DATE"}
     return next((names[kind] for kind in names if kind in kinds), text)
 
 
@@ -37,8 +41,12 @@ def plain(frame):
     columns = {}
     for name in frame:
         values = frame[name].astype(object).to_list()
-        columns[name] = [None if pd.isna(value) else value for value in values]
+        columns[name] = [None if pd.isna(value) else _plain(value) for value in values]
     return columns
+
+
+def _plain(value):
+    return Day(value.date().isoformat()) if isinstance(value, pd.Timestamp) else value
 
 
 def create_table(columns, table, text="TEXT"):

@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 
 from sorct.data.encoder import TableEncoder
 from tests.data.test_encoder import mixed_table
+from tests.show.export.real_tables import REAL
 from tests.tree.test_tree import random_tree
 
 #: Names and labels chosen to break out of quotes, comments, lines and templates.
@@ -176,6 +177,7 @@ MAKERS = {
             narrow, constant, idle, certain, steep, nothing, coin,
         )
     },
+    **REAL,
 }  # fmt: skip
 
 each_tree = pytest.mark.parametrize(
@@ -205,6 +207,19 @@ def rows_of(X):
         dict(zip(columns, row, strict=True))
         for row in zip(*columns.values(), strict=True)
     ]
+
+
+def json_rows(X):
+    """Rows as JSON has them: dates as text, null for what is missing."""
+    return [
+        {name: _in_json(value) for name, value in row.items()} for row in rows_of(X)
+    ]
+
+
+def _in_json(value):
+    if pd.isna(value):
+        return None
+    return value.isoformat() if isinstance(value, pd.Timestamp) else value
 
 
 def assert_same(tree, X, labels, proba, *, atol=1e-9):

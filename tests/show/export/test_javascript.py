@@ -16,6 +16,7 @@ from tests.show.export.exported_trees import (
     NASTY,
     assert_same,
     each_tree,
+    json_rows,
     rows_of,
 )
 
@@ -70,7 +71,7 @@ def split(tree, results):
 def test_the_function_predicts_as_the_tree(rng, make, tmp_path):
     """Class and probabilities of every row, from raw values."""
     tree, X = make(rng)
-    assert_same(tree, X, *split(tree, run(tmp_path, tree, rows_of(X))))
+    assert_same(tree, X, *split(tree, run(tmp_path, tree, json_rows(X))))
 
 
 @needs_node
@@ -78,7 +79,7 @@ def test_the_function_predicts_as_the_tree(rng, make, tmp_path):
 def test_other_ways_to_load_it(rng, tmp_path, module):
     """The same function as a CommonJS module and as a plain script."""
     tree, X = MAKERS["nasty"](rng)
-    assert_same(tree, X, *split(tree, run(tmp_path, tree, rows_of(X), module)))
+    assert_same(tree, X, *split(tree, run(tmp_path, tree, json_rows(X), module)))
 
 
 @needs_node

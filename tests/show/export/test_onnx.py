@@ -49,16 +49,32 @@ def feeds(session, X):
     wanted = {i.name: TYPES[i.type] for i in session.get_inputs()}
     if not isinstance(X, pd.DataFrame):
         return {name: np.asarray(X, dtype) for name, dtype in wanted.items()}
-    return {
-        name: np.array([[value] for value in frame[name].to_list()], dtype=dtype)
-        for name, dtype in wanted.items()
-    }
+    return {name: cells(frame[name], dtype) for name, dtype in wanted.items()}
+
+
+def cells(column, dtype):
+    """A column of shape (N, 1); missing cells are NaN, or empty text."""
+    missing = "" if dtype is object else np.nan
+    values = [missing if pd.isna(value) else value for value in column.to_list()]
+    return np.array([[value] for value in values], dtype=dtype).reshape(-1, 1)
+
+
+def in_days(model, X):
+    """The frame with dates as the days that the descriptions of the inputs ask for."""
+    for wanted in model.graph.input:
+        if wanted.doc_string:
+            origin = pd.Timestamp(wanted.doc_string.removeprefix("whole days since "))
+            days = (X[wanted.name].astype("datetime64[s]") - origin) // pd.Timedelta(
+                "1D"
+            )
+            X = X.assign(**{wanted.name: days.astype(np.float64)})
+    return X
 
 
 def run(model, X):
     """Labels and probabilities from onnxruntime."""
     session = session_of(model)
-    labels, proba = session.run(None, feeds(session, X))
+    labels, proba = session.run(None, feeds(session, in_days(model, X)))
     return labels.tolist(), proba
 
 

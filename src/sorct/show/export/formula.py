@@ -9,11 +9,14 @@ says how it writes each kind of term.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sorct.data.terms import LinearTerm, Term
+import numpy as np
+
+from sorct.data.missing import WithMissing
+from sorct.data.terms import OTHER, LevelTerm, LinearTerm, MissingTerm, Term
 from sorct.data.variables import Variable, kind_of_levels
 from sorct.data.wording import printable
 from sorct.show.text import check_tree
@@ -62,14 +65,41 @@ class Formula:
         """All terms of all scores."""
         return [term for score in self.scores for term in score.terms]
 
+    @property
+    def known_terms(self) -> list[Term]:
+        """All terms, as they are for cells that are not missing."""
+        return [known_part(term) for term in self.terms]
+
     def has(self, kind: type) -> bool:
-        """Whether some term is of a kind."""
-        return any(isinstance(term, kind) for term in self.terms)
+        """Whether some term is of a kind, or is where cells are not missing."""
+        return any(isinstance(term, kind) for term in self.terms + self.known_terms)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether some variable is a number and no date."""
+        return any(getattr(term, "origin", "") is None for term in self.known_terms)
 
     @property
     def refuses_new_levels(self) -> bool:
         """Whether a level never seen in training is an error."""
-        return any(getattr(term, "others", 0.0) is None for term in self.terms)
+        return any(term.refuses_unknown for term in self.terms)
+
+    @property
+    def others(self) -> set[float | None]:
+        """What levels never seen in training add; None where they are an error."""
+        return {t.others for t in self.known_terms if isinstance(t, LevelTerm)}
+
+    @property
+    def dates(self) -> dict[str, str]:
+        """For every variable that is a date, the day from which days are counted."""
+        origins = {t.name: getattr(t, "origin", None) for t in self.known_terms}
+        return {name: day for name, day in origins.items() if day is not None}
+
+    @property
+    def may_miss(self) -> list[str]:
+        """Names of the variables whose cells may be missing."""
+        found = {term.name for term in self.terms if isinstance(term, MissingTerm)}
+        return [v.name for v in self.variables if v.name in found]
 
     def routes_to(self, code: int) -> list[Route]:
         """Routes that end in a class."""
@@ -100,8 +130,9 @@ def read_formula(tree: Tree) -> Formula:
     used = {i for cut in cuts for i in cut.terms}
     for i in sorted(used):
         variable = tree.encoder.variables[i]
-        if variable.choices is not None:
-            _plain(variable.choices, f"Levels of column {variable.name!r}")
+        levels = levels_of(variable)
+        if levels:
+            _plain(levels, f"Levels of column {variable.name!r}")
     return Formula(
         labels=_plain(tree.classes.tolist(), "Class labels"),
         variables=tuple(tree.encoder.variables[i] for i in sorted(used)),
@@ -112,10 +143,53 @@ def read_formula(tree: Tree) -> Formula:
 
 def _score(tree: Tree, cut: Cut) -> Score:
     slope = tree.gamma / tree.encoder.n_groups
-    terms = [term.times(slope) for term in cut.terms.values()]
+    terms = [
+        _completed(term, tree.encoder.variables[i], tree.encoder.unknown).times(slope)
+        for i, term in cut.terms.items()
+    ]
     terms.sort(key=lambda term: -term.size)
     constant = -tree.gamma * float(tree.threshold[cut.node])
     return Score(cut.number, constant, tuple(terms))
+
+
+def known_part(term: Term) -> Term:
+    """The term for cells that are not missing."""
+    return term.known if isinstance(term, MissingTerm) else term
+
+
+def levels_of(variable: Variable) -> tuple[Any, ...]:
+    """Levels of a category, without what stands for missing and for all others."""
+    choices = variable.choices or ()
+    return tuple(one for one in choices if one is not None and one is not OTHER)
+
+
+def origin_of(variable: Variable) -> str | None:
+    """Day from which the days of a date are counted, None if it is no date."""
+    known = variable.known if isinstance(variable, WithMissing) else variable
+    origin: str | None = getattr(known, "origin", None)
+    return origin
+
+
+def _completed(term: Term, variable: Variable, unknown: str) -> Term:
+    """A term of which also the part for known cells is there, if that adds nothing.
+
+    Whoever writes it has to know whether a cell is a number, a date or a level, and
+    refuse what the tree refuses.
+    """
+    if not isinstance(term, MissingTerm) or term.known is not None:
+        return term
+    if not isinstance(variable, WithMissing):
+        return term
+    inside = variable.known
+    known = inside.term(np.ones(len(inside.column_names)), unknown)
+    if known is not None:
+        known = known.times(0.0)
+    elif inside.choices is None:
+        known = LinearTerm(term.name, 0.0, 1.0, 0.0, origin_of(inside))
+    else:
+        weights = dict.fromkeys(levels_of(inside), 0.0)
+        known = LevelTerm(term.name, weights, None if unknown == "error" else 0.0)
+    return replace(term, known=known)
 
 
 def row_for(term: Term, table: Mapping[type, Writer], language: str) -> Writer:
@@ -134,11 +208,19 @@ def linear_text(
     term: LinearTerm, value: str, number: Callable[[float], str] = repr
 ) -> str:
     """A linear term with its sign, in the arithmetic that all languages share."""
-    if term.lower != 0.0:
-        sign = "-" if term.lower > 0.0 else "+"
-        value = f"({value} {sign} {number(abs(term.lower))})"
+    value = shifted_text(value, term.lower, number)
     text = f"{value} / {number(term.span)} * {number(abs(term.weight))}"
     return f"- {text}" if term.weight < 0.0 else f"+ {text}"
+
+
+def shifted_text(
+    value: str, lower: float, number: Callable[[float], str] = repr
+) -> str:
+    """A value minus a number."""
+    if lower == 0.0:
+        return value
+    sign = "-" if lower > 0.0 else "+"
+    return f"({value} {sign} {number(abs(lower))})"
 
 
 def _plain(values: Any, what: str) -> list[Any]:
@@ -157,7 +239,10 @@ def header(formula: Formula, title: str) -> list[str]:
     lines = wrap(title, _WIDTH) + wrap(f"It reads: {names or 'nothing'}.", _WIDTH)
     for k, label in enumerate(formula.labels):
         lines.append(f"Class {k}: {printable(label)}")
-    return lines
+    for name, day in formula.dates.items():
+        lines += wrap(f"{printable(name)} is a date, in days since {day}.", _WIDTH)
+    names = "; ".join(map(printable, formula.may_miss))
+    return lines + (wrap(f"May be missing: {names}.", _WIDTH) if names else [])
 
 
 def with_commas(items: list[str]) -> list[str]:

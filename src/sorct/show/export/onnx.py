@@ -1,8 +1,9 @@
 """ONNX: a tree as a graph of standard operators, for onnxruntime and its kin.
 
 All cuts are computed at once, as a product of the scaled inputs with a matrix of
-weights. One more column of that matrix is a cut that sends every sample left; it fills
-up routes that are shorter than others, so that a probability is a product of as many
+weights. A missing cell has 0 in the columns of its variable and 1 in a column of its
+own. One more column of the matrix is a cut that sends every sample left; it fills up
+routes that are shorter than others, so that a probability is a product of as many
 gathered chances for every leaf.
 """
 
@@ -14,10 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.terms import LevelTerm, LinearTerm
+from sorct.data.terms import OTHER, CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
 from sorct.data.variables import Variable
 from sorct.data.wording import shown
-from sorct.show.export.formula import Formula, header, read_formula, row_for
+from sorct.show.export.formula import (
+    Formula,
+    header,
+    known_part,
+    levels_of,
+    origin_of,
+    read_formula,
+    row_for,
+)
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -35,6 +44,8 @@ _OPSET, _IR_VERSION = 19, 9
 # A score that the rounding of inputs may move by more than this is not worth having.
 _MOST_MOVED = 0.01
 _SURELY_LEFT = 1000.0
+# Stands for a missing cell, beside None for a number, OTHER and levels.
+_MISSING = object()
 
 
 def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
@@ -43,14 +54,19 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     Inputs: for a tree trained on an array, one matrix ``X`` of shape (N, n_variables).
     For a tree trained on a data frame, one tensor of shape (N, 1) per variable that the
     tree uses, under its name: of ``dtype`` for numbers; of strings, booleans or (whole
-    numbers) int64 for categories.
+    numbers) int64 for categories. A date is a number: whole days since the day that the
+    description of the input names (``doc_string``).
 
     Outputs: ``label`` of shape (N,), the most probable class, and ``probabilities`` of
     shape (N, n_classes), of ``dtype``, in the order of ``tree.classes``. An underscore
     is added where a variable has such a name.
 
-    Rows with NaN, infinity or (unless the tree treats new levels as the first) a level
-    never seen in training get NaN for probabilities, and a label that means nothing.
+    A missing cell is NaN, of text the empty string; categories of booleans and whole
+    numbers whose cells may be missing are inputs of ``dtype``, True being 1.
+
+    Rows with infinity, a missing cell where the tree takes none, or a level never seen
+    in training where that is an error get NaN for probabilities, and a label that means
+    nothing.
 
     Parameters
     ----------
@@ -79,10 +95,10 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     _check_names(variables)
     graph = _Graph({variable.name for variable in variables} | {"X"}, dtype)
     if formula.variables:
-        columns = _columns(graph, tree, variables)
+        columns, keys = _columns(graph, tree, formula)
     else:
-        columns = _nothing(graph, tree, variables[0])
-    proba = _probabilities(graph, formula, columns, variables)
+        columns, keys = _nothing(graph, tree, variables[0]), [("", None)]
+    proba = _probabilities(graph, formula, columns, _weights(formula, keys))
     graph.add_outputs(formula.labels, proba)
     model = onnx.helper.make_model(
         graph.make(),
@@ -112,14 +128,17 @@ class _Graph:
         self._taken.add(name)
         return name
 
-    def _described(self, name: str, dtype: Any, shape: list[Any]) -> ValueInfoProto:
+    def _described(
+        self, name: str, dtype: Any, shape: list[Any], told: str = ""
+    ) -> ValueInfoProto:
         from onnx import helper
 
-        return helper.make_tensor_value_info(name, _element_type(dtype), shape)
+        kind = _element_type(dtype)
+        return helper.make_tensor_value_info(name, kind, shape, told)
 
-    def input(self, name: str, dtype: Any, width: int) -> str:
+    def input(self, name: str, dtype: Any, width: int, told: str = "") -> str:
         """Declare an input of shape (N, width) and return its name."""
-        self._inputs.append(self._described(name, dtype, ["N", width]))
+        self._inputs.append(self._described(name, dtype, ["N", width], told))
         return name
 
     def constant(self, values: Any, dtype: Any = None) -> str:
@@ -176,33 +195,116 @@ def _element_type(dtype: Any) -> int:
     return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
-def _columns(graph: _Graph, tree: Tree, variables: _Variables) -> str:
-    """Scaled columns side by side: numbers, then all choices of the others."""
-    numbers, parts = _numbers(variables), []
-    if not tree.encoder.named:
-        place = [tree.encoder.variables.index(variable) for variable in numbers]
-        X = graph.input("X", graph.dtype, len(tree.encoder.variables))
-        chosen = graph.add("Gather", X, graph.constant(place, np.int64), axis=1)
-        parts.append(_scaled(graph, numbers, chosen))
-    elif numbers:
-        names = [graph.input(v.name, graph.dtype, 1) for v in dict.fromkeys(numbers)]
-        names = names * (len(numbers) // len(names))
-        parts.append(_scaled(graph, numbers, graph.add("Concat", *names, axis=1)))
-    for variable in variables:
-        if variable.choices is not None:
-            lenient = tree.encoder.unknown != "error"
-            parts.append(_one_hot(graph, variable.name, variable.choices, lenient))
-    return graph.add("Concat", *parts, axis=1)
+def _columns(
+    graph: _Graph, tree: Tree, formula: Formula
+) -> tuple[str, list[tuple[str, Any]]]:
+    """Columns side by side, and for each the variable and what it stands for."""
+    terms: dict[str, list[Term]] = {variable.name: [] for variable in formula.variables}
+    for term in formula.terms:
+        row_for(term, _TERMS, "ONNX")
+        terms[term.name].append(term)
+    values = _Values(graph, tree, formula)
+    linear = [
+        own[0] for own in terms.values() if isinstance(known_part(own[0]), LinearTerm)
+    ]
+    parts, keys = _numbers(graph, values, linear) if linear else ([], [])
+    for own in terms.values():
+        known = known_part(own[0])
+        if isinstance(known, CurveTerm):
+            more = _along(graph, values, own[0], known)
+        elif isinstance(known, LevelTerm):
+            more = _one_hot(graph, own)
+        else:
+            continue
+        parts += more[0]
+        keys += [(known.name, key) for key in more[1]]
+    return graph.add("Concat", *parts, axis=1), keys
 
 
-def _numbers(variables: _Variables) -> list[Variable]:
-    """Numeric variables; one that is alone comes twice.
+class _Values:
+    """Raw numbers of variables: columns of one matrix, or inputs of their own."""
 
-    onnxruntime leaves out the subtraction of a single number that is 0 in single
-    precision, whatever the span that the difference is divided by.
+    def __init__(self, graph: _Graph, tree: Tree, formula: Formula) -> None:
+        self._graph, self._dates = graph, formula.dates
+        self._place = {name: place for place, name in enumerate(tree.encoder.names)}
+        self._X = ""
+        if not tree.encoder.named:
+            self._X = graph.input("X", graph.dtype, len(self._place))
+
+    def of(self, names: list[str]) -> str:
+        """Numbers side by side; a name may occur twice."""
+        if self._X:
+            place = self._graph.constant([self._place[n] for n in names], np.int64)
+            return self._graph.add("Gather", self._X, place, axis=1)
+        inputs = {name: self._input(name) for name in dict.fromkeys(names)}
+        return self._graph.add("Concat", *(inputs[name] for name in names), axis=1)
+
+    def _input(self, name: str) -> str:
+        told = _told(self._dates.get(name))
+        return self._graph.input(name, self._graph.dtype, 1, told)
+
+
+def _numbers(
+    graph: _Graph, values: _Values, terms: list[Term]
+) -> tuple[list[str], list[tuple[str, Any]]]:
+    """Numbers scaled to [0, 1], and whether they are missing if they may be.
+
+    A number that is alone comes twice: onnxruntime leaves out the subtraction of a
+    single number that is 0 in single precision, whatever the span that the difference
+    is divided by.
     """
-    numbers = [v for v in variables if v.affine is not None]
-    return numbers * 2 if len(numbers) == 1 else numbers
+    terms = terms * 2 if len(terms) == 1 else terms
+    known: list[Any] = [known_part(term) for term in terms]
+    names = [term.name for term in terms]
+    raw = values.of(names)
+    lower = graph.constant([term.lower for term in known])
+    span = graph.constant([term.span for term in known])
+    # The subtraction first, for columns far from zero.
+    scaled = graph.add("Div", graph.add("Sub", _finite(graph, raw), lower), span)
+    keys: list[tuple[str, Any]] = [(name, None) for name in names]
+    may_miss = [isinstance(term, MissingTerm) for term in terms]
+    if not any(may_miss):
+        return [scaled], keys
+    told = graph.constant(may_miss, np.bool_)
+    missing = graph.add("And", graph.add("IsNaN", raw), told)
+    parts = _apart(graph, missing, scaled)
+    return parts, keys + [(name, _MISSING) for name in names]
+
+
+def _finite(graph: _Graph, values: str) -> str:
+    """Numbers, NaN in place of infinity."""
+    return graph.add(
+        "Where", graph.add("IsInf", values), graph.constant(np.nan), values
+    )
+
+
+def _apart(graph: _Graph, missing: str, columns: str) -> list[str]:
+    """Columns that are 0 where cells are missing, and others that are 1 there."""
+    one, zero = graph.constant(1.0), graph.constant(0.0)
+    return [
+        graph.add("Where", missing, zero, columns),
+        graph.add("Where", missing, one, zero),
+    ]
+
+
+def _along(
+    graph: _Graph, values: _Values, term: Term, curve: CurveTerm
+) -> tuple[list[str], list[Any]]:
+    """The place on a curve: the sum of what its straight lines have risen."""
+    raw = values.of([curve.name])
+    # A line that rises by nothing, lest a number is alone (see above).
+    at = np.array([*curve.at[:-1], curve.at[0]])
+    span = np.array([*np.diff(curve.at), curve.at[1] - curve.at[0]])
+    rise = np.array([*np.diff(curve.place), 0.0])
+    share = graph.add("Sub", raw, graph.constant(at))
+    share = graph.add("Div", share, graph.constant(span))
+    share = graph.add("Clip", share, graph.constant(0.0), graph.constant(1.0))
+    place = graph.add("MatMul", share, graph.constant(rise[:, np.newaxis]))
+    is_number = graph.add("Equal", raw, _finite(graph, raw))
+    place = graph.add("Where", is_number, place, graph.constant(np.nan))
+    if not isinstance(term, MissingTerm):
+        return [place], [None]
+    return _apart(graph, graph.add("IsNaN", raw), place), [None, _MISSING]
 
 
 def _nothing(graph: _Graph, tree: Tree, variable: Variable) -> str:
@@ -211,49 +313,88 @@ def _nothing(graph: _Graph, tree: Tree, variable: Variable) -> str:
         X = graph.input("X", graph.dtype, len(tree.encoder.variables))
         first = graph.add("Gather", X, graph.constant([0], np.int64), axis=1)
         return graph.zeros_like(first)
-    dtype = graph.dtype
+    dtype, told = graph.dtype, _told(origin_of(variable))
     if variable.choices is not None:
-        dtype = _values(variable.choices, dtype, f"Levels of {variable.name!r}").dtype
-    return graph.zeros_like(graph.input(variable.name, dtype, 1))
+        may_miss = variable.takes_missing or tree.encoder.missing != "error"
+        levels = list(levels_of(variable))
+        dtype = _levels(levels, dtype, variable.name, may_miss).dtype
+    return graph.zeros_like(graph.input(variable.name, dtype, 1, told))
 
 
-def _scaled(graph: _Graph, variables: list[Variable], values: str) -> str:
-    """(values - lower) / span; the subtraction first, for columns far from zero."""
-    finite = graph.add(
-        "Where", graph.add("IsInf", values), graph.constant(np.nan), values
-    )
-    ranges = [variable.affine or (0.0, 1.0) for variable in variables]
-    lower = graph.constant([low for low, _ in ranges])
-    span = graph.constant([width or 1.0 for _, width in ranges])
-    return graph.add("Div", graph.add("Sub", finite, lower), span)
+def _told(origin: str | None) -> str:
+    """Description of an input: of a date, from which day days are counted."""
+    return "" if origin is None else f"whole days since {origin}"
 
 
-def _one_hot(
-    graph: _Graph, name: str, choices: tuple[Any, ...], unknown_is_first: bool
-) -> str:
-    """A column of 0 and 1 per level; a new level has NaN in all, if it is an error."""
-    levels = _values(choices, graph.dtype, f"Levels of column {name!r}")
+def _one_hot(graph: _Graph, terms: list[Term]) -> tuple[list[str], list[Any]]:
+    """A column of 0 and 1 per level, for a missing cell, and for all other levels.
+
+    A level that is an error has NaN in all of them.
+    """
+    known: list[Any] = [known_part(term) for term in terms]
+    name, may_miss = known[0].name, isinstance(terms[0], MissingTerm)
+    keys: list[Any] = list(known[0].weights)
+    levels = _levels(keys, graph.dtype, name, may_miss)
     value = graph.input(name, levels.dtype, 1)
     same = graph.add("Equal", value, graph.constant([levels], levels.dtype))
     one, zero = graph.constant(1.0), graph.constant(0.0)
     columns = graph.add("Where", same, one, zero)
-    if unknown_is_first and levels.dtype.kind == "f":
+    if may_miss:
+        missing = _is_missing(graph, value, levels.dtype)
+        indicator = graph.add("Where", missing, one, zero)
+        columns = graph.add("Concat", columns, indicator, axis=1)
+        keys.append(_MISSING)
+    elif known[0].others is not None and levels.dtype.kind == "f":
         # A missing cell is no new level.
         missing = graph.add("IsNaN", value)
-        return graph.add("Where", missing, graph.constant(np.nan), columns)
-    if unknown_is_first:
-        return columns
+        columns = graph.add("Where", missing, graph.constant(np.nan), columns)
+    if known[0].others is None:
+        total = graph.add("ReduceSum", columns, graph.constant([1], np.int64))
+        return [graph.add("Div", columns, total)], keys
+    if not any(term.others for term in known):
+        return [columns], keys
     total = graph.add("ReduceSum", columns, graph.constant([1], np.int64))
-    return graph.add("Div", columns, total)
+    return [columns, graph.add("Sub", one, total)], [*keys, OTHER]
+
+
+def _is_missing(graph: _Graph, value: str, dtype: Any) -> str:
+    """Whether a cell is NaN, or text that is empty."""
+    if dtype.kind == "f":
+        return graph.add("IsNaN", value)
+    return graph.add("Equal", value, graph.constant([""], np.dtype(object)))
+
+
+def _levels(levels: Any, real: Any, name: str, may_miss: bool) -> AnyArray:
+    """Levels as a tensor; of a type that has a value for missing, if cells may be."""
+    what = f"Levels of column {name!r}"
+    if may_miss and "" in levels:
+        raise ValueError(
+            f"{what} cannot be held in ONNX: empty text stands for a missing cell "
+            "there, and is a level of its own. Give that level another name."
+        )
+    if may_miss and levels and not isinstance(levels[0], str):
+        whole = [level for level in levels if isinstance(level, int)]
+        if any(abs(level) > _largest_whole(real) for level in whole):
+            raise ValueError(
+                f"{what} cannot be held in ONNX as {real}, which has a value for "
+                "missing cells: it would mix up whole numbers of that size, got "
+                f"{max(whole, key=abs)!r}. Pass dtype='float64', or use strings."
+            )
+        levels = [float(level) for level in levels]
+    return _values(levels, real, what) if levels else np.array([], dtype=object)
+
+
+def _largest_whole(real: Any) -> float:
+    """Largest number up to which a float has every whole number."""
+    return float(2.0 ** (np.finfo(real).nmant + 1))
 
 
 def _probabilities(
-    graph: _Graph, formula: Formula, columns: str, variables: _Variables
+    graph: _Graph, formula: Formula, columns: str, weights: FloatArray
 ) -> str:
     """Product of the chances on every route, summed over the routes to a class."""
     constants = [*(score.constant for score in formula.scores), _SURELY_LEFT]
-    weights = graph.constant(_weights(formula, variables))
-    score = graph.add("MatMul", columns, weights)
+    score = graph.add("MatMul", columns, graph.constant(weights))
     left = graph.add("Sigmoid", graph.add("Add", score, graph.constant(constants)))
     right = graph.add("Sub", graph.constant(1.0), left)
     chances = graph.add("Concat", left, right, axis=1)
@@ -266,27 +407,29 @@ def _probabilities(
     return graph.add("MatMul", reach, graph.constant(ends), name="probabilities")
 
 
-def _weights(formula: Formula, variables: _Variables) -> FloatArray:
+def _weights(formula: Formula, keys: list[tuple[str, Any]]) -> FloatArray:
     """Weight of every column in every cut; the last cut sends all left."""
-    if not formula.variables:
-        return np.zeros((1, len(formula.scores) + 1))
-    keys: list[tuple[str, Any]]
-    keys = [(v.name, None) for v in _numbers(variables)]
-    for variable in variables:
-        keys += [(variable.name, choice) for choice in variable.choices or ()]
     place = {key: row for row, key in enumerate(keys)}
     weights = np.zeros((len(keys), len(formula.scores) + 1))
     for number, score in enumerate(formula.scores):
         for term in score.terms:
-            for choice, weight in row_for(term, _TERMS, "ONNX")(term).items():
-                weights[place[term.name, choice], number] = weight
+            for choice, weight in _term_weights(term).items():
+                if weight != 0.0:
+                    weights[place[term.name, choice], number] = weight
     return weights
 
 
-#: Weights of each kind of term by choice; None stands for a number.
+def _term_weights(term: Term) -> dict[Any, float]:
+    """Weights of a term by what its columns stand for."""
+    return row_for(term, _TERMS, "ONNX")(term)
+
+
+#: Weights of each kind of term; None stands for a number.
 _TERMS: dict[type, Callable[[Any], dict[Any, float]]] = {
     LinearTerm: lambda term: {None: term.weight},
-    LevelTerm: lambda term: term.weights,
+    CurveTerm: lambda term: {None: term.weight},
+    LevelTerm: lambda term: {**term.weights, OTHER: term.others or 0.0},
+    MissingTerm: lambda term: {**_term_weights(term.known), _MISSING: term.weight},
 }
 
 
@@ -338,19 +481,30 @@ def _check_precision(formula: Formula, dtype: str) -> None:
     """Refuse float32 where the rounding of the inputs would move a score too far."""
     if dtype == "float64":
         return
-    for term in formula.terms:
-        if isinstance(term, LinearTerm) and not _suits_float32(term):
-            raise ValueError(
-                f"float32 cannot tell the values of column {term.name!r} well "
-                f"enough apart (from {term.lower!r} on, over {term.span!r}); pass "
-                "dtype='float64'."
-            )
+    for term in formula.known_terms:
+        for lower, span, rise in _lines(term):
+            if not _suits_float32(lower, span, rise):
+                raise ValueError(
+                    f"float32 cannot tell the values of column {term.name!r} well "
+                    f"enough apart (from {lower!r} on, over {span!r}); pass "
+                    "dtype='float64'."
+                )
 
 
-def _suits_float32(term: LinearTerm) -> bool:
+def _lines(term: Term) -> list[tuple[float, float, float]]:
+    """Beginning, span and rise of the straight lines of a number's term."""
+    if isinstance(term, LinearTerm):
+        return [(term.lower, term.span, term.size)]
+    if not isinstance(term, CurveTerm):
+        return []
+    rises = np.abs(np.diff(term.values)).tolist()
+    return list(zip(term.at, np.diff(term.at).tolist(), rises, strict=False))
+
+
+def _suits_float32(lower: float, span: float, rise: float) -> bool:
     tiny, huge = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
-    size = max(abs(term.lower), abs(term.lower + term.span))
-    if not (size < huge and term.span > tiny and term.size < huge):
+    size = max(abs(lower), abs(lower + span))
+    if not (size < huge and span > tiny and rise < huge):
         return False
     step = float(np.spacing(np.float32(size)))
-    return step / term.span * term.size <= _MOST_MOVED
+    return step / span * rise <= _MOST_MOVED

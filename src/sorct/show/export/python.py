@@ -1,4 +1,4 @@
-"""Python: a tree as the source of a module that imports nothing but ``math``."""
+"""Python: a tree as a module that imports only ``math`` and, for dates, ``datetime``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
-from sorct.data.terms import LevelTerm, LinearTerm
+from sorct.data.terms import CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
 from sorct.data.wording import shown
 from sorct.show.export.formula import (
     Formula,
@@ -32,9 +32,12 @@ def {name}(row):
     """Return the most probable class of a row, and a dict of all probabilities.
 
     A row is a mapping from the names above to raw values. A name that is missing is a
-    KeyError, a value that cannot be used a ValueError.
+    KeyError, a value that cannot be used a ValueError.{missing}
     """
 '''
+_MAY_MISS = """
+
+    Missing values are None or NaN; of a number or date, empty text as well."""
 _NUMBER = """\
 def _number(row, name):
     try:
@@ -45,8 +48,35 @@ def _number(row, name):
         raise ValueError(f"{name!r} must be a finite number, got {row[name]!r}.")
     return value
 """
+_DAYS = """\
+def _days(row, name, origin):
+    try:
+        day = _date.fromisoformat(str(row[name])[:10])
+    except ValueError:
+        message = f"{name!r} must be a date such as 2020-01-31, got {row[name]!r}."
+        raise ValueError(message) from None
+    return (day - _date.fromisoformat(origin)).days
+"""
+_CURVE = """\
+def _curve(value, points):
+    # Straight lines from point to point, flat beyond the first and the last.
+    if value <= points[0][0]:
+        return points[0][1]
+    for (a, low), (b, high) in zip(points, points[1:]):
+        if value <= b:
+            return low + (value - a) / (b - a) * (high - low)
+    return points[-1][1]
+"""
+_MISSING = """\
+def _missing(row, name, *blank):
+    value = row[name]
+    try:
+        return value is None or bool(value != value) or str(value) in blank
+    except TypeError:  # pandas' NA is neither the same nor another
+        return True
+"""
 _WEIGHT = """\
-def _weight(row, name, weights):
+def _weight(row, name, weights{others}):
     value = row[name]
     if value is None or value != value:
         raise ValueError(f"{{name!r}} is missing.")
@@ -55,6 +85,7 @@ def _weight(row, name, weights):
     return weights[value]
 """
 _REFUSE = 'raise ValueError(f"{name!r} has the level {value!r}, unknown to the tree.")'
+_OTHERS = f"if others is None:\n            {_REFUSE}\n        return others"
 _CHANCE = """\
 def _chance(score):
     # Below -700 the exponential overflows, and the chance is 0 to the last digit.
@@ -83,14 +114,25 @@ def to_python(tree: Tree, *, name: str = "predict") -> str:
     _check_name(name)
     formula = read_formula(tree)
     blocks = [_head(formula), _function(formula, name)]
-    if formula.has(LinearTerm):
-        blocks.append(_NUMBER)
-    if formula.has(LevelTerm):
-        unknown = _REFUSE if formula.refuses_new_levels else "return 0.0"
-        blocks.append(_WEIGHT.format(unknown=unknown))
-    if formula.scores:
-        blocks.append(_CHANCE)
+    tools = {
+        _NUMBER: formula.has_numbers,
+        _DAYS: bool(formula.dates),
+        _CURVE: formula.has(CurveTerm),
+        _MISSING: formula.has(MissingTerm),
+        _weight(formula): formula.has(LevelTerm),
+        _CHANCE: bool(formula.scores),
+    }
+    blocks += [tool for tool, used in tools.items() if used]
     return "\n\n".join(blocks)
+
+
+def _weight(formula: Formula) -> str:
+    """The function that looks up levels; what it does with new ones hangs on them."""
+    if formula.others == {None}:
+        return _WEIGHT.format(others="", unknown=_REFUSE)
+    if formula.others == {0.0}:
+        return _WEIGHT.format(others="", unknown="return 0.0")
+    return _WEIGHT.format(others=", others=None", unknown=_OTHERS)
 
 
 def _check_name(name: str) -> None:
@@ -108,37 +150,70 @@ def _head(formula: Formula) -> str:
     lines = ['"""A classification tree as a function, written by sorct."""', ""]
     lines += [f"# {line}" for line in header(formula, _TITLE)]
     lines += ["", "import math as _math"] if formula.scores else []
+    lines += ["from datetime import date as _date"] if formula.dates else []
     return "\n".join([*lines, ""])
 
 
 def _function(formula: Formula, name: str) -> str:
     numbers = [score.number for score in formula.scores]
-    lines = [_score(score) for score in formula.scores]
+    lines = [_score(score, formula) for score in formula.scores]
     lines += [f"    left_{n} = _chance(cut_{n})" for n in numbers]
     lines.append("    proba = {")
     for k, label in enumerate(formula.labels):
         total = "\n        + ".join(formula.chances(k, "left_")) or "0.0"
         lines.append(f"        {label!r}: {total},")
     lines += ["    }", "    return max(proba, key=proba.get), proba", ""]
-    return _FUNCTION.format(name=name) + "\n".join(lines)
+    missing = _MAY_MISS if formula.has(MissingTerm) else ""
+    return _FUNCTION.format(name=name, missing=missing) + "\n".join(lines)
 
 
-def _score(score: Score) -> str:
-    terms = [row_for(term, _TERMS, "Python")(term) for term in score.terms]
+def _score(score: Score, formula: Formula) -> str:
+    terms = [_term(term, formula) for term in score.terms]
     indent = "\n        "
     lines = indent.join([repr(score.constant), *terms])
     return f"    cut_{score.number} = ({indent}{lines}\n    )"
 
 
-def _linear(term: LinearTerm) -> str:
-    return linear_text(term, f"_number(row, {term.name!r})")
+def _term(term: Term, formula: Formula) -> str:
+    return row_for(term, _TERMS, "Python")(term, formula)
 
 
-def _level(term: LevelTerm) -> str:
-    first, *pairs = [f"{level!r}: {w!r}" for level, w in term.weights.items()]
-    items = with_commas([f"+ _weight(row, {term.name!r}, {{{first}", *pairs])
-    return filled([*items[:-1], items[-1] + "})"], " " * 12)
+def _value(term: LinearTerm | CurveTerm) -> str:
+    """A number, of a date in days."""
+    if term.origin is None:
+        return f"_number(row, {term.name!r})"
+    return f"_days(row, {term.name!r}, {term.origin!r})"
+
+
+def _linear(term: LinearTerm, formula: Formula) -> str:
+    return linear_text(term, _value(term))
+
+
+def _curve(term: CurveTerm, formula: Formula) -> str:
+    first, *points = [repr(p) for p in zip(term.at, term.values, strict=True)]
+    items = with_commas([f"+ _curve({_value(term)}, [{first}", *points])
+    return filled([*items[:-1], items[-1] + "])"], " " * 12)
+
+
+def _level(term: LevelTerm, formula: Formula) -> str:
+    pairs = [f"{level!r}: {w!r}" for level, w in term.weights.items()] or [""]
+    items = with_commas([f"+ _weight(row, {term.name!r}, {{{pairs[0]}", *pairs[1:]])
+    told = term.others is not None and formula.others != {0.0}
+    end = f"}}, {term.others!r})" if told else "})"
+    return filled([*items[:-1], items[-1] + end], " " * 12)
+
+
+def _missing(term: MissingTerm, formula: Formula) -> str:
+    known = _term(term.known, formula).removeprefix("+ ")
+    blank = "" if isinstance(term.known, LevelTerm) else ", ''"
+    check = f"_missing(row, {term.name!r}{blank})"
+    return f"+ ({term.weight!r} if {check} else\n{' ' * 12}{known})"
 
 
 #: How each kind of term is written.
-_TERMS: dict[type, Callable[[Any], str]] = {LinearTerm: _linear, LevelTerm: _level}
+_TERMS: dict[type, Callable[[Any, Formula], str]] = {
+    LinearTerm: _linear,
+    CurveTerm: _curve,
+    LevelTerm: _level,
+    MissingTerm: _missing,
+}

@@ -26,6 +26,11 @@ def json_schema(kind: str = "tree") -> dict[str, Any]:
     """
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"kind must be one of {_KINDS}, got {shown(kind)}.")
+    # The parts of a tree are written once, and stand in either schema.
+    return {**_read(kind), "$defs": _read("tree")["$defs"]}
+
+
+def _read(kind: str) -> dict[str, Any]:
     file = resources.files("sorct.show.export") / f"{kind}.schema.json"
     schema: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return schema

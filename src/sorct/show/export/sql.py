@@ -6,17 +6,22 @@ bit, F(-40) is 4e-18). Without an exponent a literal would be a decimal number, 
 standard SQL and to DuckDB. And the chances are materialized: SQLite and PostgreSQL
 would otherwise put whole expressions into each other, and take time exponential in the
 depth.
+
+Functions of dates have other names in every database, so that days are counted by
+arithmetic on the digits of a date. NaN is larger than all numbers to DuckDB and
+PostgreSQL, and so is minus NaN; SQLite has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from fractions import Fraction
 from math import ulp
 from typing import TYPE_CHECKING, Any
 
-from sorct.data.terms import LevelTerm, LinearTerm
-from sorct.data.wording import shown
+from sorct.data.terms import CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
+from sorct.data.wording import printable, shown
 from sorct.show.export.formula import (
     Formula,
     Score,
@@ -25,6 +30,7 @@ from sorct.show.export.formula import (
     linear_text,
     read_formula,
     row_for,
+    shifted_text,
 )
 
 if TYPE_CHECKING:
@@ -34,9 +40,14 @@ _TITLE = (
     "A classification tree as SQL for SQLite (3.35 or later), DuckDB and PostgreSQL "
     "(12 or later), written by sorct. {score}t is the score of cut t, {left}t the "
     "chance to go left there, {proba}k the probability of class k. A row gets NULL "
-    "where a column read is NULL{unknown}."
+    "where a column read is NULL{unless}{unknown}."
 )
 _INDENT = "    "
+_LARGEST = "1.7976931348623157E308"
+# Days of a year before its months.
+_BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+# Days from 0000-01-00, where the formula begins, to the day before 0001-01-01.
+_YEAR_ZERO = 365
 _MOST_CUTS = 700
 # SQLite divides twice to read numbers below 1e-291, and rounds each time. Those below
 # this are written as a product, exact because one factor is a power of two.
@@ -54,11 +65,14 @@ def to_sql(
     It gives the columns of the table, then for every cut t that decides something
     ``score_t`` and ``left_t`` (the chance to go left), for every class k ``proba_k``,
     and ``predicted_class``. Where a training column already has such a name, all of
-    these begin with ``sorct_``. The text ends without a semicolon, so that it can be
-    the body of a view or stand in brackets after FROM.
+    these begin with ``sorct_``. For every date that the tree reads, ``days_j`` comes
+    before the cuts: a column of type DATE or TIMESTAMP, or text that begins with
+    YYYY-MM-DD. The text ends without a semicolon, so that it can be the body of a view
+    or stand in brackets after FROM.
 
-    Rows with NULL, NaN, infinity or (unless the tree treats new levels as the first) a
-    level never seen in training in a column that the tree reads get NULL.
+    NULL and NaN are missing cells. Rows with infinity, a missing cell where the tree
+    takes none, or a level never seen in training where that is an error get NULL, if it
+    is in a column that the tree reads.
 
     Parameters
     ----------
@@ -86,7 +100,7 @@ def to_sql(
     kept = None if keep is None else _texts("keep", keep)
     if not parts:
         raise ValueError(f"table must be a name or parts of one, got {shown(table)}.")
-    names = _Names(tree, kept or [], parts)
+    names = _Names(tree, formula, kept or [], parts)
     query = _query(formula, names, ".".join(map(_identifier, parts)), kept)
     return "\n".join([*_head(tree, formula, names), *query]) + "\n"
 
@@ -107,18 +121,23 @@ def _texts(option: str, given: Any) -> list[str]:
 class _Names:
     """Names of our own, apart from those of the user's columns and table."""
 
-    def __init__(self, tree: Tree, keep: list[str], table: list[str]) -> None:
+    def __init__(
+        self, tree: Tree, formula: Formula, keep: list[str], table: list[str]
+    ) -> None:
         given = [*tree.encoder.names, *keep]
         ours = {"predicted_class"}
         ours |= {f"proba_{k}" for k in range(len(tree.classes))}
         for t in range(1, tree.n_branches + 1):
             ours |= {f"score_{t}", f"left_{t}"}
-        prefix = _free_prefix(ours, given)
+        days = {name: f"days_{k}" for k, name in enumerate(formula.dates, 1)}
+        prefix = _free_prefix(ours | set(days.values()), given)
+        self.days = {name: f"{prefix}{own}" for name, own in days.items()}
         self.score, self.left = f"{prefix}score_", f"{prefix}left_"
         self.proba, self.label = f"{prefix}proba_", f"{prefix}predicted_class"
         steps = ("scores", "chances", "probas")
-        prefix = _free_prefix(set(steps), table)
+        prefix = _free_prefix({*steps, *(["dates"] if days else [])}, table)
         self.steps = [prefix + step for step in steps]
+        self.dates = f"{prefix}dates"
 
 
 def _free_prefix(ours: set[str], given: list[str]) -> str:
@@ -133,14 +152,19 @@ def _head(tree: Tree, formula: Formula, names: _Names) -> list[str]:
     refuses = formula.refuses_new_levels
     unknown = " or has a level unknown to the tree" if refuses else ""
     title = _TITLE.format(
-        score=names.score, left=names.left, proba=names.proba, unknown=unknown
-    )
+        score=names.score, left=names.left, proba=names.proba, unknown=unknown,
+        unless=" and may not be missing" if formula.has(MissingTerm) else "",
+    )  # fmt: skip
     lines = header(formula, title)
+    for name, own in names.days.items():
+        lines.append(f"{own}: the days of {printable(name)}")
     folded = [name.casefold() for name in tree.encoder.names]
     if len(set(folded)) < len(folded):
         lines.append(
             "Names of columns differ in case only: SQLite, DuckDB mix them up."
         )
+    if names.days and {"true", "false"} & set(folded):
+        lines.append("SQLite does not find a column called true or false in a step.")
     return [f"-- {line}" for line in lines]
 
 
@@ -165,11 +189,17 @@ def _query(
             ")",
             *_select(top + chosen, f"{probas} AS p"),
         ]
-    score = [_score(one, f"{names.score}{one.number}") for one in formula.scores]
+    score = [_score(one, names) for one in formula.scores]
     chance = [_chance(names, one.number) for one in formula.scores]
+    before, source = "WITH", table
+    if names.days:
+        days = [_days(name, formula.dates[name], names) for name in names.days]
+        lines = _select(["t.*", *days], f"{table} AS t")
+        before = "\n".join([f"WITH {names.dates} AS MATERIALIZED (", *lines, "),"])
+        source = names.dates
     return [
-        f"WITH {scores} AS (",
-        *_select(first + score, f"{table} AS t"),
+        f"{before} {scores} AS (",
+        *_select(first + score, f"{source} AS t"),
         f"), {chances} AS MATERIALIZED (",
         *_select(["s.*", *chance], f"{scores} AS s"),
         f"), {probas} AS (",
@@ -187,42 +217,132 @@ def _named(text: str, name: str) -> str:
     return f"{text}\n{_INDENT}AS {name}" if "\n" in text else f"{text} AS {name}"
 
 
-def _score(score: Score, name: str) -> str:
+def _score(score: Score, names: _Names) -> str:
     """Sum of the terms of a cut, in double precision whatever the columns are."""
     start = _double(score.constant)
     if not any(isinstance(term, LinearTerm) for term in score.terms):
         start = f"CAST({start} AS DOUBLE PRECISION)"
-    terms = [row_for(term, _TERMS, "SQL")(term) for term in score.terms]
-    return _named(f"\n{_INDENT}".join([start, *terms]), name)
+    terms = [_term(term, names) for term in score.terms]
+    text = f"\n{_INDENT}".join([start, *terms])
+    return _named(text, f"{names.score}{score.number}")
 
 
-def _linear(term: LinearTerm) -> str:
-    value = f"CAST({_column(term.name)} AS DOUBLE PRECISION)"
-    return linear_text(term, value, _double)
+def _term(term: Term, names: _Names) -> str:
+    return row_for(term, _TERMS, "SQL")(term, names)
 
 
-def _level(term: LevelTerm) -> str:
+def _number(term: LinearTerm | CurveTerm, names: _Names) -> str:
+    """A number in double precision, of a date in days."""
+    if term.origin is not None:
+        return f"t.{names.days[term.name]}"
+    return _in_double(_column(term.name))
+
+
+def _in_double(column: str) -> str:
+    return f"CAST({column} AS DOUBLE PRECISION)"
+
+
+def _linear(term: LinearTerm, names: _Names) -> str:
+    return linear_text(term, _number(term, names), _double)
+
+
+def _curve(term: CurveTerm, names: _Names) -> str:
+    """Straight lines from point to point; NULL for infinity, as for all numbers."""
+    value, at, added = _number(term, names), term.at, term.values
+    first, last = _double(at[0]), _double(at[-1])
+    parts = [f"WHEN {value} BETWEEN -{_LARGEST} AND {first} THEN {_double(added[0])}"]
+    for a, b, low, high in zip(at, at[1:], added, added[1:], strict=False):
+        share = f"{shifted_text(value, a, _double)} / {_double(b - a)}"
+        line = f"{_double(low)} + {share} * {_double(high - low)}"
+        parts.append(f"WHEN {value} <= {_double(b)} THEN {line}")
+    parts.append(f"WHEN {value} BETWEEN {last} AND {_LARGEST}")
+    parts.append(f"THEN {_double(added[-1])} END")
+    return "+ " + filled(["CASE", *parts], _INDENT * 2)
+
+
+def _level(term: LevelTerm, names: _Names) -> str:
     """Weight of a level; NULL for one that is missing or, if that is an error, new."""
-    column, lenient = _column(term.name), term.others is not None
-    whens = [
-        f"WHEN {literal} THEN {_double(weight)}"
-        for level, weight in term.weights.items()
-        if weight != 0.0 or not lenient
-        for literal in _level_literals(level)
-    ]
-    parts = [f"CASE {_level_of(column, next(iter(term.weights)))}", *whens, "END"]
-    if lenient:
-        parts.insert(-1, f"ELSE {_double(term.others or 0.0)}")
-        parts = [f"CASE WHEN {column} IS NOT NULL THEN", *parts, "END"]
+    parts, column = _levels(term), _column(term.name)
+    if term.others is not None:
+        present = f"{column} IS NOT NULL"
+        if _is_number(term):
+            value = _in_double(column)
+            present = f"{value} <= {_LARGEST} OR -{value} <= {_LARGEST}"
+        parts = [f"CASE WHEN {present} THEN", *parts, "END"]
     return "+ " + filled(parts, _INDENT * 2)
 
 
+def _levels(term: LevelTerm) -> list[str]:
+    """Weight of a level that is not missing, in parts that may be broken."""
+    whens = [
+        f"WHEN {literal} THEN {_double(weight)}"
+        for level, weight in term.weights.items()
+        if weight != term.others
+        for literal in _level_literals(level)
+    ]
+    others = "NULL" if term.others is None else _double(term.others)
+    if not whens:
+        return [f"CAST({others} AS DOUBLE PRECISION)"]
+    case = f"CASE {_level_of(_column(term.name), next(iter(term.weights)))}"
+    return [case, *whens, *([] if term.others is None else [f"ELSE {others}"]), "END"]
+
+
+def _missing(term: MissingTerm, names: _Names) -> str:
+    """Weight of NULL, and of NaN where a database has it, or of what is there."""
+    column, known = _column(term.name), term.known
+    test = f"{column} IS NULL"
+    if _is_number(known):
+        value = _in_double(column)
+        test += f" OR ({value} > {_LARGEST} AND -{value} > {_LARGEST})"
+    parts = [f"CASE WHEN {test} THEN {_double(term.weight)} ELSE"]
+    if isinstance(known, LevelTerm):
+        parts += _levels(known)
+    else:
+        parts.append(_term(known, names).removeprefix("+ "))
+    return "+ " + filled([*parts, "END"], _INDENT * 2)
+
+
 #: How each kind of term is written.
-_TERMS: dict[type, Callable[[Any], str]] = {LinearTerm: _linear, LevelTerm: _level}
+_TERMS: dict[type, Callable[[Any, _Names], str]] = {
+    LinearTerm: _linear,
+    CurveTerm: _curve,
+    LevelTerm: _level,
+    MissingTerm: _missing,
+}
+
+
+def _days(name: str, origin: str, names: _Names) -> str:
+    """Days of a date since the origin; NULL for what is not written YYYY-MM-DD."""
+    whole = f"CAST({_column(name)} AS VARCHAR)"
+    text = f"SUBSTR({whole}, 1, 10)"
+    digits = f"CAST(REPLACE({text}, '-', '') AS INTEGER)"
+    months = [
+        f"WHEN '{month:02}' THEN {days}" for month, days in enumerate(_BEFORE_MONTH, 1)
+    ]
+    start = date.fromisoformat(origin).toordinal() + _YEAR_ZERO
+    # The digits are those of YYYYMMDD; 300 less is in the year before up to February.
+    parts = [
+        f"CASE WHEN {text} LIKE '____-__-__' THEN CAST(",
+        f"365 * FLOOR({digits} / 10000E0)",
+        f"+ FLOOR(({digits} - 300) / 40000E0)",
+        f"- FLOOR(({digits} - 300) / 1000000E0)",
+        f"+ FLOOR(({digits} - 300) / 4000000E0)",
+        f"+ CASE SUBSTR({whole}, 6, 2)", *months, "END",
+        f"+ CAST(SUBSTR({whole}, 9, 2) AS INTEGER)", f"- {start} AS DOUBLE PRECISION)",
+        "END",
+    ]  # fmt: skip
+    return _named(filled(parts, _INDENT * 2), names.days[name])
 
 
 def _column(name: str) -> str:
     return f"t.{_identifier(name)}"
+
+
+def _is_number(term: Any) -> bool:
+    """Whether a column holds numbers, of which a database may have NaN."""
+    if isinstance(term, LevelTerm):
+        return not isinstance(next(iter(term.weights), ""), (bool, str))
+    return term.origin is None
 
 
 def _level_of(column: str, level: Any) -> str:
