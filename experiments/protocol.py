@@ -26,7 +26,7 @@ from experiments.rivals import (
     fit_l1_cv,
     fit_l1_path,
 )
-from sorct import SORCTClassifierCV, sorct_path
+from sorct import PAPER, SORCTClassifierCV, sorct_path
 from sorct.data.encoder import TableEncoder
 from sorct.tree.path import tree_row
 
@@ -90,7 +90,7 @@ def path_rows(dataset: str, number: int, options: dict[str, Any]) -> pd.DataFram
         depth=info(dataset).depth,
         random_state=number,
         n_jobs=1,
-        handle_unknown="first_level",
+        **{**PAPER, "handle_unknown": "first_level"},
         **model,
     )
     frame = path.evaluate(split.X_test, split.y_test)
@@ -120,7 +120,7 @@ def selection_rows(dataset: str, number: int, options: dict[str, Any]) -> pd.Dat
         cv=StratifiedKFold(model.pop("n_folds"), shuffle=True, random_state=number),
         random_state=number,
         n_jobs=1,
-        handle_unknown="first_level",
+        **{**PAPER, "handle_unknown": "first_level"},
         **model,
     ).fit(split.X_train, split.y_train)
     seconds = time.perf_counter() - begun

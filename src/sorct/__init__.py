@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sorct.data import datasets
+    from sorct.data.options import PAPER
     from sorct.estimators.bounds import PenaltyBounds, penalty_bounds
     from sorct.estimators.classifier import SORCTClassifier
     from sorct.estimators.compare.comparison import compare
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "PAPER",
     "InfeasibleError",
     "Path",
     "PenaltyBounds",
@@ -44,6 +46,7 @@ __all__ = [
 # Where public names live. They are loaded when they are used: the command line must
 # answer before scikit-learn is there.
 _PLACES = {
+    "PAPER": "sorct.data.options",
     "InfeasibleError": "sorct.estimators.fitting",
     "Path": "sorct.tree.path",
     "PenaltyBounds": "sorct.estimators.bounds",

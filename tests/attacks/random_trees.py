@@ -8,7 +8,8 @@ import pandas as pd
 from sorct import Tree
 from sorct.data.encoder import TableEncoder
 from sorct.data.target import Classes
-from sorct.data.variables import Categorical, Numeric
+from sorct.data.categorical import Categorical
+from sorct.data.numeric import Numeric
 from sorct.tree.training import TrainingRecord
 from tests.attacks.texts import distinct_texts
 

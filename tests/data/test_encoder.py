@@ -1,11 +1,15 @@
 """TableEncoder: any table becomes columns in [0, 1], as scikit-learn's parts would."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
-from sorct.data.encoder import Categorical, TableEncoder
+from sorct.data.categorical import Categorical
+from sorct.data.encoder import TableEncoder
+from sorct.data.options import PAPER_TABLE
 
 
 def mixed_table(rng, n=60):
@@ -148,7 +152,9 @@ def test_unknown_levels_are_an_error_or_the_first_level(table, name):
     levels = TableEncoder.learn(table).variables[table.columns.get_loc(name)].levels
     with pytest.raises(ValueError, match=f"{name!r}.*'Mars'.*{levels[0]!r}"):
         TableEncoder.learn(table).encode(odd)
-    lenient = TableEncoder.learn(table, unknown="first_level")
+    lenient = TableEncoder.learn(
+        table, replace(PAPER_TABLE, handle_unknown="first_level")
+    )
     known = odd.copy()
     known.loc[3, name] = levels[0]
     np.testing.assert_array_equal(lenient.encode(odd), lenient.encode(known))

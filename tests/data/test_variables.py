@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct.data.variables import (
-    Categorical,
-    CellError,
-    Numeric,
-    kind_of_levels,
-    variable_from_dict,
-)
+from sorct.data.categorical import Categorical, Ordered
+from sorct.data.kinds import variable_from_dict
+from sorct.data.missing import WithMissing
+from sorct.data.numeric import Curve, Numeric, learn_number
+from sorct.data.terms import is_missing
+from sorct.data.variables import CellError, kind_of_levels
 
 LEVELS = [
     ("a", "b", "c", "d"),
@@ -45,7 +44,36 @@ def levels(rng, values):
     return Case(Categorical("kind", values), column.iloc[rng.permutation(len(column))])
 
 
-MAKERS = {
+def curve(rng, at, origin=None):
+    """A number along a curve with cells inside and outside of its ends."""
+    place = np.linspace(0.0, 1.0, len(at)) ** 2
+    variable = Curve("size", tuple(at), tuple(place.tolist()), origin=origin)
+    span = at[-1] - at[0]
+    cells = np.concatenate([at, rng.uniform(at[0] - span, at[-1] + span, 40)])
+    return Case(variable, pd.Series(cells))
+
+
+def dates(rng, variable):
+    """Cells of a date, as days."""
+    days = pd.to_timedelta(rng.integers(-30, 400, 40), "D")
+    return Case(variable, pd.Series(pd.Timestamp("2020-01-31") + days))
+
+
+def pooled(rng, **options):
+    """A category with levels that have no column of their own."""
+    variable = Categorical("kind", ("a", "b", "c"), "b", pooled=True, **options)
+    cells = [*variable.levels, *variable.rare] * 5
+    return Case(variable, pd.Series(cells, dtype=object))
+
+
+def with_missing(case):
+    """The same variable and cells, some of them missing."""
+    cells = case.cells.copy().reset_index(drop=True)
+    cells = cells.where(cells.index % 3 != 1)
+    return Case(WithMissing(case.variable), cells)
+
+
+ROOTS = {
     "unit": lambda rng: numbers(rng, 0.0, 1.0),
     "years": lambda rng: numbers(rng, 1950.0, 2020.0),
     "stamps": lambda rng: numbers(rng, -1.7e9, -1.7e9 + 3.0),
@@ -56,6 +84,26 @@ MAKERS = {
         f"levels {values}": lambda rng, values=values: levels(rng, values)
         for values in LEVELS
     },
+    "clipped": lambda rng: curve(rng, [-3.0, 5.0]),
+    "curve": lambda rng: curve(rng, [0.0, 1.0, 10.0, 1e6]),
+    "date": lambda rng: dates(
+        rng, Numeric("when", 0.0, 365.0, True, origin="2020-01-31")
+    ),
+    "curved date": lambda rng: dates(
+        rng, Curve("when", (0.0, 9.0, 300.0), (0.0, 0.5, 1.0), origin="2020-01-31")
+    ),
+    "whole": lambda rng: Case(
+        Categorical("kind", ("a", "b", "c"), separate=False), pd.Series(list("abcba"))
+    ),
+    "pooled": lambda rng: pooled(rng, separate=False, rare=("y", "z")),
+    "pooled dummies": lambda rng: pooled(rng, rare=("y", "z")),
+    "ordered": lambda rng: Case(
+        Ordered("kind", ("low", "mid", "high")), pd.Series(["mid", "low", "high"] * 3)
+    ),
+}
+MAKERS = ROOTS | {
+    f"{name} with missing": lambda rng, make=make: with_missing(make(rng))
+    for name, make in ROOTS.items()
 }
 kinds = pytest.mark.parametrize("case", MAKERS, indirect=True)
 
@@ -64,6 +112,14 @@ kinds = pytest.mark.parametrize("case", MAKERS, indirect=True)
 def case(request, rng):
     """One variable of every kind, with cells."""
     return MAKERS[request.param](rng)
+
+
+def encode(variable, cells, unknown="error"):
+    """Columns of cells, whatever the kind; -1 is a row of zeros."""
+    if variable.choices is None:
+        return variable.encode(variable.numbers(cells))
+    rows = np.vstack([variable.encode_choices(), np.zeros(len(variable.column_names))])
+    return rows[variable.codes(cells, unknown)]
 
 
 def weights_of(rng, variable, some_zero=True):
@@ -81,14 +137,29 @@ def weights_of(rng, variable, some_zero=True):
 def test_cells_of_training_become_columns_from_0_to_1(case):
     """One row per cell, one column per name."""
     variable, cells = case
-    columns = variable.encode(cells)
+    columns = encode(variable, cells)
     assert columns.shape == (len(cells), len(variable.column_names))
     seen = columns
-    if variable.affine is not None:
-        lower, span = variable.affine
-        seen = columns[(cells >= lower) & (cells <= lower + span)]
+    if variable.choices is None:
+        numbers = variable.numbers(cells)
+        lower, upper = variable.decode(0.0), variable.decode(1.0)
+        seen = columns[np.isnan(numbers) | (numbers >= lower) & (numbers <= upper)]
     assert np.all((seen >= 0.0) & (seen <= 1.0))
-    assert not np.any(variable.encode(cells.iloc[:1]) - columns[:1])
+    assert not np.any(encode(variable, cells.iloc[:1]) - columns[:1])
+
+
+@kinds
+def test_a_missing_cell_has_a_column_of_its_own(case):
+    """1 there and 0 in all others, and only where training had missing cells."""
+    variable, cells = case
+    assert variable.takes_missing == isinstance(variable, WithMissing)
+    if variable.takes_missing:
+        columns, missing = encode(variable, cells), cells.isna().to_numpy()
+        assert missing.any()
+        np.testing.assert_array_equal(columns[:, -1], missing)
+        assert not columns[missing, :-1].any()
+        known = encode(variable.known, cells[~missing])
+        np.testing.assert_array_equal(columns[~missing, :-1], known)
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (1950.0, 2020.0), (-1e300, 1e299)])
@@ -110,7 +181,7 @@ def test_choices_encode_to_rows_that_name_them(values):
     variable = Categorical("kind", values)
     assert variable.choices == values
     assert variable.typical == values[0]
-    rows = variable.encode(pd.Series(list(values), dtype=object))
+    rows = encode(variable, pd.Series(list(values), dtype=object))
     np.testing.assert_array_equal(rows, variable.encode_choices())
     place = rows @ np.arange(1, rows.shape[1] + 1)
     np.testing.assert_array_equal(place, np.arange(len(values)))
@@ -135,8 +206,8 @@ def test_an_unknown_level_is_an_error_or_the_first(values):
     variable = Categorical("kind", values)
     column = pd.Series([values[-1], "never seen"], dtype=object)
     with pytest.raises(ValueError, match=r"'kind'.*never seen in training: 'never"):
-        variable.encode(column)
-    columns = variable.encode(column, "first_level")
+        encode(variable, column)
+    columns = encode(variable, column, "first_level")
     np.testing.assert_array_equal(columns[0], variable.encode_choices()[-1])
     assert not columns[1].any()
 
@@ -150,7 +221,7 @@ def test_a_term_is_the_weights_times_the_columns(rng, case):
     variable, cells = case
     weights = weights_of(rng, variable)
     term = variable.term(weights)
-    sums = variable.encode(cells) @ weights
+    sums = encode(variable, cells) @ weights
     if term is None:
         assert not sums.any()
         return
@@ -170,9 +241,18 @@ def test_summands_add_up_to_the_term(rng, case):
         return
     summands = term.summands()
     columns = [summand.column for summand in summands]
-    assert columns == np.flatnonzero(weights).tolist()
+    assert set(np.flatnonzero(weights)) <= set(columns)
     assert [summand.weight for summand in summands] == weights[columns].tolist()
+    shift = sum(s.weight * (s.lower / s.span) for s in summands)
     for cell in cells:
+        raw = sum(
+            s.raw_weight * x for s, x in zip(summands, term.raw(cell), strict=True)
+        )
+        size = sum(abs(s.weight) * max(s.largest / s.span, 1.0) for s in summands)
+        assert raw - shift == pytest.approx(term.value(cell), rel=0, abs=1e-9 * size)
+    for cell in cells:
+        if is_missing(cell):
+            continue
         parts = [
             s.weight * ((x - s.lower) / s.span)
             for s, x in zip(summands, term.raw(cell), strict=True)
@@ -187,9 +267,12 @@ def test_the_size_of_a_term_is_the_most_it_adds_in_training(rng, case):
     term = variable.term(weights_of(rng, variable))
     if term is None:
         return
-    if variable.affine is not None:
+    origin = getattr(getattr(variable, "known", variable), "origin", None)
+    if variable.choices is None and origin is None:
         cells = [variable.decode(place) for place in np.linspace(0.0, 1.0, 11)]
-    assert max(abs(term.value(cell)) for cell in cells) == pytest.approx(term.size)
+        cells += [None] * variable.takes_missing
+    if origin is None:
+        assert max(abs(term.value(cell)) for cell in cells) == pytest.approx(term.size)
     for summand in term.summands():
         assert summand.largest == max(
             abs(summand.lower), abs(summand.lower + summand.span)
@@ -237,22 +320,19 @@ def test_a_term_takes_unknown_levels_as_its_policy_says():
 def test_cells_of_a_file_are_taken_as_training_had_them(case):
     """Written as text they mean the same."""
     variable, cells = case
-    expected = variable.encode(cells)
-    for written in (cells.tolist(), [str(cell) for cell in cells]):
-        taken = pd.Series(list(variable.take(written)), dtype=object)
-        if variable.affine is not None:
-            taken = taken.astype(float)
-        np.testing.assert_array_equal(variable.encode(taken), expected)
+    expected = encode(variable, cells)
+    as_text = [None if is_missing(cell) else str(cell) for cell in cells]
+    for written in (cells.tolist(), as_text):
+        taken = pd.Series(variable.take(written))
+        np.testing.assert_array_equal(encode(variable, taken), expected)
 
 
 @pytest.mark.parametrize(
     ("cells", "row", "words"),
     [
         ([1.0, "x", 2.0], 2, "must hold numbers, got 'x'"),
-        ([1.0, 2.0, None], 3, "must hold numbers, got None"),
         (["1_000"], 1, "must hold numbers, got '1_000'"),
         ([True, 1.0], 1, "must hold numbers, got True"),
-        ([1.0, np.nan], 2, "must hold numbers, got nan"),
         ([1.0, np.inf, -np.inf], 2, "must hold finite numbers, got inf"),
         (["1e999"], 1, "must hold finite numbers, got inf"),
         ([1, 10**400], 2, "must hold"),
@@ -348,5 +428,5 @@ def test_levels_are_of_one_plain_kind_or_none(values, kind):
 
 def test_the_median_of_the_largest_numbers_is_a_number():
     """Though the sum of the two in the middle is none."""
-    learned = Numeric.learn("a", np.array([1.7e308, 1.6e308]))
+    learned = learn_number("a", np.array([1.7e308, 1.6e308]), None, "minmax")
     assert learned.median == pytest.approx(1.65e308)

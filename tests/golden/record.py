@@ -18,7 +18,14 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sorct.datasets import make_planted_tree
 from sorct.export import to_javascript, to_onnx, to_python, to_sql
 
-from sorct import SORCTClassifier, SORCTClassifierCV, explain, export_text, sorct_path
+from sorct import (
+    PAPER,
+    SORCTClassifier,
+    SORCTClassifierCV,
+    explain,
+    export_text,
+    sorct_path,
+)
 
 FOLDER = Path(__file__).parent
 #: What two machines need not share: versions of packages, the last steps of a descent.
@@ -83,7 +90,7 @@ def fit(name):
     (X, y), options = cells()[name]
     options = dict(options)
     weight = options.pop("sample_weight", None)
-    return SORCTClassifier(random_state=0, **options).fit(X, y, weight), X
+    return SORCTClassifier(random_state=0, **PAPER, **options).fit(X, y, weight), X
 
 
 def tree_result(clf, X):
@@ -109,7 +116,7 @@ def tree_result(clf, X):
 def path_result():
     """A path of 17 penalties, its table, its choices and its report."""
     X, y = load_iris(return_X_y=True, as_frame=True)
-    path = sorct_path(X, y, alphas_global=0, random_state=0)
+    path = sorct_path(X, y, alphas_global=0, random_state=0, **PAPER)
     summary = json.loads(path.report(X, y).json())
     for point in summary["points"]:
         point["training"] = without_varying(point["training"])
@@ -126,6 +133,7 @@ def search_result():
     """A choice by cross-validation."""
     X, y = load_wine(return_X_y=True, as_frame=True)
     search = SORCTClassifierCV(
+        **PAPER,
         alphas_local=[0, 0.125, 0.5, 2], cv=3, rule="one-standard-error", random_state=0
     ).fit(X, y)
     results = search.cv_results_.drop(columns="most_variables_per_cut")

@@ -196,6 +196,7 @@ class Categorical:
             together=not self.separate,
             column_of=tuple(self.choices[self._first :]),
             pooled=other if self.pooled else None,
+            rare=self.rare,
         )
 
 
@@ -266,7 +267,11 @@ def _distinct(column: Any, name: str) -> tuple[IntArray, list[Any]]:
     import pandas as pd
 
     if column.dtype.name == "category":
-        places, values = column.cat.codes.to_numpy(), _plain_list(column.cat.categories)
+        codes = column.cat.codes.to_numpy()
+        # Categories that do not occur are no levels.
+        used = np.unique(codes[codes >= 0])
+        places = np.where(codes >= 0, np.searchsorted(used, codes), -1)
+        values = _plain_list(column.cat.categories[used])
     else:
         cells = np.empty(len(column), dtype=object)
         cells[:] = column.astype(object).to_list()

@@ -101,10 +101,14 @@ class TableOptions:
                 )
 
 
-#: The paper's own reading of a table.
-PAPER_TABLE = TableOptions(
-    categorical="dummies", min_frequency=1, handle_unknown="error", scaling="minmax"
-)
+#: Options of an estimator with which it reads a table as the paper does.
+PAPER: dict[str, Any] = {
+    "categorical": "dummies",
+    "min_frequency": 1,
+    "handle_unknown": "error",
+    "scaling": "minmax",
+}
+PAPER_TABLE = TableOptions(**PAPER)
 
 
 def _check_choice(name: str, given: Any, choices: tuple[str, ...]) -> None:

@@ -52,7 +52,9 @@ def is_frame(X: Any) -> bool:
 def as_table(X: Any) -> Any:
     """A checked frame of pandas, or a float64 matrix."""
     X = _in_pandas(X)
-    refuse_masked(X, "X")
+    if np.ma.is_masked(X):
+        # A masked cell is a missing one.
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     if is_frame(X):
         _check_frame(X)
         return X
@@ -72,11 +74,11 @@ def as_table(X: Any) -> Any:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Refuse masked cells: they are missing, and nobody says what to put there."""
+    """Refuse masked cells where nothing may be missing."""
     if np.ma.is_masked(values):
         raise ValueError(
-            f"{name} has masked cells, which are missing values (NaN and masked cells "
-            "are not supported). Fill them in (filled), or drop these rows first."
+            f"{name} has masked cells, which are missing values; only X may have such. "
+            "Fill them in (filled), or drop these rows first."
         )
 
 

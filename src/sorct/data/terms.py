@@ -249,6 +249,10 @@ class LevelTerm:
         The level that every column of the variable stands for; empty for a score.
     pooled : float or None
         Weight of the column for all other levels, if there is one.
+    rare : tuple of levels
+        Levels that are known and have that weight.
+    scores : bool
+        Whether weights are those of an ordered category.
     """
 
     name: str
@@ -257,6 +261,7 @@ class LevelTerm:
     together: bool = False
     column_of: tuple[Any, ...] = ()
     pooled: float | None = None
+    rare: tuple[Any, ...] = ()
     scores: bool = False
 
     @property
@@ -314,8 +319,8 @@ class LevelTerm:
         if self.scores:
             *_, top = self.weights.values()
             return (self.value(cell) / top,)
-        known = cell in self.weights and cell in self.column_of
-        level = cell if known or cell in self.weights and self.pooled is None else OTHER
+        own = cell in self.weights and cell not in self.rare
+        level = cell if own else OTHER
         return tuple(
             float(level is one or (level is not OTHER and level == one))
             for one in self.column_of

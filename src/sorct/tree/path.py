@@ -275,7 +275,7 @@ class Path:
             "alphas_local": self.alphas_local.tolist(),
             "alphas_global": self.alphas_global.tolist(),
             "seconds": self.seconds.tolist(),
-            "common": {key: plain[0][key] for key in COMMON},
+            "common": {key: plain[0][key] for key in COMMON if key in plain[0]},
             "trees": [
                 {key: value for key, value in tree.items() if key not in COMMON}
                 for tree in plain

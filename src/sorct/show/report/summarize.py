@@ -79,7 +79,7 @@ def summarize(
         "format": FORMAT,
         "version": VERSION,
         "title": shown_name(title),
-        "common": {key: plain[key] for key in COMMON},
+        "common": {key: plain[key] for key in COMMON if key in plain},
         "gamma": first.gamma,
         "classes": [shown_name(label) for label in first.classes],
         "variables": [_variable(one) for one in first.encoder.variables],
