@@ -93,12 +93,7 @@ class Reading:
     @classmethod
     def of(cls, encoder: TableEncoder, terms: Terms, threshold: float) -> Reading:
         """Read "the sum of the terms is above the threshold", in scaled units."""
-        found = [
-            (s, i)
-            for s, i in _by_size(terms)
-            # A column chosen by itself that adds nothing is not there.
-            if s.raw_weight != 0.0 or not encoder.variables[i].separate
-        ]
+        found = _by_size(terms)
         summands = tuple(summand for summand, _ in found)
         if not _comparable(summands):
             summands = tuple(summand.scaled() for summand in summands)
@@ -135,11 +130,18 @@ def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
         summands = term.summands()
         known = [abs(s.weight) for s in summands if not s.is_missing]
         for summand in summands:
+            if summand.weight == 0.0 and _are_apart(summands):
+                continue
             follows = summand.is_missing and bool(known)
             size = max(known) if follows else abs(summand.weight)
             found.append((-size, follows, summand, i))
     found.sort(key=lambda entry: entry[:2])
     return [(summand, i) for _, _, summand, i in found]
+
+
+def _are_apart(summands: tuple[Summand, ...]) -> bool:
+    """Whether a variable is printed level by level, as in the paper."""
+    return any(s.is_level and s.member is None for s in summands)
 
 
 def _comparable(summands: tuple[Summand, ...]) -> bool:
@@ -165,11 +167,11 @@ def _pieces(
     lead = summands[0].raw_weight if summands else 1.0
     places: dict[tuple[int, int], list[int]] = {}
     for k, i in enumerate(variables):
-        alone = encoder.variables[i].separate
-        places.setdefault((i, k if alone else -1), []).append(k)
-    for (i, _), own in places.items():
+        apart = _are_apart(terms[i].summands())
+        places.setdefault((i, k if apart else -1), []).append(k)
+    for (i, place), own in places.items():
         known = [k for k in own if not summands[k].is_missing]
-        if not known or encoder.variables[i].separate:
+        if not known or place >= 0:
             yield Piece(encoder.names[i], tuple(own))
             continue
         blank = [k for k in own if k not in known]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sorct._typing import FloatArray
 from sorct.data.terms import Summand
 from sorct.show.plotting._style import drawn_names
-from sorct.show.text import cut_text, is_a_level, printed_threshold, printed_weights
+from sorct.show.text import cut_text, printed_threshold, printed_weights
 from sorct.tree.view import Cut, Leaf, View
 
 
