@@ -7,8 +7,6 @@ what each level adds. A cut that asks for one thing alone reads as a plain quest
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from sorct.data.dates import iso_date
@@ -20,6 +18,7 @@ from sorct.show.numbers import (
     printed_threshold,
     printed_weights,
     rounded,
+    write_out,
 )
 from sorct.tree.view import Cut, Piece, Reading
 
@@ -110,7 +109,7 @@ def plain_question(
     (piece,), first = reading.pieces, reading.summands[0]
     name, inside = readable(piece.name), 0.0 < reading.threshold < 1.0
     if piece.levels:
-        asked = _levels_asked(reading, piece) if inside else None
+        asked = _levels_asked(reading, piece)
         return None if asked is None else (name, asked)
     if first.is_level:
         # The text is "[variable is level]".
@@ -128,21 +127,23 @@ def plain_question(
 
 
 def _levels_asked(reading: Reading, piece: Piece) -> str | None:
-    """Which levels a cut asks for, if they weigh the same and all others nothing."""
-    weights: list[tuple[Any, float]] = [
-        (quoted(level), weight) for level, weight in piece.levels
-    ]
+    """Which levels a cut asks for, if all of them have one of two weights."""
+    weights = [(quoted(level), weight) for level, weight in piece.levels]
     if piece.missing is not None:
         weights.append(("missing", piece.missing))
-    every = [weight for _, weight in weights] + [piece.others or 0.0]
-    error = allowed_error(reading)
-    if not {rounded(weight + 0.0, error) for weight in every} <= {"0", "1"}:
+    error, threshold, others = allowed_error(reading), reading.threshold, piece.others
+    values = {rounded(weight + 0.0, error): weight for _, weight in weights}
+    if len(values) != 2 or not min(values.values()) < threshold < max(values.values()):
         return None
-    asked = [name for name, weight in weights if weight > 0.5]
-    if (piece.others or 0.0) <= 0.5:
-        return f"is {named(asked, ' or ', ' or one of ')}"
-    rest = [name for name, weight in weights if weight <= 0.5]
-    return f"is none of {named(rest, ' and ')}" if rest else None
+    asked = [name for name, weight in weights if weight > threshold]
+    rest = [name for name, weight in weights if weight <= threshold]
+    if others is not None and others > threshold and len(rest) > 0:
+        if rounded(others, error) in values:
+            return f"is none of {named(rest, ' and ')}"
+    told = f"is {named(asked, ' or ', ' or one of ')}"
+    if others is None or rounded(others + 0.0, error) in values:
+        return told
+    return f"{told} (others: {'yes' if others > threshold else 'no'})"
 
 
 def _point_asked(
@@ -158,7 +159,8 @@ def _point_asked(
     number = at[k - 1] + slope * (threshold - place[k - 1])
     if first.origin is not None:
         return _day_asked(number, first.origin)
-    return f"> {write(rounded(number, ROUNDING * slope, decimals))}"
+    text = rounded(number, ROUNDING * slope, decimals)
+    return f"> {write_out(text) if write is str else write(text)}"
 
 
 def _day_asked(days: float, origin: str | None) -> str | None:

@@ -17,27 +17,29 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.terms import Summand
 from sorct.data.wording import printable, readable
 from sorct.show.cuts import plain_question
-from sorct.show.numbers import rounded
+from sorct.show.numbers import rounded, write_out
 from sorct.tree.view import Cut, View
 
-# Points of a curve that are told, if straight lines between them come so close to it.
-_POINTS, _CLOSE = 7, 0.005
-# Letters of a line.
-_WIDTH = 88
+# Straight lines between the points that are told come so close to a curve.
+_CLOSE = 0.0045
+# Letters of a line, and a space at which none is broken.
+_WIDTH, _TIED = 88, "\x1f"
 
 
 def notes(encoder: TableEncoder, view: View) -> list[str]:
     """What is to be known of the variables in the cuts of a view, each told once."""
     found = [note for cut in view.cuts for note in _cut_notes(encoder, cut)]
     found += _typical_note(encoder, view)
-    wrapped = [
-        textwrap.wrap(
-            note, _WIDTH, subsequent_indent="  ", break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for note in dict.fromkeys(found)
-    ]  # fmt: skip
-    return [line for lines in wrapped for line in lines]
+    return [line for note in dict.fromkeys(found) for line in _wrapped(note)]
+
+
+def _wrapped(note: str) -> list[str]:
+    """Lines of a note, never broken inside a point."""
+    lines = textwrap.wrap(
+        note, _WIDTH, subsequent_indent="  ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return [line.replace(_TIED, " ") for line in lines]
 
 
 def _cut_notes(encoder: TableEncoder, cut: Cut) -> Iterator[str]:
@@ -59,11 +61,11 @@ def _cut_notes(encoder: TableEncoder, cut: Cut) -> Iterator[str]:
 def _points_text(summand: Summand) -> str:
     """Values and places of a curve, or levels and their scores."""
     if isinstance(summand.points[0][0], str):
-        told = ", ".join(f"{level} {place:.3g}" for level, place in summand.points)
+        told = ", ".join(f"{one}{_TIED}{place:.3g}" for one, place in summand.points)
         return f"{summand.text}: {told}."
     span = summand.points[-1][0] - summand.points[0][0]
     told = ", ".join(
-        f"{place:.3g} at {written(at, summand.origin, 1e-4 * span)}"
+        f"{place:.3g}{_TIED}at{_TIED}{written(at, summand.origin, 1e-4 * span)}"
         for at, place in fewer_points(summand.points)
     )
     return f"{summand.text}: {told} (straight lines between, flat beyond)."
@@ -72,15 +74,14 @@ def _points_text(summand: Summand) -> str:
 def fewer_points(
     points: Sequence[tuple[Any, float]],
 ) -> Sequence[tuple[Any, float]]:
-    """Some points of a curve that nearly give it, or all if a few do not."""
+    """As few points of a curve as nearly give it."""
     at, place = (np.array(values) for values in zip(*points, strict=True))
     kept = [0, len(at) - 1]
-    while len(kept) <= _POINTS:
+    while True:
         gap = np.abs(np.interp(at, at[kept], place[kept]) - place)
-        if gap.max() <= _CLOSE - 0.0005:
+        if gap.max() <= _CLOSE:
             return [points[k] for k in kept]
         kept = sorted([*kept, int(np.argmax(gap))])
-    return points
 
 
 def _clip_text(name: str, summand: Summand) -> str:
@@ -106,7 +107,9 @@ def _typical_note(encoder: TableEncoder, view: View) -> list[str]:
 
 def written(number: float, origin: str | None, error: float) -> str:
     """A value of a number to four digits or more, of a date the day."""
-    return rounded(number, error) if origin is None else iso_date(number, origin)
+    if origin is not None:
+        return iso_date(number, origin)
+    return write_out(rounded(number, error))
 
 
 def value_text(value: Any) -> str:

@@ -54,3 +54,8 @@ def plain_number(text: str) -> str:
     # Four digits stay together, as in a year.
     mark = "," if abs(number) >= 10_000 else ""
     return f"{number:{mark}f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def write_out(text: str) -> str:
+    """The same with all digits together."""
+    return plain_number(text).replace("\N{NARROW NO-BREAK SPACE}", "")

@@ -7,7 +7,7 @@ const MOST_TERMS = 6, FLOW = 34, BAR = 24, BARS = 80;
 function cutWidth(nodes) { return nodes.length > 7 ? 292 : 372; }
 
 function cutHeight(entry) {
-  const n = rowsOf(entry).length;
+  const n = drawnRows(entry).length;
   if (n < 2 || isPlain(entry)) return 34;
   return 34 + ROW * (n > MOST_TERMS ? MOST_TERMS + 1 : n);
 }
@@ -68,20 +68,29 @@ function flow(from, to, entry, offset, key) {
 // What a cut adds up, a row for each: of a category one per weight, of missing cells one.
 function rowsOf(entry) {
   return entry.terms.flatMap((term) => {
-    const column = { column: term.column, name: term.name };
+    const column = { column: term.column, name: term.name, beside: term.missing };
     if (term.levels) {
       return term.levels.map(({ names, weights, low, high }) => ({ ...column, names, weights, low, high }));
     }
     const row = ({ weight, size }) => ({ weights: [weight], low: Math.min(size, 0), high: Math.max(size, 0) });
     return [{ ...column, ...row(term) },
-      ...(term.missing ? [{ ...column, names: "missing", ...row(term.missing) }] : [])];
+      ...(term.missing ? [{ ...column, names: "missing", isBeside: true, ...row(term.missing) }] : [])];
   });
+}
+
+// Those that are drawn, largest first; missing cells are told beside their variables.
+function drawnRows(entry) {
+  const size = ({ low, high }) => Math.max(-low, high);
+  return rowsOf(entry).filter((row) => !row.isBeside && (size(row) > 0 || !row.names))
+    .sort((a, b) => size(b) - size(a));
 }
 
 // Whether a cut asks one thing alone, such as "purpose is car or house".
 function isPlain(entry) { return entry.limit === null; }
 
 function weightText(row) { return row.weights.map(written).join(" to "); }
+
+function signed(weight) { return weight.startsWith("−") ? written(weight) : `+${written(weight)}`; }
 
 function sizeText({ low, high }) {
   return low && high && low !== high ? `${number(low, 3)} to ${number(high, 3)}` : number(high || low, 3);
@@ -98,7 +107,8 @@ function rowName(report, row) {
 // The same where there is little room: of a level both halves stay readable.
 function fittedRow(report, row, room, font = PLAIN) {
   const [i, level] = report.columns[row.column], variable = report.variables[i];
-  const whole = rowName(report, row);
+  const beside = row.beside ? ` (missing: ${signed(row.beside.weight)})` : "";
+  const whole = rowName(report, row) + beside;
   if (row.name || row.names || level < 0) return fitted(whole, room, font);
   if (whole.length < 500 && textWidth(whole, font) <= room) return whole;
   const rest = room - textWidth("[ is ]", font), name = variable.levels[level];
@@ -110,7 +120,7 @@ function fittedRow(report, row, room, font = PLAIN) {
 function questionOf(entry) { return entry.words || entry.question; }
 
 function headOf(report, entry, room) {
-  const [first, ...others] = rowsOf(entry);
+  const [first, ...others] = drawnRows(entry);
   const isLevel = first && !first.name && !first.names;
   if (!first || (isPlain(entry) && !isLevel)) return fitted(questionOf(entry), room, BOLD);
   if (others.length && !isPlain(entry)) return fitted(`sum > ${written(entry.limit)}`, room, BOLD);
@@ -124,13 +134,13 @@ function drawCut(report, entry, place, width) {
   const box = shape("g", { transform: `translate(${left},${place.y})`, "aria-hidden": "true" },
     shape("rect", { class: "box", width, height: place.height, rx: 8 }),
     shape("text", { x: PAD, y: 21, class: "strong" }, head + headOf(report, entry, room)));
-  if (rowsOf(entry).length > 1 && !isPlain(entry)) box.append(...drawTerms(report, entry, width));
+  if (drawnRows(entry).length > 1 && !isPlain(entry)) box.append(...drawTerms(report, entry, width));
   return box;
 }
 
 // A row per term: its weight, its name, and beside that a bar to the right or left.
 function drawTerms(report, entry, width) {
-  const all = rowsOf(entry), terms = all.slice(0, MOST_TERMS);
+  const all = drawnRows(entry), terms = all.slice(0, MOST_TERMS);
   const most = Math.max(...all.map(({ low, high }) => Math.max(-low, high)), 1e-300);
   const weights = terms.map((term) => fitted(weightText(term), 90));
   const start = PAD + Math.max(...weights.map((text) => textWidth(text)));

@@ -46,12 +46,14 @@ function numberField(variable, i, value, change) {
     "aria-label": `${variable.name}, slider`, tabindex: -1,
   });
   const range = make("span", {}), note = make("small", { id: `${id}-range` }, range);
-  const tick = variable.missing ? make("input", { type: "checkbox", id: `${id}-missing` }) : null;
+  const tick = variable.missing ? make("input", {
+    type: "checkbox", id: `${id}-missing`, "aria-label": `${variable.name} is missing`,
+  }) : null;
   if (tick) note.append(make("label", { class: "tick" }, tick, "missing"));
   const tell = (now) => {
     const outside = now < lower || now > lower + span, isEmpty = !Number.isFinite(now);
     range.textContent = isEmpty && !tick ? `a ${variable.origin ? "date" : "number"} is missing`
-      : `${outside ? "outside " : ""}${rangeText(variable)} in training`;
+      : `${outside ? "outside " : ""}${rangeText(variable)} in training${outside && variable.at ? ", counts as its end" : ""}`;
     range.classList.toggle("warning", outside || (isEmpty && !tick));
     box.setAttribute("aria-invalid", String(isEmpty && !tick));
     if (tick) tick.checked = isEmpty;
@@ -95,13 +97,13 @@ function valueFields(report, model, values, change) {
   });
 }
 
-// Used variables without a number that they need, and those with one that training never saw.
+// Used variables without a number that they need, and those that go on beyond their range.
 function oddValues(report, model, values) {
   const used = usedVariables(report, model).filter((i) => !report.variables[i].levels);
   const name = (i) => report.variables[i].name, isNumber = (i) => Number.isFinite(values[i]);
   const isOutside = (i) => {
-    const { lower, span } = report.variables[i];
-    return isNumber(i) && (values[i] < lower || values[i] > lower + span);
+    const { lower, span, at } = report.variables[i];
+    return !at && isNumber(i) && (values[i] < lower || values[i] > lower + span);
   };
   return {
     missing: used.filter((i) => !isNumber(i) && !report.variables[i].missing).map(name),
