@@ -187,11 +187,11 @@ def _with_levels(piece: Piece, term: Term, variable: Variable, lead: float) -> P
     choices = [one for one in variable.choices or () if one is not None]
     levels = [(one, term.value(one) / lead) for one in choices if one is not OTHER]
     others = None
-    if OTHER in choices:
-        others = term.value(OTHER) / lead
-    elif not term.refuses_unknown:
+    if not term.refuses_unknown:
         # An object is a level that training never saw.
         others = term.value(object()) / lead
+    elif OTHER in choices:
+        others = term.value(OTHER) / lead
     return replace(piece, levels=tuple(levels), others=others)
 
 
