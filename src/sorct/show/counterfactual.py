@@ -162,6 +162,8 @@ def _number_flip(
     if missing and (k := int(line.classes(np.array([line.place]))[0])) != line.before:
         return now, k
     lower, upper = variable.decode(0.0), variable.decode(1.0)
+    if lower == upper:
+        return None
     if variable.whole and upper - lower <= _MOST_WHOLE:
         return _whole_flip(line, variable, np.arange(lower, upper + 0.5), now)
     found = [_first_flip(line, side) for side in (-1.0, 1.0)]
