@@ -55,6 +55,7 @@ def test_training_is_told_whole(iris):
         "class_share": [pytest.approx(1 / 3, abs=1e-6)] * 3,
         "n_variables": 4,
         "n_columns": 4,
+        "n_groups": 4,
         "n_shown": 150,
         "class_counts": [50, 50, 50],
         "baseline": pytest.approx(1 / 3),
