@@ -319,13 +319,20 @@ class LevelTerm:
         if self.scores:
             *_, top = self.weights.values()
             return (self.value(cell) / top,)
-        own = cell in self.weights and cell not in self.rare
-        level = cell if own else OTHER
+        level = self._counted_as(cell)
         return tuple(
             float(level is one or (level is not OTHER and level == one))
             for one in self.column_of
             if self.value(one) != 0.0
         )
+
+    def _counted_as(self, cell: Any) -> Any:
+        """The level whose column a cell has: a rare or new one has another's."""
+        if cell in self.weights and cell not in self.rare:
+            return cell
+        as_first = cell is not OTHER and cell not in self.rare
+        as_first = as_first and self.others not in (None, self.pooled or 0.0)
+        return next(iter(self.weights)) if as_first else OTHER
 
 
 @dataclass(frozen=True)
