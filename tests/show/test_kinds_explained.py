@@ -86,7 +86,9 @@ def test_a_typical_value_stands_for_a_missing_one_where_asked_for(rng, table):
     for name in ("debt", "member", "signup", "income"):
         given = {k: v for k, v in row.items() if k != name}
         told = explain(tree, given)
-        assert told.proba == pytest.approx(explain(tree, row | {name: typical[name]}).proba)
+        assert told.proba == pytest.approx(
+            explain(tree, row | {name: typical[name]}).proba
+        )
         (part,) = [one for one in told.steps[0].parts if one.variable == name]
         assert part.value is None
         assert part.counts_as == typical[name]
@@ -159,7 +161,9 @@ def test_a_flip_of_a_number_is_the_nearest(rng, table, name):
         told = explain(tree, row | {name: now})
         (flip,) = told.flips
         start = variable.typical if now is None else now
-        begin, end = (float(variable.numbers(np.array([v]))[0]) for v in (start, flip.value))
+        begin, end = (
+            float(variable.numbers(np.array([v]))[0]) for v in (start, flip.value)
+        )
         between = np.linspace(begin, end, 60)[:-1]
         places = variable.encode(between)[:, 0]
         # Whole days and years: the one before the flip does not flip.
@@ -198,4 +202,6 @@ def test_choices_without_a_name_are_told_by_a_word(rng, table):
     told = explain(tree, table.iloc[0].to_dict() | {"purpose": "car"})
     assert told.flips[0].value == "missing"
     assert "purpose = car: missing gives " in str(told)
-    assert is_missing(explain(tree, table.iloc[0].to_dict() | {"purpose": None}).flips[0].now)
+    assert is_missing(
+        explain(tree, table.iloc[0].to_dict() | {"purpose": None}).flips[0].now
+    )

@@ -158,9 +158,7 @@ def says_yes(tree, table):
 def test_levels_of_one_weight_are_a_plain_question(rng, table, sign, weights, words):
     """Whichever side they are on; the rows that say yes have these levels."""
     middle = sum({max(weights), min(weights)}) / 2 + 0.1
-    tree = tree_of_one(
-        rng, table, "purpose", np.multiply(sign, weights), sign * middle
-    )
+    tree = tree_of_one(rng, table, "purpose", np.multiply(sign, weights), sign * middle)
     told = f"purpose {words}"
     if -1 in weights:
         told += " (others: no)"
@@ -175,7 +173,7 @@ def test_pooled_levels_that_say_yes_are_told_by_those_that_do_not(rng, table):
     tree = tree_of_one(rng, table, "city", [0, 1, 1, 0, 1, 1], 0.5)
     levels = tree.encoder.variables[tree.encoder.names.index("city")].levels
     assert levels == tuple(sorted(CITIES))
-    assert only_question(tree) == "city is none of Oslo and \"missing\""
+    assert only_question(tree) == 'city is none of Oslo and "missing"'
     said = says_yes(tree, table)
     assert said.tolist() == [one not in ("Oslo", "missing") for one in table["city"]]
 
@@ -257,7 +255,9 @@ def test_levels_of_equal_weight_are_folded_and_counted(rng):
     weights = np.zeros(20)
     weights[:14], weights[14:16] = 0.5, -0.25
     tree = tree_of_one(rng, X, "city", weights, 0.6)
-    told = f"(city: {names[0]}, {names[1]} and 12 more +1; {names[14]}, {names[15]} -0.5"
+    told = (
+        f"(city: {names[0]}, {names[1]} and 12 more +1; {names[14]}, {names[15]} -0.5"
+    )
     assert only_question(tree) == f"{told}; others 0) > 1.2"
     weights[14:16] = 0.0
     tree = tree_of_one(rng, X, "city", weights, 0.25)

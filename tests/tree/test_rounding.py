@@ -316,9 +316,7 @@ def test_rounding_every_kind_again_changes_nothing(rng, digits):
     twice = once.round(digits).tree
     np.testing.assert_allclose(twice.coef, once.coef, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(twice.threshold, once.threshold, rtol=1e-7, atol=1e-9)
-    first, second = (
-        [cut_text(cut) for cut in one.view.cuts] for one in (once, twice)
-    )
+    first, second = ([cut_text(cut) for cut in one.view.cuts] for one in (once, twice))
     assert first == second
 
 

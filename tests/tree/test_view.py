@@ -9,7 +9,14 @@ from scipy.special import expit
 
 from sorct.tree.view import Cut, Leaf, View
 from tests.data.test_encoder import mixed_table
-from tests.show.every_kind import OPTIONS, cells_of, every_kind, scaled_sums, tree_of_one, tree_on
+from tests.show.every_kind import (
+    OPTIONS,
+    cells_of,
+    every_kind,
+    scaled_sums,
+    tree_of_one,
+    tree_on,
+)
 from tests.tree.by_hand import (
     cut_in_units,
     leaves_below,
