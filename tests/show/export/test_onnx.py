@@ -66,7 +66,9 @@ def in_days(model, X):
     for wanted in model.graph.input:
         if wanted.doc_string:
             origin = pd.Timestamp(wanted.doc_string.removeprefix("whole days since "))
-            days = (X[wanted.name].astype("datetime64[s]") - origin) // pd.Timedelta("1D")
+            days = (X[wanted.name].astype("datetime64[s]") - origin) // pd.Timedelta(
+                "1D"
+            )
             X = X.assign(**{wanted.name: days.astype(np.float64)})
     return X
 

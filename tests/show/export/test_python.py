@@ -12,7 +12,6 @@ from sorct.export import to_python
 
 from sorct.data.categorical import Categorical
 from sorct.data.encoder import TableEncoder
-from sorct.data.options import PAPER_TABLE
 from sorct.data.target import Classes
 from tests.show.export.exported_trees import MAKERS, assert_same, each_tree, rows_of
 

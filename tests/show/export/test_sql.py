@@ -264,7 +264,9 @@ def test_days_are_counted_by_the_calendar(rng, database):
     years = [1, 4, 99, 100, 399, 400, 1600, 1699, 1700, 1900, 1999, 2000, 2004, 9999]
     texts = [f"{y:04}-{md}" for y in years for md in ("01-01", "02-28", "03-01")]
     texts += [f"{y:04}-12-31" for y in years]
-    texts += [date.fromordinal(int(d)).isoformat() for d in rng.integers(1, 3652059, 900)]
+    texts += [
+        date.fromordinal(int(d)).isoformat() for d in rng.integers(1, 3652059, 900)
+    ]
     tree, _ = on_a_date(rng, np.array(["2019-06-01", "2020-02-29"], "datetime64[s]"))
     X = pd.DataFrame({"day": texts, "a": 0.0})
     rows = score(database, tree, X)
