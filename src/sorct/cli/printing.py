@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
 
     from sorct.tree.training import TrainingRecord
     from sorct.tree.tree import Tree
+
+
+# Wrapped cells have so many characters in a line, however narrow the screen.
+_NARROWEST = 20
 
 
 def print_result(as_json: bool, document: dict[str, Any], text: str) -> None:
@@ -63,6 +70,29 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def wrapped_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as wide as the screen: the cells of its last two columns are wrapped."""
+    lines = text_table(header[:-2], [row[:-2] for row in rows]).split("\n")
+    first = max(map(len, lines)) + 2
+    room = shutil.get_terminal_size().columns - first - 2
+    longest = max((len(row[-1]) for row in rows), default=0)
+    widest = max(len(row[-2]) for row in rows)
+    own = min(widest, max(room // 2 if longest else room, _NARROWEST))
+    told = []
+    for line, row in zip(lines, [header, *rows], strict=True):
+        parts = [_wrapped(row[-2], own), _wrapped(row[-1], room - own)]
+        for k, (value, note) in enumerate(zip_longest(*parts, fillvalue="")):
+            text = f"{line if k == 0 else '':<{first}}{value:<{own}}  {note}"
+            told.append(text.rstrip())
+    if not longest:
+        told[0] = told[0].removesuffix(header[-1]).rstrip()
+    return "\n".join(told)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(width, _NARROWEST)) or [""]
 
 
 def _is_numeric(cell: str) -> bool:
