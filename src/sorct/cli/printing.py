@@ -8,7 +8,6 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 
-# Wrapped cells have so many characters in a line, however narrow the screen.
-_NARROWEST = 20
+# Cells have so many characters in a line, however narrow the screen.
+_NARROWEST = 24
 
 
 def print_result(as_json: bool, document: dict[str, Any], text: str) -> None:
@@ -73,7 +72,10 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def wrapped_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as wide as the screen: the cells of its last two columns are wrapped."""
+    """A table as wide as the screen.
+
+    Cells of its last column go over several lines, those of the last but one are cut.
+    """
     lines = text_table(header[:-2], [row[:-2] for row in rows]).split("\n")
     first = max(map(len, lines)) + 2
     room = shutil.get_terminal_size().columns - first - 2
@@ -82,17 +84,17 @@ def wrapped_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     own = min(widest, max(room // 2 if longest else room, _NARROWEST))
     told = []
     for line, row in zip(lines, [header, *rows], strict=True):
-        parts = [_wrapped(row[-2], own), _wrapped(row[-1], room - own)]
-        for k, (value, note) in enumerate(zip_longest(*parts, fillvalue="")):
-            text = f"{line if k == 0 else '':<{first}}{value:<{own}}  {note}"
-            told.append(text.rstrip())
+        begin = f"{line:<{first}}{_cut(row[-2], own):<{own}}  "
+        note, *more = textwrap.wrap(row[-1], max(room - own, _NARROWEST)) or [""]
+        told.append(f"{begin}{note}".rstrip())
+        told += [" " * len(begin) + part for part in more]
     if not longest:
         told[0] = told[0].removesuffix(header[-1]).rstrip()
     return "\n".join(told)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, max(width, _NARROWEST)) or [""]
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 4].rstrip(', .')} ..."
 
 
 def _is_numeric(cell: str) -> bool:
