@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import (
     accuracy_score,
 )
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sorct.estimators.folds
@@ -64,9 +65,25 @@ def test_the_contract_of_scikit_learn_holds(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_dict_unchanged,
+    ],
+)
+def test_the_contract_holds_by_default(check):
+    """With the options that users get; ``make test-slow`` has all checks."""
+    check("SORCTClassifierCV", SORCTClassifierCV())
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
     [
+        SORCTClassifierCV(),
         SORCTClassifierCV(alphas_local=ALPHAS, n_solutions=4, cv=2),
         SORCTClassifierCV(
             alphas_local=ALPHAS, n_solutions=2, cv=2, rule="one-standard-error"

@@ -77,7 +77,7 @@ GRIDS = {
 }
 
 
-@pytest.fixture(scope="module", params=GRIDS)
+@pytest.fixture(scope="module")
 def plain_paths(request, iris):
     """Options, and the paths of a plain loop over three folds and of all rows."""
     X, y = iris
@@ -90,19 +90,21 @@ def plain_paths(request, iris):
 
 
 @pytest.mark.parametrize(
-    ("scoring", "score"),
+    ("plain_paths", "scoring", "score"),
     [
-        (None, hits),
-        ("accuracy", hits),
-        ("balanced_accuracy", balance),
-        ("neg_log_loss", likelihood),
-        (lambda clf, X, y: clf.score(X, y), hits),
-        (lambda clf, X, y: likelihood(clf.tree_, X, y), likelihood),
+        ("local", None, hits),
+        ("local", "accuracy", hits),
+        ("local", "balanced_accuracy", balance),
+        ("local", lambda clf, X, y: clf.score(X, y), hits),
+        ("local", lambda clf, X, y: likelihood(clf.tree_, X, y), likelihood),
         (
+            "local",
             make_scorer(costs, greater_is_better=False),
             lambda tree, X, y: -costs(y, tree.predict(X)),
         ),
+        ("grid", "neg_log_loss", likelihood),
     ],
+    indirect=["plain_paths"],
 )
 def test_scores_are_those_of_a_plain_loop(iris, plain_paths, scoring, score):
     """Every fold traces its own path with the same seed; exactly."""

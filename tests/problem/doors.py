@@ -33,6 +33,18 @@ def best_labels(cost):
 
 
 @compiled
+def _best_ordered_labels(work, first, stop):
+    return labels.best_ordered_labels(work, first, stop)
+
+
+def best_ordered_labels(cost, first):
+    work = labels.make_labelling(*cost.shape, len(cost))
+    work.cost[:] = cost
+    assert _best_ordered_labels(work, first, np.array([0]))
+    return work.label
+
+
+@compiled
 def accumulate(samples, cuts, slope, with_gradient, buffers):
     kernels.accumulate(samples, cuts, slope, with_gradient, buffers)
 

@@ -8,7 +8,12 @@ from scipy.optimize import linear_sum_assignment
 
 from sorct.problem.kernels import make_buffers
 from sorct.solvers.descent import leaf_masses
-from tests.problem.doors import assign, best_labels, renew_leaves
+from tests.problem.doors import (
+    assign,
+    best_labels,
+    best_ordered_labels,
+    renew_leaves,
+)
 
 
 def draw_costs(rng, shape, kind):
@@ -82,3 +87,25 @@ def test_leaves_of_many_classes_keep_their_labels_when_time_is_up(
     assert renew_leaves(sub, point, none, buffers, stop=1) == changed
     assert (point.label != tree.leaf_class).any() == changed
     assert renew_leaves(sub, point, none, buffers) != changed
+
+
+@pytest.mark.parametrize(("n_labels", "n_leaves"), [(2, 2), (2, 8), (3, 4), (4, 4)])
+def test_ordered_labels_are_the_best_of_all_that_are_in_order(rng, n_labels, n_leaves):
+    """Among all labellings with every class, those of one class in front."""
+    every = [
+        label
+        for label in product(range(n_labels), repeat=n_leaves)
+        if len(set(label)) == n_labels
+    ]
+    for first in range(n_labels):
+        cost = rng.normal(size=(n_labels, n_leaves))
+        fine = [
+            label
+            for label in every
+            if sorted(label, key=lambda k: k != first) == list(label)
+        ]
+        label = best_ordered_labels(cost, first)
+        assert tuple(label) in fine
+        leaves = range(n_leaves)
+        least = min(cost[list(one), leaves].sum() for one in fine)
+        assert cost[label, leaves].sum() == pytest.approx(least)

@@ -1,5 +1,6 @@
 """Multistart: the same result for any number of jobs, and no worse than any start."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from sorct.search.multistart import Multistart
 from sorct.search.polish import Polisher
+from sorct.search.starts import draw_start
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import Status
 
@@ -178,3 +180,25 @@ def test_floors_out_of_reach_are_reported(rng, draw_case):
     result = search(problem, n_starts=3)
     assert result.status is Status.INFEASIBLE
     assert all(start.violation >= 0.5 - 1e-9 for start in result.starts)
+
+
+def test_very_many_starts_take_no_memory_before_they_run(draw_case, monkeypatch):
+    """Three million of them, stopped after five: hardly more were begun or kept."""
+    drawn = []
+
+    def counted(problem, seed, k, stop):
+        drawn.append(k)
+        return draw_start(problem, seed, k, stop)
+
+    problem = draw_case(depth=1).problem
+    search(problem, 1)  # loads the compiled code
+    monkeypatch.setattr("sorct.search.multistart.draw_start", counted)
+    tracemalloc.start()
+    try:
+        result = search(problem, 3_000_000, callback=lambda told: told.n_done == 5)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(result.starts) == 5
+    assert len(drawn) <= 5 + 2
+    assert peak < 50e6

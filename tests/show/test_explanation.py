@@ -11,6 +11,7 @@ import pytest
 
 from sorct import SORCTClassifier, Tree, explain, export_text
 from sorct.data.encoder import TableEncoder
+from sorct.data.options import PAPER_TABLE
 from sorct.data.target import Classes
 from tests.data.test_encoder import mixed_table
 from tests.show.test_text import (
@@ -363,8 +364,9 @@ def test_what_is_no_row_of_numbers_is_refused(rng, x, words):
 
 def test_an_unseen_level_counts_as_the_first_where_it_may(rng, table):
     """The value shown is the one given; it adds what the first level does."""
+    options = replace(PAPER_TABLE, handle_unknown="first_level")
     tree = random_tree(rng, table, 1)
-    tree = replace(tree, encoder=TableEncoder.learn(table, unknown="first_level"))
+    tree = replace(tree, encoder=TableEncoder.learn(table, options))
     tree = with_cut(tree, 0, {"age": 0.7, "city = Rome": 0.5}, 0.1)
     row = {**table.iloc[0], "city": "Paris"}
     found = explain(tree, row)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import SORCTClassifier, export_text
+from sorct import PAPER, SORCTClassifier, export_text
 from sorct.show.text import cut_text
 from sorct.tree.training import TrainingRecord
 from tests.data.test_encoder import mixed_table
@@ -130,7 +130,7 @@ def fitted(rng, table):
     """Train a sparse tree on a rule with a number and a category."""
     score = table["age"] / 72 + (table["city"] == "Rome") + rng.normal(0, 0.05, 300)
     y = np.array(["young", "old", "Roman"])[np.digitize(score, [0.8, 1.3])]
-    model = SORCTClassifier(alpha_global=0.5, n_starts=5, random_state=0)
+    model = SORCTClassifier(alpha_global=0.5, n_starts=5, random_state=0, **PAPER)
     return model.fit(table, y).tree_
 
 

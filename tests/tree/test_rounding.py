@@ -14,6 +14,7 @@ from sorct import SORCTClassifier, Tree, explain
 from sorct.show.text import cut_text
 from sorct.tree.training import TrainingRecord
 from tests.data.test_encoder import mixed_table
+from tests.show.every_kind import OPTIONS, every_kind, tree_on
 from tests.show.test_text import read_cut, with_cut, without_variables
 from tests.tree.by_hand import only_cut, printed_terms
 from tests.tree.test_tree import random_tree
@@ -276,3 +277,54 @@ def test_data_without_labels_are_refused(rng, table):
             tree.round(2, **data)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         tree.round(2, table, ["no"])
+
+
+# -- every kind of variable ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("categorical", ["whole", "dummies"])
+@pytest.mark.parametrize("digits", [1, 2, 4, 8])
+def test_every_kind_is_rounded_as_it_is_printed(rng, categorical, digits):
+    """Weights by digits; threshold and missing cells by the range of the first."""
+    X = every_kind(rng)
+    tree = tree_on(rng, X, 3, replace(OPTIONS, categorical=categorical), density=0.5)
+    for cut in tree.round(digits).tree.view.cuts:
+        reading = cut.reading
+        known = {
+            i
+            for summand, i in zip(reading.summands, reading.variables, strict=True)
+            if not summand.is_missing
+        }
+        unit = 10.0 ** (np.floor(np.log10(reading.summands[0].span)) - digits)
+        steps = [reading.threshold / unit]
+        for summand, i, weight in zip(
+            reading.summands, reading.variables, reading.weights, strict=True
+        ):
+            if summand.is_missing and i in known:
+                steps.append(weight / unit)
+            else:
+                exact = float(f"{weight:.{digits}g}")
+                assert weight == pytest.approx(exact, rel=1e-9), summand.text
+        np.testing.assert_allclose(steps, np.round(steps), atol=1e-4)
+
+
+@pytest.mark.parametrize("digits", [1, 3])
+def test_rounding_every_kind_again_changes_nothing(rng, digits):
+    """The printed tree is the stored one."""
+    X = every_kind(rng)
+    once = tree_on(rng, X, 3, density=0.5).round(digits).tree
+    twice = once.round(digits).tree
+    np.testing.assert_allclose(twice.coef, once.coef, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(twice.threshold, once.threshold, rtol=1e-7, atol=1e-9)
+    first, second = ([cut_text(cut) for cut in one.view.cuts] for one in (once, twice))
+    assert first == second
+
+
+@pytest.mark.parametrize("digits", [3, 6])
+def test_rounding_keeps_what_missing_cells_do(rng, digits):
+    """Also of a column far from zero, whose weight is rounded by more than its span."""
+    X = every_kind(rng, 200)
+    tree = tree_on(rng, X, 2, gamma=16.0)
+    after = tree.round(digits).tree
+    gap = np.abs(tree.predict_proba(X) - after.predict_proba(X)).max()
+    assert gap < 20.0 * 10.0**-digits

@@ -3,6 +3,8 @@
 import json
 import os
 import pickle
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
@@ -376,3 +378,28 @@ def test_a_frame_and_its_values_predict_the_same(rng):
     tree = random_tree(rng, X)
     by_name, by_place = tree.predict_proba(X), tree.predict_proba(X.to_numpy())
     np.testing.assert_allclose(by_name, by_place, atol=1e-12)
+
+
+def test_a_process_forked_while_a_thread_predicts_can_predict(rng, tmp_path):
+    """Many rows take a lock, which nobody in the child would ever release."""
+    random_tree(rng, rng.normal(size=(20, 3))).to_json(tmp_path / "tree.json")
+    code = """
+import os, signal
+import numpy as np
+from sorct import Tree
+from sorct.tree import tree as module
+tree = Tree.from_json("tree.json")
+many = np.zeros((module._MANY_ROWS, 3))
+with module._BLAS[0]:  # as a thread that predicts would hold it
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        tree.predict(many)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        cwd=tmp_path, capture_output=True, text=True, timeout=180,
+    )  # fmt: skip
+    assert done.stdout == "0\n", done.stderr

@@ -9,6 +9,14 @@ from scipy.special import expit
 
 from sorct.tree.view import Cut, Leaf, View
 from tests.data.test_encoder import mixed_table
+from tests.show.every_kind import (
+    OPTIONS,
+    cells_of,
+    every_kind,
+    scaled_sums,
+    tree_of_one,
+    tree_on,
+)
 from tests.tree.by_hand import (
     cut_in_units,
     leaves_below,
@@ -234,3 +242,88 @@ def test_a_constant_column_has_no_say_whatever_its_weight(rng):
         expected = tree.predict_proba(row.to_frame().T)[0]
         found = proba_by_routes(tree, tree.view, row)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+# -- every kind of variable ------------------------------------------------------------
+
+
+def as_read(cut, X, encoder):
+    """Sum minus threshold as a cut reads, from raw cells."""
+    reading, total = cut.reading, np.full(len(X), -cut.reading.threshold)
+    for i, term in cut.terms.items():
+        raw = np.array([term.raw(cell) for cell in cells_of(X, encoder.names[i])])
+        place = {summand.column: k for k, summand in enumerate(term.summands())}
+        for summand, own, weight in zip(
+            reading.summands, reading.variables, reading.weights, strict=True
+        ):
+            if own == i:
+                total += weight * raw[:, place[summand.column]]
+    return total
+
+
+@pytest.mark.parametrize("categorical", ["whole", "dummies"])
+@pytest.mark.parametrize("unknown", ["other", "error"])
+def test_raw_cells_of_every_kind_give_the_sum_as_it_reads(rng, categorical, unknown):
+    """Missing ones too: the cut as read is the cut divided by one number."""
+    X = every_kind(rng)
+    options = replace(OPTIONS, categorical=categorical, handle_unknown=unknown)
+    tree = tree_on(rng, X, 3, options)
+    for cut in tree.view.cuts:
+        lead = cut.reading.summands[0].raw_weight
+        # The column far from zero costs digits.
+        np.testing.assert_allclose(
+            as_read(cut, X, tree.encoder) * lead, scaled_sums(tree, X, cut), atol=1e-7
+        )
+        assert (lead > 0.0) == cut.reading.is_left
+        assert cut.reading.weights[0] == 1.0
+
+
+def test_what_is_missing_comes_after_its_variable(rng):
+    """However much it weighs; a cut is not read in units of what is missing."""
+    X = every_kind(rng)
+    tree = tree_on(rng, X, 3)
+    coef = tree.coef.copy()
+    missing = [name.endswith("is missing") for name in tree.encoder.column_names]
+    coef[missing] *= 50.0
+    for cut in replace(tree, coef=coef).view.cuts:
+        reading = cut.reading
+        sizes = [abs(s.weight) for s in reading.summands if not s.is_missing]
+        assert sizes == sorted(sizes, reverse=True)
+        seen = set()
+        for summand, i in zip(reading.summands, reading.variables, strict=True):
+            assert i in seen or not summand.is_missing
+            seen.add(i)
+
+
+def test_pieces_have_every_summand_once_and_a_variable_once(rng):
+    """Of a category with what each level adds; levels of the paper stand alone."""
+    X = every_kind(rng)
+    for categorical in ("whole", "dummies"):
+        tree = tree_on(rng, X, 2, replace(OPTIONS, categorical=categorical))
+        for cut in tree.view.cuts:
+            reading = cut.reading
+            places = [k for piece in reading.pieces for k in piece.places]
+            assert sorted(places) == list(range(len(reading.summands)))
+            names = [piece.name for piece in reading.pieces]
+            whole = categorical == "whole"
+            assert (len(set(names)) == len(names)) is whole
+            assert any(piece.levels for piece in reading.pieces) is whole
+            for piece in reading.pieces:
+                i = tree.encoder.names.index(piece.name)
+                lead = reading.summands[0].raw_weight
+                for level, weight in piece.levels:
+                    assert weight * lead == pytest.approx(cut.terms[i].value(level))
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.25])
+def test_a_missing_cell_may_add_nothing(rng, weight):
+    """Raw columns far from zero are still read in their own units."""
+    X = every_kind(rng)
+    tree = tree_of_one(rng, X, "far", [1.0, weight], 0.5)
+    (cut,) = tree.view.cuts
+    assert [summand.text for summand in cut.reading.summands][0] == "far"
+    np.testing.assert_allclose(
+        as_read(cut, X, tree.encoder) * cut.reading.summands[0].raw_weight,
+        scaled_sums(tree, X, cut),
+        atol=1e-8,
+    )

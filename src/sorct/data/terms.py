@@ -52,6 +52,8 @@ class Summand(NamedTuple):
         Day from which the days of a date are counted.
     instead : float
         Of missing cells, what the raw columns of the variable add at 0.
+    is_missing : bool
+        Whether x tells that the cell is missing.
     """
 
     text: str
@@ -66,6 +68,7 @@ class Summand(NamedTuple):
     clipped: bool = False
     origin: str | None = None
     instead: float = 0.0
+    is_missing: bool = False
 
     def scaled(self) -> Summand:
         """The same on the column scaled to [0, 1], where raw numbers do not serve."""
@@ -316,13 +319,20 @@ class LevelTerm:
         if self.scores:
             *_, top = self.weights.values()
             return (self.value(cell) / top,)
-        own = cell in self.weights and cell not in self.rare
-        level = cell if own else OTHER
+        level = self._counted_as(cell)
         return tuple(
             float(level is one or (level is not OTHER and level == one))
             for one in self.column_of
             if self.value(one) != 0.0
         )
+
+    def _counted_as(self, cell: Any) -> Any:
+        """The level whose column a cell has: a rare or new one has another's."""
+        if cell in self.weights and cell not in self.rare:
+            return cell
+        as_first = cell is not OTHER and cell not in self.rare
+        as_first = as_first and self.others not in (None, self.pooled or 0.0)
+        return next(iter(self.weights)) if as_first else OTHER
 
 
 @dataclass(frozen=True)
@@ -371,10 +381,9 @@ class MissingTerm:
         missing = Summand(
             f"[{readable(self.name)} is missing]",
             self.weight, 0.0, 1.0, self.column, is_level=True,
-            member="missing", instead=instead,
+            member="missing", instead=instead, is_missing=True,
         )  # fmt: skip
-        shown = self.weight != 0.0 or instead != 0.0
-        return (*known, missing) if shown else known
+        return (*known, missing)
 
     def raw(self, cell: Any) -> tuple[float, ...]:
         """Raw columns, all 0 but the last where the cell is missing."""
@@ -385,8 +394,7 @@ class MissingTerm:
         known = (0.0,) * n_known
         if not missing and self.known is not None:
             known = self.known.raw(cell)
-        own = len(self.summands()) > n_known
-        return (*known, float(missing)) if own else known
+        return (*known, float(missing))
 
 
 def is_missing(cell: Any) -> bool:

@@ -1,8 +1,9 @@
 """Counterfactuals: the smallest change of one variable that changes a class.
 
-The scores of all cuts are linear in a number, and the class can change only where one
-of them is near 0. So values at and around those borders are tried, and the nearest
-change is then narrowed down. Where values can be listed, each is tried.
+The scores of all cuts are linear in the place of a number from 0 to 1, and the class
+can change only where one of them is near 0. So values at and around those borders are
+tried, and the nearest change is then narrowed down. Where values can be listed, each is
+tried.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.dates import iso_date
+from sorct.data.terms import OTHER
 from sorct.data.variables import Variable
 
 if TYPE_CHECKING:
@@ -37,7 +40,8 @@ _CLEARLY = 1e-9
 class Flip:
     """Smallest change of one variable that gives the sample another class.
 
-    ``value`` is None if there is none: for a number, within its range in training.
+    ``value`` is None if there is none: for a number, within its range in training. A
+    missing value ``now`` is None; choices without a name are "other" and "missing".
     """
 
     variable: str
@@ -85,14 +89,26 @@ def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> 
     """
     variable = tree.encoder.variables[i]
     columns = tree.encoder.columns_of(i)
+    found: tuple[Any, int] | None
     if variable.choices is None:
-        line = _line(tree, scaled, before, columns.start)
-        found = _number_flip(line, variable, float(now))
+        start = variable.typical if now is None else now
+        number = float(variable.numbers(np.array([start]))[0])
+        line = _line(tree, scaled, before, columns, variable.encode(np.array([number])))
+        found = _number_flip(line, variable, number, missing=now is None)
     else:
         found = _choice_flip(tree, scaled, before, columns, variable)
     if found is None:
         return Flip(variable.name, now, None, None)
-    return Flip(variable.name, now, found[0], tree.classes.tolist()[found[1]])
+    value = _written(variable, found[0])
+    return Flip(variable.name, now, value, tree.classes.tolist()[found[1]])
+
+
+def _written(variable: Variable, value: Any) -> Any:
+    """A value as people write it: days as a date, choices without a name by a word."""
+    if value is None or value is OTHER:
+        return "missing" if value is None else "other"
+    origin = variable.to_dict().get("origin")
+    return value if origin is None else iso_date(value, origin)
 
 
 def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
@@ -112,40 +128,53 @@ def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
 def _choice_flip(
     tree: Tree, scaled: FloatArray, before: int, columns: slice, variable: Variable
 ) -> tuple[Any, int] | None:
-    """First of the variable's values, in their order, that gives another class."""
-    choices = variable.choices or ()
+    """First of the variable's values that gives another class; the nearest, if ordered.
+
+    Where the value is missing now, the nearest to a typical one.
+    """
+    choices, rows = variable.choices or (), variable.encode_choices()
     trial = np.repeat(scaled[np.newaxis], len(choices), axis=0)
-    trial[:, columns] = variable.encode_choices()
-    classes = _classes(tree, tree.scores(trial), before).tolist()
-    for choice, k in zip(choices, classes, strict=True):
-        if k != before:
-            return choice, k
+    trial[:, columns] = rows
+    classes = _classes(tree, tree.scores(trial), before)
+    here = scaled[columns]
+    if choices[-1] is None and (here == rows[-1]).all():
+        here = rows[choices.index(variable.typical)]
+    nearest = np.argsort(np.abs(rows - here).sum(axis=1), kind="stable")
+    for k in nearest[classes[nearest] != before][:1]:
+        return choices[k], int(classes[k])
     return None
 
 
 # -- numbers ---------------------------------------------------------------------------
 
 
-def _line(tree: Tree, scaled: FloatArray, before: int, column: int) -> _Line:
+def _line(
+    tree: Tree, scaled: FloatArray, before: int, columns: slice, encoded: FloatArray
+) -> _Line:
+    """The sample along the first column of a variable, from where it is encoded."""
     origin = scaled.copy()
-    origin[column] = 0.0
+    origin[columns] = 0.0
     score = tree.scores(origin[np.newaxis])[:, 0]
-    slope = tree.gamma * tree.coef[column] / tree.encoder.n_groups
-    return _Line(tree, before, float(scaled[column]), score, slope)
+    slope = tree.gamma * tree.coef[columns.start] / tree.encoder.n_groups
+    return _Line(tree, before, float(encoded[0, 0]), score, slope)
 
 
 def _number_flip(
-    line: _Line, variable: Variable, now: float
+    line: _Line, variable: Variable, now: float, missing: bool
 ) -> tuple[float, int] | None:
     """Nearest value within the range of training that gives another class."""
+    if missing and (k := int(line.classes(np.array([line.place]))[0])) != line.before:
+        return now, k
     lower, upper = variable.decode(0.0), variable.decode(1.0)
+    if lower == upper:
+        return None
     if variable.whole and upper - lower <= _MOST_WHOLE:
         return _whole_flip(line, variable, np.arange(lower, upper + 0.5), now)
     found = [_first_flip(line, side) for side in (-1.0, 1.0)]
     reached = [place for place in found if place is not None]
     if not reached:
         return None
-    nearest = min(reached, key=lambda place: abs(place - line.place))
+    nearest = min(reached, key=lambda place: abs(variable.decode(place) - now))
     return _readable(line, nearest, variable, now)
 
 

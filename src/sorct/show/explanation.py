@@ -15,8 +15,11 @@ import numpy as np
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.table import as_table, refuse_masked
+from sorct.data.terms import OTHER
+from sorct.data.variables import Variable, is_missing
 from sorct.data.wording import printable, readable
 from sorct.show.counterfactual import Flip, find_flip
+from sorct.show.notes import value_text
 from sorct.show.text import check_tree, cut_text, rounded
 from sorct.tree.link import cdf
 from sorct.tree.view import Cut, Leaf, View
@@ -36,13 +39,16 @@ class Part:
     """What one variable adds to the sum of a cut, beside what a typical value adds.
 
     A typical value is the median of training, or the most frequent level (the middle of
-    the range, or the first level, where a model file is too old to know them).
+    the range, or the first level, where a model file is too old to know them). A
+    missing value is None, a date is text. ``counts_as`` says what a value counts as
+    that has no weight of its own: "other", or a typical one if it is missing.
     """
 
     variable: str
     value: Any
     typical: Any
     contribution: float
+    counts_as: Any = None
 
 
 @dataclass(frozen=True)
@@ -189,6 +195,9 @@ def _one_row(encoder: TableEncoder, x: Any) -> Any:
         import pandas as pd
 
         table = pd.DataFrame([_in_order(encoder, dict(x))])
+        for variable in encoder.variables:
+            if isinstance(variable.typical, str) and variable.choices is None:
+                _read_date(table, variable)
     else:
         refuse_masked(x, "x")
         table = as_table([np.atleast_1d(x)])
@@ -197,21 +206,55 @@ def _one_row(encoder: TableEncoder, x: Any) -> Any:
 
 
 def _in_order(encoder: TableEncoder, row: dict[Any, Any]) -> dict[Any, Any]:
-    """Values in the order of training, which counts where names were made up."""
+    """Values in the order of training, which counts where names were made up.
+
+    What is not there is missing, where it may be.
+    """
     names = encoder.names
+    absent = {
+        variable.name: None
+        for variable in encoder.variables
+        if variable.takes_missing or encoder.missing != "error"
+    }
+    row = {**absent, **row}
     return {name: row[name] for name in names} if set(names) == set(row) else row
+
+
+def _read_date(table: Any, variable: Variable) -> None:
+    """Dates may be text in a row that comes by itself."""
+    if variable.name in table:
+        try:
+            table[variable.name] = variable.take(table[variable.name].tolist())
+        except ValueError as error:
+            raise ValueError(f"Column {variable.name!r} {error}.") from error
 
 
 def _values(encoder: TableEncoder, table: Any) -> dict[str, Any]:
     """Raw value of every variable."""
     if not (encoder.named and hasattr(table, "columns")):
-        return dict(zip(encoder.names, np.asarray(table)[0].tolist(), strict=True))
+        row = [_plain(value) for value in np.asarray(table)[0].tolist()]
+        return dict(zip(encoder.names, row, strict=True))
     given = {str(name): table[name].iloc[0] for name in table.columns}
     return {name: _plain(given[name]) for name in encoder.names}
 
 
 def _plain(value: Any) -> Any:
+    """A cell as plain data: None if missing, the day if a date."""
+    if is_missing(value):
+        return None
+    if hasattr(value, "isoformat"):
+        return value.isoformat()[:10]
     return value.item() if hasattr(value, "item") else value
+
+
+def _counts_as(encoder: TableEncoder, variable: Variable, value: Any) -> Any:
+    """What a value counts as that has no weight of its own, else None."""
+    if value is None:
+        return None if variable.takes_missing else variable.typical
+    known = variable.choices is None or value in variable.choices
+    if known or encoder.unknown == "error" and OTHER not in (variable.choices or ()):
+        return None
+    return variable.choices[0] if encoder.unknown == "first_level" else "other"
 
 
 # -- the route -------------------------------------------------------------------------
@@ -270,6 +313,7 @@ def _step(
             values[encoder.names[i]],
             encoder.variables[i].typical,
             given[i] - usual[i],
+            _counts_as(encoder, encoder.variables[i], values[encoder.names[i]]),
         )
         for i in dict.fromkeys(cut.reading.variables)
     ]
@@ -286,19 +330,17 @@ def _step(
 
 
 def _weighed(cut: Cut, i: int, cell: Any) -> float:
-    """What a value of variable i adds to the sum of a cut as it reads."""
-    term, reading, total = cut.terms[i], cut.reading, 0.0
-    own_raw = zip(term.summands(), term.raw(cell), strict=True)
-    raw = {summand.column: (summand, value) for summand, value in own_raw}
-    for summand, own, weight in zip(
-        reading.summands, reading.variables, reading.weights, strict=True
-    ):
-        if own == i:
-            plain, value = raw[summand.column]
-            if summand.is_scaled:
-                value = (value - plain.lower) / plain.span
-            total += weight * value
-    return total
+    """What a value of variable i adds to the sum of a cut as it reads.
+
+    A sum as it reads begins at 0 of the raw columns, not at the ends of their ranges.
+    """
+    reading = cut.reading
+    begins = sum(
+        summand.weight * (summand.lower / summand.span)
+        for summand, own in zip(reading.summands, reading.variables, strict=True)
+        if own == i
+    )
+    return float(cut.terms[i].value(cell) + begins) / reading.summands[0].raw_weight
 
 
 # -- text ------------------------------------------------------------------------------
@@ -327,7 +369,12 @@ def _step_lines(step: Step) -> list[str]:
 
 
 def _part_text(part: Part) -> str:
-    return f"{_named_value(part.variable, part.value)}, not {_value_text(part.typical)}"
+    text = _named_value(part.variable, part.value)
+    if part.counts_as is not None:
+        text += f", counted as {value_text(part.counts_as)}"
+        if part.counts_as == part.typical:
+            return text
+    return f"{text}, not {value_text(part.typical)}"
 
 
 def _signed(number: float, error: float) -> str:
@@ -336,15 +383,13 @@ def _signed(number: float, error: float) -> str:
 
 
 def _named_value(name: str, value: Any) -> str:
-    return f"{readable(name)} = {_value_text(value)}"
-
-
-def _value_text(value: Any) -> str:
-    return f"{value:.15g}" if isinstance(value, float) else printable(value)
+    if value is None:
+        return f"{readable(name)} is missing"
+    return f"{readable(name)} = {value_text(value)}"
 
 
 def _flip_line(flip: Flip) -> str:
     now = _named_value(flip.variable, flip.now)
     if flip.value is None:
         return f"{now}: not by this variable alone"
-    return f"{now}: {_value_text(flip.value)} gives {printable(flip.to)}"
+    return f"{now}: {value_text(flip.value)} gives {printable(flip.to)}"

@@ -7,26 +7,40 @@ a line below the rules says which. Everything is read from a view of the tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.wording import printable, readable, readable_label, shown
-from sorct.tree.view import FEW, Cut, Leaf, Reading, View
+from sorct.show.cuts import cut_parts, cut_text
+from sorct.show.notes import notes
+from sorct.show.numbers import (
+    plain_number,
+    printed_threshold,
+    printed_weights,
+    rounded,
+)
+from sorct.tree.view import FEW, Cut, Leaf, View
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 
+__all__ = [
+    "check_decimals",
+    "check_tree",
+    "cut_text",
+    "export_text",
+    "hidden_text",
+    "people_view",
+    "plain_number",
+    "printed_threshold",
+    "printed_weights",
+    "rounded",
+]
+
 _WIDTH = 88
-# A number is printed with so many digits that rounding it changes the sum of the cut by
-# less than this share of its largest term, also for columns far from zero.
-_ROUNDING = 1e-3
-# Numbers outside this range are printed with an exponent.
-_SMALLEST, _LARGEST = Decimal("1e-4"), Decimal("1e9")
 
 
 def export_text(tree: Tree, decimals: int | None = None) -> str:
@@ -127,6 +141,7 @@ def _headline(tree: Tree, view: View) -> str:
 def _footer(tree: Tree, view: View, decimals: int | None) -> list[str]:
     told = tree.training
     lines = [
+        *notes(tree.encoder, view),
         "Shares are expected ones: a sample near a cut goes both ways in part.",
         *hidden_text(tree, view),
         *_variables_text(tree),
@@ -201,7 +216,7 @@ def _add_node(
         return
     head = f"{head}cut {node.number}: "
     width = max(_WIDTH - len(head), 40)
-    first, *rest = _wrapped(_cut_parts(node, decimals), width)
+    first, *rest = _wrapped(cut_parts(node, decimals), width)
     lines.append(head + first)
     lines.extend(f"{indent}│    {line}" for line in rest)
     yes, no = (view.nodes[child] for child in (node.yes, node.no))
@@ -218,91 +233,3 @@ def _wrapped(parts: list[str], width: int) -> list[str]:
         else:
             lines[-1] += f" {part}"
     return lines
-
-
-# -- cuts ------------------------------------------------------------------------------
-
-
-def cut_text(
-    cut: Cut, decimals: int | None = None, write: Callable[[str], str] = str
-) -> str:
-    """A cut as a sparse combination in original units, largest contribution first.
-
-    The first variable has weight 1, so that the sum is in its units. A cut with one
-    term alone reads "variable > threshold", or "variable is level". ``write`` may give
-    the rounded numbers another form.
-    """
-    return " ".join(_cut_parts(cut, decimals, write))
-
-
-def _cut_parts(
-    cut: Cut, decimals: int | None, write: Callable[[str], str] = str
-) -> list[str]:
-    """Terms of a cut with their signs, and its threshold."""
-    if cut.left_proba is not None:
-        return [_text_without_variables(cut.left_proba)]
-    first, *others = cut.reading.summands
-    if is_a_level(cut.reading):
-        return [first.text[1:-1]]
-    _, *sizes = printed_weights(cut.reading, decimals)
-    signs = ["-" if weight < 0 else "+" for weight in cut.reading.weights[1:]]
-    parts = [
-        f"{sign} {write(size)} {summand.text}"
-        for sign, size, summand in zip(signs, sizes, others, strict=True)
-    ]
-    threshold = write(printed_threshold(cut.reading, decimals))
-    return [first.text, *parts, f"> {threshold}"]
-
-
-def is_a_level(reading: Reading) -> bool:
-    """Whether a cut just asks whether a variable is of a level."""
-    alone = len(reading.summands) == 1 and reading.summands[0].is_level
-    return alone and 0.0 < reading.threshold < 1.0
-
-
-def printed_weights(reading: Reading, decimals: int | None = None) -> list[str]:
-    """Sizes of the weights, rounded, without their signs."""
-    error = _allowed_error(reading)
-    return [
-        rounded(abs(weight), error / summand.largest, decimals)
-        for summand, weight in zip(reading.summands, reading.weights, strict=True)
-    ]
-
-
-def printed_threshold(reading: Reading, decimals: int | None = None) -> str:
-    """Threshold, rounded."""
-    return rounded(reading.threshold, _allowed_error(reading), decimals)
-
-
-def _allowed_error(reading: Reading) -> float:
-    """By how much one of the numbers may move a cut, the first weight being 1."""
-    return _ROUNDING * reading.summands[0].span / len(reading.summands)
-
-
-def rounded(number: float, error: float, decimals: int | None = None) -> str:
-    """Four digits, or as many as keep the rounding below the error."""
-    if decimals is not None:
-        text = f"{number:.{decimals}f}"
-        return text if float(text) != 0.0 or number == 0.0 else f"{number:.1g}"
-    digits = 4
-    if number != 0.0 and 0.0 < error < np.inf:
-        places = np.floor(np.log10(abs(number))) + 1 - np.floor(np.log10(2.0 * error))
-        digits = int(np.clip(places, 4, 17))
-    return f"{number:.{digits}g}"
-
-
-def plain_number(text: str) -> str:
-    """A rounded number written out where people can read it so, thousands apart."""
-    number = Decimal(text)
-    if number and not _SMALLEST <= abs(number) < _LARGEST:
-        return text
-    # Four digits stay together, as in a year.
-    mark = "," if abs(number) >= 10_000 else ""
-    return f"{number:{mark}f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
-def _text_without_variables(proba: float) -> str:
-    """A cut that uses nothing; "yes" is left there."""
-    if min(proba, 1.0 - proba) < 5e-4:
-        return f"(no variable: always {'yes' if proba > 0.5 else 'no'})"
-    return f"(no variable: yes with probability {proba:.3f})"

@@ -2,11 +2,13 @@
 
 Weights are rounded as the rules print them, the first being 1. Rounding a weight shifts
 the sum; the shift in the middle of the variable's range is added to the threshold. That
-is rounded last.
+is rounded last. What a missing cell adds in place of a variable is rounded like the
+threshold.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.terms import Summand
 from sorct.data.wording import shown
 from sorct.tree.view import Reading
 
@@ -64,19 +67,40 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
     # The cut as read is the tree's divided by this; multiplied back it is as steep.
     scale = abs(first.weight) / first.span
     side = 1.0 if reading.is_left else -1.0
-    coef, shift, threshold = np.zeros(tree.n_columns), 0.0, reading.threshold
-    for summand, column, exact in zip(
-        reading.summands, reading.columns, reading.weights, strict=True
-    ):
-        weight = _to_digits(exact, digits, first.span / summand.span)
-        threshold += (weight - exact) * (summand.lower + 0.5 * summand.span)
-        coef[column] = side * scale * weight * summand.span
-        shift += weight * summand.lower
-    lead = abs(coef[reading.columns[0]])
-    coef = np.clip(coef, -lead, lead)
     unit = 10.0 ** (np.floor(np.log10(first.span)) - digits)
-    threshold = float(f"{np.round(threshold / unit) * unit:.15g}")
-    return coef, side * scale * (threshold - shift) / n_groups
+    coef = np.zeros(tree.n_columns)
+    # What rounding moves in the middle of a variable, and what its columns add at 0.
+    moved: defaultdict[int, float] = defaultdict(float)
+    at_zero: defaultdict[int, float] = defaultdict(float)
+    for summand, column, i, exact in _known_first(reading):
+        if i in at_zero and summand.is_missing:
+            weight = _to_unit(exact + moved[i], unit)
+            coef[column] = side * scale * (weight - at_zero[i])
+            continue
+        weight = _to_digits(exact, digits, first.span / summand.span)
+        if summand.member is None:
+            moved[i] += (weight - exact) * (summand.lower + 0.5 * summand.span)
+        most = abs(coef[reading.columns[0]]) or np.inf
+        coef[column] = np.clip(side * scale * weight * summand.span, -most, most)
+        at_zero[i] += weight * summand.lower
+    threshold = _to_unit(reading.threshold + sum(moved.values()), unit)
+    return coef, side * scale * (threshold - sum(at_zero.values())) / n_groups
+
+
+def _known_first(reading: Reading) -> list[tuple[Summand, int, int, float]]:
+    """Summands, columns, variables and weights; missing cells after their variables."""
+    found = list(
+        zip(
+            reading.summands, reading.columns, reading.variables, reading.weights,
+            strict=True,
+        )
+    )  # fmt: skip
+    known = {i for summand, _, i, _ in found if not summand.is_missing}
+    return sorted(found, key=lambda entry: entry[0].is_missing and entry[2] in known)
+
+
+def _to_unit(number: float, unit: float) -> float:
+    return float(f"{np.round(number / unit) * unit:.15g}")
 
 
 def _to_digits(number: float, digits: int, most: float) -> float:

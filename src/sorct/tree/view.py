@@ -12,14 +12,15 @@ coefficient has weight 1, and that a larger value of it makes "yes" more probabl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
-from sorct.data.terms import Summand, Term
+from sorct.data.terms import OTHER, Summand, Term
+from sorct.data.variables import Variable
 from sorct.tree.link import cdf
 from sorct.tree.prune import NOBODY, SEVERAL, node_classes, only_children
 from sorct.tree.topology import Topology
@@ -41,6 +42,33 @@ Terms: TypeAlias = dict[int, Term]
 
 
 @dataclass(frozen=True)
+class Piece:
+    """What of a cut is printed together: a variable, or a column chosen by itself.
+
+    Weights are those of the reading.
+
+    Attributes
+    ----------
+    name : str
+        Name of the variable.
+    places : tuple of int
+        Positions of its summands in the reading.
+    levels : tuple of pairs
+        Of a category, all its levels and what each adds; empty for all else.
+    others : float or None
+        What any other level adds, None if there can be none.
+    missing : float or None
+        What a missing cell adds in place of all that; None if it has no own weight.
+    """
+
+    name: str
+    places: tuple[int, ...]
+    levels: tuple[tuple[Any, float], ...] = ()
+    others: float | None = None
+    missing: float | None = None
+
+
+@dataclass(frozen=True)
 class Reading:
     """A cut as people read it: "yes" when the sum is above the threshold.
 
@@ -54,6 +82,8 @@ class Reading:
         Weights on raw columns, the first being 1.
     threshold : float
         In the units of the first.
+    pieces : tuple of Piece
+        The same by what is printed together, in the order of the first summands.
     """
 
     summands: tuple[Summand, ...]
@@ -61,6 +91,7 @@ class Reading:
     variables: tuple[int, ...]
     weights: tuple[float, ...]
     threshold: float
+    pieces: tuple[Piece, ...] = ()
 
     @classmethod
     def of(cls, encoder: TableEncoder, terms: Terms, threshold: float) -> Reading:
@@ -75,13 +106,15 @@ class Reading:
             summand = summands[column]
             threshold += summand.weight * (summand.lower / summand.span)
         lead = summands[0].raw_weight if summands else 1.0
+        variables = tuple(i for _, i in found)
         return cls(
             summands=summands,
             columns=tuple(encoder.columns_of(i).start + s.column for s, i in found),
-            variables=tuple(i for _, i in found),
+            variables=variables,
             weights=tuple(s.raw_weight / lead for s in summands),
             # A threshold of 0 has no sign, whichever way the cut is turned.
             threshold=threshold / lead + 0.0,
+            pieces=tuple(_pieces(encoder, terms, summands, variables)),
         )
 
     @property
@@ -91,23 +124,27 @@ class Reading:
 
 
 def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
-    """Summands and their variables, largest first; missing cells come behind."""
+    """Summands and their variables, largest first; a missing cell after its variable.
+
+    It counts as much as its variable, lest a cut be read in units of what is missing.
+    """
     found = []
     for i, term in terms.items():
         summands = term.summands()
-        known = [s for s in summands if s.member != "missing"]
-        most = max((abs(s.weight) for s in known), default=0.0)
-        found += [
-            (
-                -most if known and s not in known else -abs(s.weight),
-                s not in known,
-                s,
-                i,
-            )
-            for s in summands
-        ]
+        known = [abs(s.weight) for s in summands if not s.is_missing]
+        for summand in summands:
+            if summand.weight == 0.0 and _are_apart(summands):
+                continue
+            follows = summand.is_missing and bool(known)
+            size = max(known) if follows else abs(summand.weight)
+            found.append((-size, follows, summand, i))
     found.sort(key=lambda entry: entry[:2])
     return [(summand, i) for _, _, summand, i in found]
+
+
+def _are_apart(summands: tuple[Summand, ...]) -> bool:
+    """Whether a variable is printed level by level, as in the paper."""
+    return any(s.is_level and s.member is None for s in summands)
 
 
 def _comparable(summands: tuple[Summand, ...]) -> bool:
@@ -116,9 +153,49 @@ def _comparable(summands: tuple[Summand, ...]) -> bool:
         return True
     first = summands[0].span
     sizes = [max(s.span, s.largest) for s in summands]
+    # What a missing cell adds may be next to nothing, or nothing.
+    weighed = [s for s in summands if not s.is_missing]
     return all(_LEAST < size / first < 1.0 / _LEAST for size in sizes) and all(
-        s.span / first > _LEAST and abs(s.weight) > _LEAST for s in summands
+        s.span / first > _LEAST and abs(s.weight) > _LEAST for s in weighed
     )
+
+
+def _pieces(
+    encoder: TableEncoder,
+    terms: Terms,
+    summands: tuple[Summand, ...],
+    variables: tuple[int, ...],
+) -> Iterator[Piece]:
+    """Summands of a variable together, unless its columns are chosen by themselves."""
+    lead = summands[0].raw_weight if summands else 1.0
+    places: dict[tuple[int, int], list[int]] = {}
+    for k, i in enumerate(variables):
+        apart = _are_apart(terms[i].summands())
+        places.setdefault((i, k if apart else -1), []).append(k)
+    for (i, place), own in places.items():
+        known = [k for k in own if not summands[k].is_missing]
+        if not known or place >= 0:
+            yield Piece(encoder.names[i], tuple(own))
+            continue
+        blank = [k for k in own if k not in known]
+        missing = summands[blank[0]].raw_weight / lead if blank else None
+        piece = Piece(encoder.names[i], (*known, *blank), missing=missing)
+        if summands[known[0]].is_level:
+            piece = _with_levels(piece, terms[i], encoder.variables[i], lead)
+        yield piece
+
+
+def _with_levels(piece: Piece, term: Term, variable: Variable, lead: float) -> Piece:
+    """Piece of a category with what its levels and all others add."""
+    choices = [one for one in variable.choices or () if one is not None]
+    levels = [(one, term.value(one) / lead) for one in choices if one is not OTHER]
+    others = None
+    if not term.refuses_unknown:
+        # An object is a level that training never saw.
+        others = term.value(object()) / lead
+    elif OTHER in choices:
+        others = term.value(OTHER) / lead
+    return replace(piece, levels=tuple(levels), others=others)
 
 
 @dataclass(frozen=True, eq=False)

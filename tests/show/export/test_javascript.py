@@ -106,6 +106,37 @@ def test_a_missing_level_is_refused_even_where_new_ones_are_not(rng, tmp_path):
     assert missing == "TypeError: city is missing."
 
 
+@needs_node
+def test_all_that_means_missing(rng, tmp_path):
+    """null, undefined and NaN; dates may be objects, and text is no number."""
+    tree, X = MAKERS["other-holes"](rng)
+    row = json_rows(X.dropna())[0]
+    code = """
+const out = (row) => { try { return predict(row).proba; } catch (e) { return e.message; } };
+const cells = [null, undefined, NaN];
+const names = Object.keys(row);
+const missing = names.map((n) => cells.map((c) => out({ ...row, [n]: c })));
+const day = row.since;
+const dates = [day, new Date(day), day.slice(0, 10)].map((d) => out({ ...row, since: d }));
+const bad = ["soon", 17, "31.12.2020", new Date("soon")].map((d) => out({ ...row, since: d }));
+console.log(JSON.stringify({ missing, dates, bad }));
+"""
+    (tmp_path / "tree.mjs").write_text(to_javascript(tree), "utf-8")
+    head = f'import {{ predict }} from "./tree.mjs";\nconst row = {json.dumps(row)};\n'
+    (tmp_path / "main.mjs").write_text(head + code, "utf-8")
+    done = subprocess.run([NODE, "main.mjs"], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    found = json.loads(done.stdout)
+    first = X.dropna().head(1)
+    for name, outs in zip(row, found["missing"], strict=True):
+        hole = first.assign(**{name: first[name].mask([True])})
+        truth = tree.predict_proba(hole)[0]
+        for out in outs:
+            np.testing.assert_allclose(list(out.values()), truth, rtol=0, atol=1e-9)
+    assert found["dates"][0] == found["dates"][1] == found["dates"][2]
+    assert all(m.startswith("since must be a date") for m in found["bad"])
+
+
 @pytest.mark.parametrize("module", FILES)
 def test_the_text_may_stand_in_a_script_element(rng, module):
     """No name, label or level ends the element or opens a comment of HTML."""

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sorct.export import to_onnx
 
+from sorct.data.options import TableOptions
 from sorct.data.target import Classes
 from tests.show.export.exported_trees import (
     MAKERS,
@@ -17,6 +18,7 @@ from tests.show.export.exported_trees import (
     each_tree,
     renamed,
 )
+from tests.show.export.real_tables import tree_on
 from tests.tree.test_tree import random_tree
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -162,6 +164,53 @@ def test_what_the_tree_refuses_gives_nan(rng, dtype, column, value):
     _, proba = run(to_onnx(tree, dtype=dtype), odd)
     assert np.isnan(proba[0]).all()
     np.testing.assert_allclose(proba[1:], tree.predict_proba(X)[1:], rtol=0, atol=1e-3)
+
+
+def test_dates_and_missing_cells_are_inputs_as_documented(rng):
+    """Dates are days since a day that is told; levels that may be missing are text."""
+    tree, _ = MAKERS["other-holes"](rng)
+    model = to_onnx(tree, dtype="float64")
+    kinds = {i.name: i.type for i in session_of(model).get_inputs()}
+    assert {n for n, kind in kinds.items() if kind == "tensor(string)"} == {
+        "city", "grade",
+    }  # fmt: skip
+    assert set(kinds.values()) == {"tensor(string)", "tensor(double)"}
+    told = {i.name: i.doc_string for i in model.graph.input}
+    origin = tree.encoder.variables[tree.encoder.names.index("since")].known.origin
+    assert told["since"] == f"whole days since {origin}"
+    assert told["height"] == ""
+    assert f"since is a date, in days since {origin}." in model.doc_string
+
+
+@dtypes
+def test_infinity_and_new_ordered_levels_give_nan(rng, dtype):
+    """Beside cells that may be missing, and levels of which new ones are taken."""
+    tree, X = MAKERS["other-holes"](rng)
+    X = X.dropna().head(4)
+    model = to_onnx(tree, dtype=dtype)
+    for name, bad in [("income", np.inf), ("height", -np.inf), ("grade", "top")]:
+        odd = X.assign(**{name: [bad, *X[name].to_list()[1:]]})
+        _, proba = run(model, odd)
+        assert np.isnan(proba[0]).all(), name
+        assert not np.isnan(proba[1:]).any()
+
+
+def one_category(rng, levels):
+    """A tree on one category, with a missing cell in training."""
+    column = pd.Series(np.resize(np.array([*levels, None], dtype=object), 30))
+    X = pd.DataFrame({"v": column})
+    return tree_on(rng, X, TableOptions(min_frequency=1), 1), X
+
+
+def test_levels_that_cannot_stand_beside_missing_cells_are_refused(rng):
+    """Empty text is a missing cell; large whole numbers run together as floats."""
+    tree, _ = one_category(rng, ["", "a"])
+    with pytest.raises(ValueError, match="empty text stands for a missing cell"):
+        to_onnx(tree)
+    tree, X = one_category(rng, [2**24 + 1, 0])
+    with pytest.raises(ValueError, match="would mix up whole numbers"):
+        to_onnx(tree)
+    assert_same(tree, X, *run(to_onnx(tree, dtype="float64"), X))
 
 
 @pytest.mark.parametrize("name", ["", "nul\0", "half \ud800"])

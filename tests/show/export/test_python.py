@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sorct.export import to_python
 
@@ -94,6 +95,77 @@ def test_a_missing_level_is_refused_even_where_new_ones_are_not(rng):
     predict = function_of(to_python(tree))
     with pytest.raises(ValueError, match="'city' is missing"):
         predict({**rows_of(X)[0], "city": float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("height", [None, np.nan, pd.NA, ""]),
+        ("income", [None, np.float32("nan"), pd.NA, ""]),
+        ("since", [None, pd.NaT, pd.NA, "", np.datetime64("NaT")]),
+        ("city", [None, np.nan, pd.NA]),
+        ("code", [None, np.nan, pd.NA]),
+        ("member", [None, np.nan, pd.NA]),
+    ],
+)
+def test_all_that_means_missing(rng, column, cells):
+    """Whatever a cell is missing by has the weight of missing."""
+    tree, X = MAKERS["other-holes"](rng)
+    assert column in tree.variables_used
+    predict = function_of(to_python(tree))
+    row = rows_of(X.dropna())[0]
+    hole = X.dropna().head(1)
+    hole = hole.assign(**{column: hole[column].mask([True])})
+    truth = tree.predict_proba(hole)[0]
+    for cell in cells:
+        _, proba = predict({**row, column: cell})
+        np.testing.assert_allclose(list(proba.values()), truth, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("bad", ["soon", 17, None, "2020-02-31", "31.12.2020"])
+def test_a_value_that_is_no_date_is_refused_by_name(rng, bad):
+    """The message shows how a date is written."""
+    tree, X = MAKERS["other-never"](rng)
+    predict = function_of(to_python(tree))
+    row = rows_of(X)[0]
+    day = row["since"]
+    same = [day, day.date(), day.isoformat(), str(day.date()), np.datetime64(day)]
+    assert len({repr(predict({**row, "since": value})) for value in same}) == 1
+    with pytest.raises(ValueError, match="'since' must be a date such as 2020-01-31"):
+        predict({**row, "since": bad})
+
+
+@pytest.mark.parametrize(
+    ("column", "bad"), [("same", np.inf), ("only", "two"), ("city", "Ur III")]
+)
+def test_a_variable_read_only_for_missing_cells_refuses_what_the_tree_refuses(
+    rng, column, bad
+):
+    """Infinity, and new levels where they are an error."""
+    tree, X = MAKERS["only-missing"](rng)
+    with pytest.raises(ValueError, match=column):
+        tree.predict(X.assign(**{column: bad}))
+    with pytest.raises(ValueError, match=column):
+        function_of(to_python(tree))({**rows_of(X)[0], column: bad})
+
+
+def test_an_ordered_level_is_refused_where_others_are_taken(rng):
+    """A new level has no place in the order."""
+    tree, X = MAKERS["other-holes"](rng)
+    predict = function_of(to_python(tree))
+    row = rows_of(X)[0]
+    assert predict({**row, "city": "Babylon"})
+    with pytest.raises(ValueError, match="'grade' has the level 'top'"):
+        predict({**row, "grade": "top"})
+
+
+def test_only_functions_that_are_used_are_written(rng):
+    """A tree of the paper needs none for curves, days and missing cells."""
+    plain = to_python(MAKERS["mixed"](rng)[0])
+    real = to_python(MAKERS["other-holes"](rng)[0])
+    for name in ("_curve", "_days", "_missing", "_date", "others"):
+        assert name not in plain
+        assert name in real
 
 
 def test_a_missing_name_is_a_key_error(rng):

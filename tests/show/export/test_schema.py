@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from sorct.export import json_schema
@@ -21,6 +22,8 @@ BEYOND = re.compile(
     r"|Expected \d+ trees|expected the tree of alphas|labels of mixed types"
     r"|'cost_matrix' must hold numbers"  # rows of several lengths
     r"|'mode' of"  # one of the levels
+    r"|must rise|must go from 0 to 1|as many places as points|too steep"
+    r"|of one plain kind"  # levels and rare ones
 )
 ODD = [None, True, -1.5, "x", [], {}, [[]], [None], {"a": 1}]
 
@@ -70,6 +73,17 @@ def documents(rng):
     return {"tree": MAKERS["mixed"](rng)[0].to_dict(), "path": short.to_dict()}
 
 
+@pytest.fixture
+def real_documents(rng):
+    """A tree on every kind of variable, and a path of it alone, as plain data."""
+    tree = MAKERS["error-holes"](rng)[0]
+    plain = tree.to_dict()
+    told = dict.fromkeys(("alpha_local", "alpha_global", "cost", "residual"), 0.0)
+    training = replace(tree.training, **told)
+    path = Path([0.0], [0.0], (replace(tree, training=training),), [1.0])
+    return {"tree": plain, "path": path.to_dict()}
+
+
 @kinds
 def test_it_is_a_schema_of_the_draft(kind):
     """Any validator can load it, without a network."""
@@ -77,11 +91,6 @@ def test_it_is_a_schema_of_the_draft(kind):
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert not re.search(r'"\$ref": "(?!#/)', json.dumps(schema))
-
-
-def test_both_describe_the_parts_of_a_tree_alike():
-    """The definitions are written twice, so that each file stands alone."""
-    assert json_schema("tree")["$defs"] == json_schema("path")["$defs"]
 
 
 @each_tree
@@ -111,6 +120,29 @@ def test_what_the_reader_refuses_by_shape_the_schema_refuses(documents, kind):
     checker = jsonschema.Draft202012Validator(json_schema(kind))
     n_refused = 0
     for at in places(data):
+        for hurt in damaged(data, at):
+            valid = checker.is_valid(hurt)
+            n_refused += not valid
+            assert not valid or is_beyond(kind, hurt), at
+    assert n_refused > 200
+
+
+@kinds
+def test_damage_to_variables_of_every_kind(real_documents, kind):
+    """Curves, dates, whole and ordered categories, rare levels, missing cells."""
+    data = real_documents[kind]
+    assert (data if kind == "tree" else data["common"])["version"] == 2
+    assert is_valid(kind, data)
+    checker = jsonschema.Draft202012Validator(json_schema(kind))
+    spots = [at for at in places(data) if at[-1] in ("missing", "unknown", "version")]
+    common = () if kind == "tree" else ("common",)
+    for i, variable in enumerate((data["common"] if common else data)["variables"]):
+        spots += places(variable, (*common, "variables", i))
+    assert {at[-1] for at in spots} >= {
+        "at", "place", "origin", "ordered", "separate", "pooled", "rare", "missing",
+    }  # fmt: skip
+    n_refused = 0
+    for at in spots:
         for hurt in damaged(data, at):
             valid = checker.is_valid(hurt)
             n_refused += not valid

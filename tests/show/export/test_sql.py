@@ -3,12 +3,15 @@
 import re
 import sqlite3
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pandas as pd
 import pytest
 from sorct.export import to_sql
 
+from sorct.data.encoder import TableEncoder
+from sorct.data.options import TableOptions
 from sorct.data.target import Classes
 from tests.show.export.databases import (
     PostgreSQL,
@@ -177,16 +180,125 @@ def test_an_unknown_level_gives_null(rng, database):
 def test_nan_and_infinity_give_null(rng, database, value):
     """Where the database has them; SQLite has no NaN."""
     tree, X = MAKERS["iris-3"](rng)
-    odd = f"CAST('{value}' AS DOUBLE PRECISION)"
-    if database is run_in_sqlite:
-        odd = {"NaN": "NULL", "Infinity": "9E999", "-Infinity": "-9E999"}[value]
-    name = tree.variables_used[0]
-    columns = [f'{odd} AS "{n}"' if n == name else f'"{n}"' for n in X.columns]
-    steps = to_sql(tree, table="odd", keep=[]).split("WITH ", 1)[1]
-    first = f"WITH odd AS (SELECT {', '.join(columns)} FROM data)"
-    _, rows = database(f"{first}, {steps}", as_frame(X))
+    (cell,) = odd_cells(database, [value])
+    rows = with_cell(database, tree, X, tree.variables_used[0], cell)
     assert len(rows) == len(X)
     assert all(cell is None for row in rows for cell in row)
+
+
+def odd_cells(database, values):
+    """Texts of one cell each: NULL, NaN and both infinities, where there are such."""
+    if database is run_in_sqlite:
+        own = {"NaN": "NULL", "Infinity": "9E999", "-Infinity": "-9E999"}
+        return [own.get(value, value) for value in values]
+    quoted = ["NULL" if value == "NULL" else f"'{value}'" for value in values]
+    return [f"CAST({value} AS DOUBLE PRECISION)" for value in quoted]
+
+
+def with_cell(database, tree, X, column, cell):
+    """Rows of the query on a table in which one column holds some expression."""
+    columns = [f'{cell} AS "{n}"' if n == column else f'"{n}"' for n in as_frame(X)]
+    steps = to_sql(tree, table="odd", keep=[]).split("WITH ", 1)[1]
+    first = f"WITH odd AS (SELECT {', '.join(columns)} FROM data)"
+    names, rows = database(f"{first}, {steps}", as_frame(X))
+    return [[None if v is None else float(v) for v in row[:-1]] for row in rows]
+
+
+@pytest.mark.parametrize("column", ["height", "wild", "income", "rate", "code"])
+@pytest.mark.parametrize("maker", ["error-holes", "error-typical", "other-holes"])
+def test_null_and_nan_are_missing_and_infinity_is_refused(rng, database, maker, column):
+    """Infinity is no number; among levels it is one more that training never saw."""
+    tree, X = MAKERS[maker](rng)
+    X = X.dropna().head(5)
+    assert column in tree.variables_used
+    holes = X.assign(**{column: pd.Series(np.nan, X.index, dtype=object)})
+    if column not in ("rate", "code"):
+        holes[column] = np.nan
+    truth = tree.predict_proba(holes)
+    for cell in odd_cells(database, ["NULL", "NaN"]):
+        found = with_cell(database, tree, X, column, cell)
+        np.testing.assert_allclose(found, truth, rtol=0, atol=1e-9)
+    if column == "code" or (maker.startswith("other") and column == "rate"):
+        return
+    for cell in odd_cells(database, ["Infinity", "-Infinity"]):
+        found = with_cell(database, tree, X, column, cell)
+        assert all(value is None for row in found for value in row)
+
+
+@pytest.mark.parametrize("maker", ["other-never", "first_level-never"])
+def test_nan_is_no_new_level(rng, database, maker):
+    """A level that is missing is refused where training had none missing."""
+    tree, X = MAKERS[maker](rng)
+    (cell,) = odd_cells(database, ["NaN"])
+    found = with_cell(database, tree, X, "rate", cell)
+    assert all(value is None for row in found for value in row)
+
+
+def on_a_date(rng, days):
+    """A tree that reads one date, and its rows."""
+    X = pd.DataFrame({"day": days, "a": rng.normal(size=len(days))})
+    tree = random_tree(rng, X[["a"]].assign(day=np.arange(len(X)))[["day", "a"]], 1)
+    encoder = TableEncoder.learn(X, TableOptions(scaling="minmax"))
+    return replace(tree, encoder=encoder), X
+
+
+STORED = {
+    "date": 'CAST("day" AS DATE)',
+    "timestamp": 'CAST("day" AS TIMESTAMP)',
+    "text": """SUBSTR(CAST("day" AS VARCHAR), 1, 10) || 'T23:59:59'""",
+}
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_dates_however_they_are_stored(rng, database, kind):
+    """As dates, as times of a day, or as text; SQLite has but text."""
+    days = np.datetime64("2019-06-01") + rng.integers(0, 900, 30)
+    tree, X = on_a_date(rng, days.astype("datetime64[s]"))
+    cell = STORED["text" if database is run_in_sqlite else kind]
+    found = with_cell(database, tree, X, "day", cell)
+    np.testing.assert_allclose(found, tree.predict_proba(X), rtol=0, atol=1e-9)
+
+
+def test_days_are_counted_by_the_calendar(rng, database):
+    """Ends of February and of years, leap years or not, and others at random."""
+    years = [1, 4, 99, 100, 399, 400, 1600, 1699, 1700, 1900, 1999, 2000, 2004, 9999]
+    texts = [f"{y:04}-{md}" for y in years for md in ("01-01", "02-28", "03-01")]
+    texts += [f"{y:04}-12-31" for y in years]
+    texts += [date.fromordinal(int(d)).isoformat() for d in rng.integers(1, 3652059, 900)]
+    tree, _ = on_a_date(rng, np.array(["2019-06-01", "2020-02-29"], "datetime64[s]"))
+    X = pd.DataFrame({"day": texts, "a": 0.0})
+    rows = score(database, tree, X)
+    start = date(2019, 6, 1).toordinal()
+    expected = [date.fromisoformat(text).toordinal() - start for text in texts]
+    assert [float(row["days_1"]) for row in rows] == expected
+
+
+@pytest.mark.parametrize("text", ["", "soon", "31.12.2020", "12020-01-01"])
+def test_text_that_is_no_date_gives_null(rng, database, text):
+    """Not even where a missing date has a weight."""
+    tree, X = MAKERS["other-typical"](rng)
+    assert "since" in tree.variables_used
+    found = with_cell(database, tree, X, "since", f"'{text}'")
+    assert all(value is None for row in found for value in row)
+
+
+def test_names_of_days_are_apart_from_those_of_the_table(rng, database):
+    """Then all of ours are called otherwise."""
+    tree, X = on_a_date(rng, np.array(["2019-06-01", "2020-02-29"], "datetime64[s]"))
+    tree, X = renamed(tree, "Days_1"), X.rename(columns={"day": "Days_1"})
+    rows = score(database, tree, X, table="dates")
+    assert_rows_agree(tree, X, rows)
+    assert "sorct_days_1" in rows[0]
+
+
+def test_a_column_called_true_is_told(rng):
+    """SQLite renames it where a date makes a step of its own."""
+    tree, _ = on_a_date(rng, np.array(["2019-06-01", "2020-02-29"], "datetime64[s]"))
+    told = "SQLite does not find a column called true or false"
+    assert told not in to_sql(tree)
+    first, second = tree.encoder.variables
+    encoder = TableEncoder((first, replace(second, name="True")), True)
+    assert told in to_sql(replace(tree, encoder=encoder))
 
 
 @pytest.mark.parametrize("kind", [bool, int, str])

@@ -4,8 +4,10 @@ A message of the console, an error, a dialog or a request other than the file it
 fails the test that opened the page.
 """
 
+import os
 import shutil
 
+import numpy as np
 import pytest
 
 from tests.show.report.cases import drawn_labels, drawn_path, drawn_tree, mixed_table
@@ -17,32 +19,40 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def table(rng):
-    """Draw a table of all kinds of columns."""
-    return mixed_table(rng)
+@pytest.fixture(scope="session")
+def drawn():
+    """Draw a table of all kinds of columns, six trees of three classes, and labels."""
+    rng = np.random.default_rng(int(os.environ.get("SORCT_TEST_SEED", "0")))
+    table = mixed_table(rng)
+    path = drawn_path(rng, drawn_tree(rng, table, ["low", "mid", "top"]), table)
+    return table, path, drawn_labels(rng, path.trees[0], table)
 
 
 @pytest.fixture
-def path(rng, table):
-    """Draw a path of six trees with three classes."""
-    tree = drawn_tree(rng, table, ["low", "mid", "top"])
-    return drawn_path(rng, tree, table)
+def table(drawn):
+    """Copy the table, which a test may change."""
+    return drawn[0].copy()
 
 
 @pytest.fixture
-def labels(rng, path, table):
-    """Draw labels that the first tree mostly predicts."""
-    return drawn_labels(rng, path.trees[0], table)
+def path(drawn):
+    """Give the path, which nobody can change."""
+    return drawn[1]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture
+def labels(drawn):
+    """Copy the labels, which the first tree mostly predicts."""
+    return drawn[2].copy()
+
+
+@pytest.fixture(scope="session")
 def case():
     """Draw a path on a table of all kinds of columns."""
     return Case()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def browser():
     """Start one browser for all tests."""
     sync_api = pytest.importorskip(
@@ -57,31 +67,75 @@ def browser():
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def window(browser):
+    """Open one window for all reports that need no browser of their own kind."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    return context.new_page()
+
+
+class Watch:
+    """What went wrong in pages, and what they asked for."""
+
+    def __init__(self):
+        self.wrong, self.requests = [], set()
+        self.listeners = {
+            "console": lambda message: self.wrong.append(message.text),
+            "pageerror": lambda error: self.wrong.append(str(error)),
+            "dialog": self.refuse,
+            "request": lambda request: self.requests.add(request.url),
+        }
+
+    def refuse(self, dialog):
+        """Note a dialog and close it."""
+        self.wrong.append("dialog")
+        dialog.dismiss()
+
+    def begin(self, page):
+        """Watch a page."""
+        for name, listener in self.listeners.items():
+            page.on(name, listener)
+
+    def end(self, page):
+        """Watch it no longer."""
+        for name, listener in self.listeners.items():
+            page.remove_listener(name, listener)
+
+
 @pytest.fixture
-def visit(browser, tmp_path):
-    """Open reports from disk; afterwards nothing must have gone wrong or out."""
-    contexts, wrong, requests = [], [], set()
+def visit(browser, window, tmp_path):
+    """Open reports from disk; afterwards nothing must have gone wrong or out.
+
+    The first report of a test is opened in the one window, unless it needs another
+    kind of browser; a further one gets a window of its own, so that both stay open.
+    """
+    pages, contexts, watch = [], [], Watch()
 
     def open_report(report, width=1280, **options):
-        file = tmp_path / f"report{len(contexts)}.html"
+        file = tmp_path / f"report{len(pages)}.html"
         report.write_html(file)
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: (wrong.append("dialog"), dialog.dismiss()))
-        page.on("request", lambda request: requests.add(request.url))
+        size = {"width": width, "height": 900}
+        if options or window in pages:
+            contexts.append(browser.new_context(viewport=size, **options))
+            page = contexts[-1].new_page()
+        else:
+            page = window
+            page.set_viewport_size(size)
+            page.mouse.move(0, 0)
+        pages.append(page)
+        watch.begin(page)
         page.goto(file.as_uri())
         if options.get("java_script_enabled", True):
             page.wait_for_selector("html[data-ready]", state="attached")
         return page
 
     yield open_report
-    pages = {page.url.split("#")[0] for context in contexts for page in context.pages}
+    files = {page.url.split("#")[0] for page in pages}
+    for page in pages:
+        watch.end(page)
     for context in contexts:
         context.close()
-    assert wrong == []
-    assert {url for url in requests if not url.startswith("data:")} <= pages
+    window.context.clear_permissions()
+    window.emulate_media(media="null", color_scheme="null")
+    assert watch.wrong == []
+    assert {url for url in watch.requests if not url.startswith("data:")} <= files

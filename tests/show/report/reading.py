@@ -25,13 +25,41 @@ class Case:
         self.chosen = self.path.trees[self.summary["chosen"]]
 
 
+# Focus the stop of the Tab key just before the next one that matches.
+_STOP_BEFORE = """(selector) => {
+  const stops = [...document.querySelectorAll(
+    "a[href], button, input, select, textarea, summary, [tabindex]",
+  )].filter((one) => one.tabIndex >= 0 && !one.disabled
+    && one.getClientRects().length > 0);
+  const here = stops.indexOf(document.activeElement) + 1;
+  const next = stops.findIndex((one, n) => n >= here && one.matches(selector));
+  const place = next < 0 ? stops.findIndex((one) => one.matches(selector)) : next;
+  if (place > 0) stops[place - 1].focus();
+  return place;
+}"""
+
+
 def tab_to(page, selector):
-    """Press Tab until an element that matches has the focus."""
+    """Press Tab, from the stop before, and see that an element has the focus.
+
+    ``tour`` presses it all the way.
+    """
+    assert page.evaluate(_STOP_BEFORE, selector) > 0, f"{selector} is no stop of Tab"
+    page.keyboard.press("Tab")
+    assert page.evaluate("(one) => document.activeElement.matches(one)", selector)
+
+
+def tour(page, *selectors):
+    """Press Tab from the top of the page until all of these have had the focus."""
+    page.evaluate("document.activeElement.blur()")
+    left = list(selectors)
     for _ in range(400):
         page.keyboard.press("Tab")
-        if page.evaluate("(one) => document.activeElement.matches(one)", selector):
+        reached = "(one) => document.activeElement.matches(one)"
+        left = [one for one in left if not page.evaluate(reached, one)]
+        if not left:
             return
-    raise AssertionError(f"Tab never reaches {selector}")
+    raise AssertionError(f"Tab never reaches {left}")
 
 
 def text(page, selector):

@@ -17,7 +17,7 @@ from tests.show.report.cases import (
     hostile_table,
     mixed_table,
 )
-from tests.show.report.reading import percent, probabilities, tab_to, text
+from tests.show.report.reading import percent, probabilities, tab_to, text, tour
 
 ROOT = FilePath(__file__).parents[3]
 
@@ -47,6 +47,18 @@ def test_rules_sql_and_json_can_be_copied(visit, case, by):
         again = Tree.from_dict(json.loads(copied["JSON"]))
         assert again == tree
         assert (again.predict_proba(case.X) == tree.predict_proba(case.X)).all()
+
+
+def test_tab_comes_by_all_that_can_be_used(visit, case):
+    """From the top of the page: the grid, the form, a cut, the copies."""
+    numeric = [
+        i for i, v in enumerate(case.chosen.encoder.variables)
+        if v.affine and v.name in case.chosen.variables_used
+    ]  # fmt: skip
+    tour(
+        visit(case.report), "#heatmap td", "#sample", f"#value-{numeric[-1]}",
+        "[data-copy=Rules]", "[data-copy=SQL]", "[data-copy=JSON]",
+    )  # fmt: skip
 
 
 def test_copies_work_without_the_clipboard_interface(visit, case):

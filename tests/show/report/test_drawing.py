@@ -51,8 +51,7 @@ def test_a_cut_shows_its_coefficients_and_sides(visit, case, by):
         assert_detail(page, case.summary, chosen, n)
 
 
-@pytest.mark.parametrize("by", ["mouse", "keys"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("by", "width"), [("mouse", 1280), ("keys", 390)])
 def test_a_leaf_tells_its_samples(visit, case, by, width):
     """In a tip inside the window, while it is pointed at or has the focus."""
     page, summary = visit(case.report, width), case.summary

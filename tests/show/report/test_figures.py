@@ -56,8 +56,9 @@ def test_without_data_there_is_the_expected_accuracy_alone(visit, case):
     assert not any("accuracy on" in one for one in found)
 
 
-@pytest.mark.parametrize("by", ["mouse", "keys", "touch"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(
+    ("by", "width"), [("mouse", 1280), ("keys", 390), ("touch", 390)]
+)
 def test_figures_are_explained(visit, case, by, width):
     """In a tip inside the window, while a question mark is pointed at or in focus."""
     page = visit(case.report, width, has_touch=by == "touch")

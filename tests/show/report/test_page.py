@@ -205,6 +205,7 @@ def test_the_full_path_of_breast_cancer_is_under_two_megabytes():
     assert len(path.report(X, y).html().encode()) < LARGEST
 
 
+@pytest.mark.slow
 def test_a_grid_of_17_by_17_is_under_two_megabytes(rng, iris):
     """Of distinct trees of depth 2 that use every variable, more than a path has."""
     X, y = iris

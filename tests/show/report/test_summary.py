@@ -30,9 +30,9 @@ def test_every_tree_is_there_with_rules_sql_and_json(path, table, labels):
 
 def test_points_with_the_same_tree_share_one_description(path, table, labels):
     """A path that repeats a tree describes it once."""
-    for tree in path.trees[1:3]:
-        object.__setattr__(tree, "coef", path.trees[0].coef)
-        object.__setattr__(tree, "mass", path.trees[0].mass)
+    first, *others = path.trees
+    again = [replace(one, coef=first.coef, mass=first.mass) for one in others[:2]]
+    path = replace(path, trees=(first, *again, *others[2:]))
     summary = path.report(table, labels).summary
     kinds = [point["tree"] for point in summary["points"]]
     assert kinds[:4] == [0, 0, 0, 1]
@@ -55,6 +55,7 @@ def test_training_is_told_whole(iris):
         "class_share": [pytest.approx(1 / 3, abs=1e-6)] * 3,
         "n_variables": 4,
         "n_columns": 4,
+        "n_groups": 4,
         "n_shown": 150,
         "class_counts": [50, 50, 50],
         "baseline": pytest.approx(1 / 3),

@@ -1,4 +1,4 @@
-"""Python: a tree as a module that imports only ``math`` and, for dates, ``datetime``."""
+"""Python: a tree as a module that imports ``math`` and, for dates, ``datetime``."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ shows, and is drawn by ``plot``, into axes of yours if you pass ``ax``. Only ``p
 needs matplotlib, which ``pip install "sorct[plot]"`` brings.
 """
 
+from sorct.show.plotting.contribution import ContributionDisplay
 from sorct.show.plotting.frontier import FrontierDisplay
 from sorct.show.plotting.heatmap import HeatmapDisplay
 from sorct.show.plotting.path import PathDisplay
@@ -13,6 +14,7 @@ from sorct.show.plotting.stability import StabilityDisplay
 from sorct.show.plotting.tree import TreeDisplay
 
 __all__ = [
+    "ContributionDisplay",
     "FrontierDisplay",
     "HeatmapDisplay",
     "PathDisplay",

@@ -6,18 +6,20 @@ next to nobody, are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sorct._typing import FloatArray
-from sorct.data.terms import Summand
+from sorct.data.wording import readable
+from sorct.show.cuts import cut_text, missing_text, plain_question
+from sorct.show.folds import folds
+from sorct.show.numbers import printed_threshold, printed_weights
 from sorct.show.plotting._style import drawn_names
-from sorct.show.text import cut_text, is_a_level, printed_threshold, printed_weights
-from sorct.tree.view import Cut, Leaf, View
+from sorct.tree.view import Cut, Leaf, Piece, Reading, View
 
 
 @dataclass(frozen=True)
 class DrawnTerm:
-    """A column in a cut.
+    """A row in a cut: a column, or levels of a category that weigh the same.
 
     Attributes
     ----------
@@ -57,45 +59,80 @@ class DrawnCut:
 def tree_parts(view: View) -> dict[int, DrawnCut | Leaf]:
     """Nodes that are drawn, by number, the root first; a cut before what is below."""
     nodes = view.nodes
-    texts = [s.text for n in nodes.values() for s in _summands(n)]
+    terms = {number: _terms(node) for number, node in nodes.items()}
+    texts = [term.name for own in terms.values() for term in own]
     names = dict(zip(texts, drawn_names(texts), strict=True))
     return {
-        number: node if isinstance(node, Leaf) else _drawn(node, names)
+        number: node
+        if isinstance(node, Leaf)
+        else DrawnCut(
+            tuple(replace(term, name=names[term.name]) for term in terms[number]),
+            _question(node),
+            node.yes,
+            node.no,
+            node.mass,
+        )
         for number, node in nodes.items()
     }
 
 
-def _summands(node: Cut | Leaf) -> tuple[Summand, ...]:
-    return node.reading.summands if isinstance(node, Cut) else ()
+def _terms(node: Cut | Leaf) -> list[DrawnTerm]:
+    """Terms of a cut, largest first; of a category one per weight."""
+    if isinstance(node, Leaf):
+        return []
+    reading = node.reading
+    plain = plain_question(reading)
+    if plain is not None and not _is_a_column(reading):
+        size = max(abs(summand.weight) for summand in reading.summands)
+        return [DrawnTerm(plain[0], "", size)]
+    terms = [term for piece in reading.pieces for term in _piece_terms(reading, piece)]
+    return sorted(terms, key=lambda term: -abs(term.size))
 
 
-def _drawn(cut: Cut, names: dict[str, str]) -> DrawnCut:
-    reading = cut.reading
+def _is_a_column(reading: Reading) -> bool:
+    """Whether a cut asks for one column that has a name of its own."""
+    (first, *others) = reading.summands
+    return not others and not first.points and first.origin is None
+
+
+def _piece_terms(reading: Reading, piece: Piece) -> list[DrawnTerm]:
     side = 1.0 if reading.is_left else -1.0
-    terms = tuple(
-        DrawnTerm(names[s.text], _number(size, weight, k == 0), side * s.weight)
-        for k, (s, weight, size) in enumerate(
-            zip(reading.summands, reading.weights, _sizes(cut), strict=True)
-        )
-    )
-    return DrawnCut(terms, _question(cut), cut.yes, cut.no, cut.mass)
+    if piece.levels:
+        unit = abs(reading.summands[0].raw_weight)
+        return [
+            DrawnTerm(
+                f"{readable(piece.name)}: {fold.names}",
+                " to ".join(_spaced(number) for number in dict.fromkeys(fold.numbers)),
+                unit * max(fold.low, fold.high, key=abs),
+            )
+            for fold in folds(reading, piece)
+            if fold.low != 0.0 or fold.high != 0.0
+        ]
+    k = piece.places[0]
+    summand, weight = reading.summands[k], reading.weights[k]
+    size = printed_weights(reading)[k]
+    number = "" if k == 0 else _spaced(f"{'-' if weight < 0 else ''}{size}")
+    text = summand.text
+    if piece.missing is not None:
+        missing = missing_text(reading, piece).replace("-", "−", 1)
+        text += f" (missing: {missing})"
+    return [DrawnTerm(text, number, side * summand.weight)]
 
 
-def _sizes(cut: Cut) -> list[str]:
-    return printed_weights(cut.reading) if cut.reading.summands else []
-
-
-def _number(size: str, weight: float, first: bool) -> str:
-    if first:
-        return ""
-    return f"{'−' if weight < 0 else '+'} {size}"
+def _spaced(number: str) -> str:
+    """A number with its sign apart."""
+    return f"− {number[1:]}" if number.startswith("-") else f"+ {number}"
 
 
 def _question(cut: Cut) -> str:
-    """The question below the terms: "sum > 3 ?", or "true ?" for a single level."""
-    if not cut.reading.summands:
+    """What is asked of the sum; of a variable alone, what is asked of it."""
+    reading = cut.reading
+    if not reading.summands:
         return cut_text(cut).strip("()")
-    threshold = printed_threshold(cut.reading).replace("-", "−")
-    if len(cut.reading.summands) > 1:
+    plain = plain_question(reading)
+    if plain is not None:
+        return "true ?" if _is_a_column(reading) else f"{plain[1]} ?"
+    threshold = printed_threshold(reading).replace("-", "−")
+    if len(_terms(cut)) > 1:
         return f"sum > {threshold} ?"
-    return "true ?" if is_a_level(cut.reading) else f"> {threshold} ?"
+    return f"> {threshold} ?"

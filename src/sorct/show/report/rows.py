@@ -11,6 +11,7 @@ from sklearn.utils import check_consistent_length
 from sorct._typing import AnyArray, IntArray
 from sorct.data.table import Table, is_frame
 from sorct.data.target import data_given
+from sorct.data.variables import Variable
 from sorct.data.wording import printable
 
 if TYPE_CHECKING:
@@ -73,12 +74,16 @@ def _shares(sizes: IntArray, n_rows: int) -> IntArray:
 
 
 def samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str, Any]]:
-    """Rows as the page needs them: raw numbers, and places of levels."""
+    """Rows as the page needs them: raw numbers, and places of levels.
+
+    A missing number is None; a level that training never saw comes after all choices.
+    """
     if shown is None:
         return []
     encoder = tree.encoder
     values = [
-        encoder.cells(shown.table, i, listed) for i in range(len(encoder.variables))
+        [_cell(cell, variable) for cell in encoder.cells(shown.table, i, listed)]
+        for i, variable in enumerate(encoder.variables)
     ]
     return [
         {
@@ -88,6 +93,12 @@ def samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str,
         }
         for place, row in enumerate(listed)
     ]
+
+
+def _cell(cell: float, variable: Variable) -> float | None:
+    if variable.choices is None:
+        return None if np.isnan(cell) else cell
+    return cell if cell >= 0 else len(variable.choices)
 
 
 def is_training(tree: Tree, shown: Shown | None) -> bool:
@@ -110,6 +121,7 @@ def sizes(tree: Tree, shown: Shown | None) -> dict[str, Any]:
         "class_share": short(tree.class_share),
         "n_variables": len(tree.encoder.variables),
         "n_columns": tree.n_columns,
+        "n_groups": tree.encoder.n_groups,
         "n_shown": None if shown is None else len(shown.code),
         "class_counts": known,
         "baseline": float(share.max()),

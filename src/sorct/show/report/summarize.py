@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
-from sorct.data.variables import Variable
 from sorct.data.wording import printable
 from sorct.show.export import to_sql
+from sorct.show.report.questions import question
 from sorct.show.report.rows import (
     DIGITS,
     Shown,
@@ -27,14 +27,8 @@ from sorct.show.report.rows import (
     shown_name,
     sizes,
 )
-from sorct.show.text import (
-    cut_text,
-    export_text,
-    is_a_level,
-    plain_number,
-    printed_threshold,
-    printed_weights,
-)
+from sorct.show.report.variables import columns, variables
+from sorct.show.text import export_text
 from sorct.tree.frontier import sparsest, unbeaten
 from sorct.tree.storage import COMMON
 from sorct.tree.view import Cut, Leaf
@@ -44,9 +38,8 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 FORMAT, VERSION = "sorct-report", 1
-# What a page draws: bins of a histogram, rows named in a leaf, terms of a cut that is
-# written out.
-_BINS, _ROWS_IN_LEAF, _TERMS = 28, 8, 3
+# What a page draws: bins of a histogram, rows named in a leaf.
+_BINS, _ROWS_IN_LEAF = 28, 8
 
 
 def summarize(
@@ -81,8 +74,8 @@ def summarize(
         "common": {key: plain[key] for key in COMMON if key in plain},
         "gamma": first.gamma,
         "classes": [shown_name(label) for label in first.classes],
-        "variables": [_variable(one) for one in first.encoder.variables],
-        "columns": _columns(first),
+        "variables": variables(first.encoder),
+        "columns": columns(first.encoder),
         "trees": described,
         "points": points,
         "chosen": _default(points) if chosen is None else chosen,
@@ -102,24 +95,6 @@ def _key(tree: Tree) -> str:
     del plain["training"]
     used = [told.recall, told.min_recall, told.rounded, told.search]
     return json.dumps([plain, used])
-
-
-def _columns(tree: Tree) -> list[list[int]]:
-    """For every column its variable and, for a level, the level's place, else -1."""
-    columns = []
-    for i, variable in enumerate(tree.encoder.variables):
-        n_columns = len(variable.column_names)
-        listed = variable.choices is not None
-        columns += [[i, k + 1 if listed else -1] for k in range(n_columns)]
-    return columns
-
-
-def _variable(variable: Variable) -> dict[str, Any]:
-    told = {**variable.to_dict(), "name": shown_name(variable.name)}
-    if variable.choices is not None:
-        told["levels"] = [shown_name(choice) for choice in variable.choices]
-        return {**told, "typical": variable.choices.index(variable.typical)}
-    return {**told, "typical": variable.typical}
 
 
 # -- one tree --------------------------------------------------------------------------
@@ -149,7 +124,7 @@ def _sql(tree: Tree) -> dict[str, str]:
     """The tree as SQL, or nothing and why: SQL has no columns without a name."""
     try:
         return {"sql": to_sql(tree)}
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         return {"sql": "", "no_sql": str(error)}
 
 
@@ -177,46 +152,10 @@ def _cut(cut: Cut, place: dict[int, int]) -> dict[str, Any]:
         "mass": short(cut.mass),
         "cut": cut.number,
         "left": cut.reading.is_left,
-        **_question(cut),
+        **question(cut),
         "yes": place[cut.yes],
         "no": place[cut.no],
     }
-
-
-def _question(cut: Cut) -> dict[str, Any]:
-    """A cut as printed; ``size`` of a term is its coefficient in scaled units.
-
-    ``words`` is the question with plain numbers, where that makes a difference.
-    """
-    reading = cut.reading
-    if not reading.summands:
-        return {"question": cut_text(cut), "threshold": None, "terms": []}
-    side = 1.0 if reading.is_left else -1.0
-    terms = [
-        {
-            "column": column,
-            "weight": f"{'−' if weight < 0 else ''}{number}",
-            "size": float(f"{side * summand.weight:.{DIGITS}g}"),
-        }
-        for column, weight, number, summand in zip(
-            reading.columns,
-            reading.weights,
-            printed_weights(reading),
-            reading.summands,
-            strict=True,
-        )
-    ]
-    printed = printed_threshold(reading)
-    question, words = (
-        cut_text(cut, write=write)
-        if len(terms) <= _TERMS
-        else f"sum of {len(terms)} terms > {write(printed)}"
-        for write in (str, plain_number)
-    )
-    # A single level reads "variable is level" and has no threshold.
-    threshold = None if is_a_level(reading) else printed
-    asked = {"question": question, "threshold": threshold, "terms": terms}
-    return asked if words == question else {**asked, "words": words}
 
 
 def _add_samples(
@@ -278,14 +217,11 @@ def _histogram(
 def _margin(tree: Tree, cut: Cut, shown: Shown) -> FloatArray:
     """Sum minus threshold of a cut as printed, for every row."""
     reading = cut.reading
-    total = np.full(len(shown.code), -reading.threshold)
     columns = np.array(reading.columns, dtype=np.intp)
     scaled = tree.encoder.scale(shown.table, slice(None), columns)
-    for summand, weight, values in zip(
-        reading.summands, reading.weights, scaled, strict=True
-    ):
-        total += weight * (summand.lower + summand.span * values)
-    return total
+    total = tree.coef[columns, cut.node] @ scaled - cut.threshold
+    lead = reading.summands[0].raw_weight if reading.summands else 1.0
+    return np.asarray(total / lead)
 
 
 def _measured(

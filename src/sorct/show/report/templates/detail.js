@@ -6,16 +6,15 @@ function describeNode(report, tree, n, start) {
 }
 
 function describeCut(report, entry) {
-  const rows = entry.terms.map((term) => [
-    columnName(report, term.column), written(term.weight), number(term.size, 3),
-  ]);
+  const rows = rowsOf(entry).map((row) => [rowName(report, row), weightText(row), sizeText(row)]);
   return [
     make("h3", {}, `Cut ${entry.cut}`),
     make("p", { class: "question" }, questionOf(entry)),
     make("div", { class: "halves" },
       rows.length ? make("div", {},
         scrolling("Coefficients", table(["variable", "weight", "scaled"], rows), "scroll tall"),
-        make("p", { class: "hint" }, "Weights in original units; scaled with every variable from 0 to 1.")) : null,
+        make("p", { class: "hint" }, "Weights in original units; scaled with every variable from 0 to 1."),
+        entry.terms.filter((term) => term.curve).map((term) => contribution(report, term))) : null,
       make("div", {}, entry.split ? describeSides(report, entry)
         : make("p", { class: "hint" }, "The report was made without data: no distributions."))),
   ];
@@ -56,6 +55,34 @@ function histogram(report, entry) {
   shape("text", { x: 0, y: height + 18 }, number(low, 3)),
   shape("text", { x: width, y: height + 18, "text-anchor": "end" }, number(high, 3)),
   shape("text", { x: width / 2, y: height + 18, "text-anchor": "middle" }, "sum − threshold"));
+}
+
+// What a variable along a curve adds to the sum, over its range; a missing cell beside it.
+function contribution(report, term) {
+  const variable = report.variables[report.columns[term.column][0]], { lower, span, at, place } = variable;
+  const width = 320, height = 90, ends = [0, term.curve];
+  const missing = term.missing ? Number(term.missing.weight.replace("−", "-")) : null;
+  if (missing !== null) ends.push(missing);
+  const low = Math.min(...ends), high = Math.max(...ends), room = missing === null ? width : width - 70;
+  const y = (value) => (height * (high - value)) / (high - low || 1);
+  const points = at.map((one, k) => `${(room * (one - lower)) / span},${y(term.curve * place[k])}`);
+  const [from, to] = rangeText(variable).split(" to ");
+  return make("figure", { class: "contribution" },
+    make("figcaption", {}, `What ${variable.name} adds to the sum`),
+    shape("svg", {
+      viewBox: `-4 -16 ${width + 8} ${height + 40}`, class: "histogram", role: "img",
+      "aria-label": `${term.name} times its weight: from 0 at ${from} to ${number(term.curve)} at ${to}`
+        + `${missing === null ? "" : `; ${number(missing)} where missing`}.`,
+    },
+    shape("line", { x1: 0, x2: width, y1: y(0), y2: y(0), class: "axis" }),
+    shape("polyline", { points: points.join(" "), class: "curve" }),
+    missing === null ? null : [
+      shape("circle", { cx: width - 26, cy: y(missing), r: 4, class: "mark" }),
+      shape("text", { x: width, y: height + 18, "text-anchor": "end" }, "missing"),
+    ],
+    shape("text", { x: 0, y: -4 }, number(high, 3)),
+    shape("text", { x: 0, y: height + 18 }, from),
+    shape("text", { x: room, y: height + 18, "text-anchor": "end" }, to)));
 }
 
 function describeLeaf(report, entry, start) {

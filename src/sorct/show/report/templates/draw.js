@@ -70,9 +70,17 @@ function digitsFor(value, step) {
 
 function rangeText(variable) {
   const upper = variable.lower + variable.span;
+  if (variable.origin) return `${dayText(variable, variable.lower)} to ${dayText(variable, upper)}`;
   const digits = digitsFor(Math.max(Math.abs(variable.lower), Math.abs(upper)), variable.span / 100);
   return `${number(variable.lower, digits)} to ${number(upper, digits)}`;
 }
+
+// A date that is so many days after the origin of its variable, and back.
+const DAY = 86400000;
+function dayText({ origin }, days) {
+  return new Date(Date.parse(origin) + Math.floor(days) * DAY).toISOString().slice(0, 10);
+}
+function daysOf({ origin }, text) { return text ? (Date.parse(text) - Date.parse(origin)) / DAY : NaN; }
 
 function count(n, one, many) { return `${apart(String(n))} ${n === 1 ? one : many || one + "s"}`; }
 

@@ -1,12 +1,29 @@
 // Prediction from raw values, in the same steps as Tree.predict_proba.
 
-// Numbers are raw; a categorical variable is the place of its level.
+// Numbers are raw, of dates in days; a choice is told by its place; null is missing.
 function scaleRow(report, values) {
-  return report.columns.map(([i, level]) => {
-    const variable = report.variables[i];
-    if (level >= 0) return values[i] === level ? 1 : 0;
-    return variable.span === 0 ? 0 : (values[i] - variable.lower) / variable.span;
+  const x = new Float64Array(report.columns.length);
+  report.columns.forEach(([i], first) => {
+    if (first > 0 && report.columns[first - 1][0] === i) return;
+    for (const [k, value] of rowOf(report.variables[i], values[i])) x[first + k] = value;
   });
+  return x;
+}
+
+// Columns of a value, counted within the variable, that are not 0.
+function rowOf(variable, value) {
+  if (value === null) return variable.missing || [];
+  return variable.levels ? variable.rows[value] : [[0, placeOf(variable, value)]];
+}
+
+// Place of a number from 0 to 1, over its range or along its curve.
+function placeOf({ lower, span, at, place }, x) {
+  if (!at) return span === 0 ? 0 : (x - lower) / span;
+  const last = at.length - 1;
+  if (!(x > at[0])) return 0;
+  if (x >= at[last]) return 1;
+  const k = at.findIndex((one) => one > x);
+  return place[k - 1] + ((x - at[k - 1]) / (at[k] - at[k - 1])) * (place[k] - place[k - 1]);
 }
 
 function logistic(u) {
@@ -24,7 +41,7 @@ function nodeReach(report, model, values) {
   for (let t = 0; t < nCuts; t++) {
     let sum = 0;
     for (let j = 0; j < x.length; j++) sum += model.coef[j][t] * x[j];
-    const score = report.gamma * (sum / x.length - model.threshold[t]);
+    const score = report.gamma * (sum / report.data.n_groups - model.threshold[t]);
     reach[2 * t + 1] = reach[t] * logistic(score);
     reach[2 * t + 2] = reach[t] * logistic(-score);
   }

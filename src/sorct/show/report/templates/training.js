@@ -44,7 +44,8 @@ function confusionTable(report, point) {
 }
 
 function variableTable(report) {
-  const rows = report.variables.map((v) => [v.name, v.levels ? v.levels.join(", ") : rangeText(v)]);
+  const rows = report.variables.map((v) => [v.name, v.levels ? v.levels.join(", ")
+    : `${rangeText(v)}${v.missing ? ", or missing" : ""}`]);
   return make("details", {}, make("summary", {}, "Variables"),
     scrolling("Variables", table(["variable", "range or levels in training"], rows)));
 }

@@ -7,8 +7,8 @@ const MOST_TERMS = 6, FLOW = 34, BAR = 24, BARS = 80;
 function cutWidth(nodes) { return nodes.length > 7 ? 292 : 372; }
 
 function cutHeight(entry) {
-  const n = entry.terms.length;
-  if (n < 2) return 34;
+  const n = drawnRows(entry).length;
+  if (n < 2 || isPlain(entry)) return 34;
   return 34 + ROW * (n > MOST_TERMS ? MOST_TERMS + 1 : n);
 }
 
@@ -65,17 +65,51 @@ function flow(from, to, entry, offset, key) {
   return group;
 }
 
-// Name of a column; a level of a variable reads "[variable is level]".
-function columnName(report, j) {
-  const [i, level] = report.columns[j], variable = report.variables[i];
+// What a cut adds up, a row for each: of a category one per weight, of missing cells one.
+function rowsOf(entry) {
+  return entry.terms.flatMap((term) => {
+    const column = { column: term.column, name: term.name, beside: term.missing };
+    if (term.levels) {
+      return term.levels.map(({ names, weights, low, high }) => ({ ...column, names, weights, low, high }));
+    }
+    const row = ({ weight, size }) => ({ weights: [weight], low: Math.min(size, 0), high: Math.max(size, 0) });
+    return [{ ...column, ...row(term) },
+      ...(term.missing ? [{ ...column, names: "missing", isBeside: true, ...row(term.missing) }] : [])];
+  });
+}
+
+// Those that are drawn, largest first; missing cells are told beside their variables.
+function drawnRows(entry) {
+  const size = ({ low, high }) => Math.max(-low, high);
+  return rowsOf(entry).filter((row) => !row.isBeside && (size(row) > 0 || !row.names))
+    .sort((a, b) => size(b) - size(a));
+}
+
+// Whether a cut asks one thing alone, such as "purpose is car or house".
+function isPlain(entry) { return entry.threshold === null; }
+
+function weightText(row) { return row.weights.map(written).join(" to "); }
+
+function signed(weight) { return weight.startsWith("−") ? written(weight) : `+${written(weight)}`; }
+
+function sizeText({ low, high }) {
+  return low && high && low !== high ? `${number(low, 3)} to ${number(high, 3)}` : number(high || low, 3);
+}
+
+// Name of a row; the column of a level reads "[variable is level]".
+function rowName(report, row) {
+  const [i, level] = report.columns[row.column], variable = report.variables[i];
+  if (row.names) return `${variable.name}: ${row.names}`;
+  if (row.name) return row.name;
   return level < 0 ? variable.name : `[${variable.name} is ${variable.levels[level]}]`;
 }
 
 // The same where there is little room: of a level both halves stay readable.
-function fittedColumn(report, j, room, font = PLAIN) {
-  const [i, level] = report.columns[j], variable = report.variables[i];
-  const whole = columnName(report, j);
-  if (level < 0) return fitted(whole, room, font);
+function fittedRow(report, row, room, font = PLAIN) {
+  const [i, level] = report.columns[row.column], variable = report.variables[i];
+  const beside = row.beside ? ` (missing: ${signed(row.beside.weight)})` : "";
+  const whole = rowName(report, row) + beside;
+  if (row.name || row.names || level < 0) return fitted(whole, room, font);
   if (whole.length < 500 && textWidth(whole, font) <= room) return whole;
   const rest = room - textWidth("[ is ]", font), name = variable.levels[level];
   const half = fitted(name, Math.max(rest / 2, rest - textWidth(variable.name.slice(0, 500), font)), font);
@@ -86,10 +120,12 @@ function fittedColumn(report, j, room, font = PLAIN) {
 function questionOf(entry) { return entry.words || entry.question; }
 
 function headOf(report, entry, room) {
-  if (entry.terms.length > 1) return fitted(`sum > ${written(entry.threshold)}`, room, BOLD);
-  if (!entry.terms.length) return fitted(questionOf(entry), room, BOLD);
-  const end = entry.threshold === null ? "" : ` > ${written(entry.threshold)}`;
-  return fittedColumn(report, entry.terms[0].column, room - textWidth(end, BOLD), BOLD) + end;
+  const [first, ...others] = drawnRows(entry);
+  const isLevel = first && !first.name && !first.names;
+  if (!first || (isPlain(entry) && !isLevel)) return fitted(questionOf(entry), room, BOLD);
+  if (others.length && !isPlain(entry)) return fitted(`sum > ${written(entry.threshold)}`, room, BOLD);
+  const end = isPlain(entry) ? "" : ` > ${written(entry.threshold)}`;
+  return fittedRow(report, first, room - textWidth(end, BOLD), BOLD) + end;
 }
 
 function drawCut(report, entry, place, width) {
@@ -98,38 +134,43 @@ function drawCut(report, entry, place, width) {
   const box = shape("g", { transform: `translate(${left},${place.y})`, "aria-hidden": "true" },
     shape("rect", { class: "box", width, height: place.height, rx: 8 }),
     shape("text", { x: PAD, y: 21, class: "strong" }, head + headOf(report, entry, room)));
-  if (entry.terms.length > 1) box.append(...drawTerms(report, entry, width));
+  if (drawnRows(entry).length > 1 && !isPlain(entry)) box.append(...drawTerms(report, entry, width));
   return box;
 }
 
 // A row per term: its weight, its name, and beside that a bar to the right or left.
 function drawTerms(report, entry, width) {
-  const terms = entry.terms.slice(0, MOST_TERMS);
-  const most = Math.max(...entry.terms.map((term) => Math.abs(term.size)), 1e-300);
-  const weights = terms.map((term) => fitted(written(term.weight), 90));
+  const all = drawnRows(entry), terms = all.slice(0, MOST_TERMS);
+  const most = Math.max(...all.map(({ low, high }) => Math.max(-low, high)), 1e-300);
+  const weights = terms.map((term) => fitted(weightText(term), 90));
   const start = PAD + Math.max(...weights.map((text) => textWidth(text)));
-  const sides = terms.some((term) => term.size < 0) ? 2 : 1;
+  const sides = terms.some((term) => term.low < 0) ? 2 : 1;
   const room = width - PAD - sides * BAR - start - 14;
-  const names = terms.map((term) => fittedColumn(report, term.column, room));
+  const names = terms.map((term) => fittedRow(report, term, room));
   const end = start + 14 + Math.max(...names.map((text) => textWidth(text)));
   const bar = Math.min(width - PAD - end, BARS) / sides, axis = end + (sides - 1) * bar;
   const rows = terms.flatMap((term, n) => {
-    const y = 38 + ROW * n, length = (bar * Math.abs(term.size)) / most;
+    const y = 38 + ROW * n;
     return [
       shape("text", { x: start, y: y + 4, class: "weight" }, weights[n]),
       shape("text", { x: start + 6, y: y + 4 }, names[n]),
       shape("line", { x1: axis, x2: axis, y1: y - 8, y2: y + 8, class: "axis" }),
-      shape("rect", {
-        x: term.size < 0 ? axis - length : axis, y: y - 5, width: length, height: 10,
-        class: term.size < 0 ? "bar minus" : "bar plus",
-      }),
+      ...termBars(term, axis, bar / most, y - 5),
     ];
   });
-  if (entry.terms.length > MOST_TERMS) {
+  if (all.length > MOST_TERMS) {
     rows.push(shape("text", { x: start + 6, y: 42 + ROW * MOST_TERMS },
-      `and ${entry.terms.length - MOST_TERMS} more`));
+      `and ${all.length - MOST_TERMS} more`));
   }
   return rows;
+}
+
+// Bars to the left and right of an axis, hollow where they speak for "no".
+function termBars({ low, high }, axis, unit, y) {
+  const bars = [];
+  if (low < 0) bars.push(shape("rect", { x: axis + unit * low, y, width: -unit * low, height: 10, class: "bar minus" }));
+  if (high > 0) bars.push(shape("rect", { x: axis, y, width: unit * high, height: 10, class: "bar plus" }));
+  return bars;
 }
 
 function drawLeaf(report, entry, place) {

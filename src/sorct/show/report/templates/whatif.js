@@ -26,33 +26,57 @@ function sampleField(report, place, start) {
   return make("p", { class: "field" }, make("label", { for: "sample" }, "Start from sample"), list);
 }
 
+// The box of a number, or of a date: how a value is put in and read; NaN if it is none.
+function valueBox(variable, attributes) {
+  const { origin, whole } = variable;
+  const box = make("input", origin ? { ...attributes, type: "date" }
+    : { ...attributes, type: "number", step: whole ? 1 : "any" });
+  return {
+    box,
+    read: () => (origin ? daysOf(variable, box.value) : box.valueAsNumber),
+    fill: (value) => { box.value = origin ? dayText(variable, value) : value; },
+  };
+}
+
 function numberField(variable, i, value, change) {
   const id = `value-${i}`, { lower, span, whole } = variable, step = whole ? 1 : span / 200;
-  const box = make("input", {
-    id, type: "number", step: whole ? 1 : "any", value, "data-variable": i, "aria-describedby": `${id}-range`,
-  });
+  const { box, read, fill: put } = valueBox(variable, { id, "data-variable": i, "aria-describedby": `${id}-range` });
   const slide = make("input", {
-    type: "range", min: lower, max: lower + span, step: step || 1, value,
+    type: "range", min: lower, max: lower + span, step: step || 1, value: value === null ? variable.typical : value,
     "aria-label": `${variable.name}, slider`, tabindex: -1,
   });
-  const note = make("small", { id: `${id}-range` });
+  const range = make("span", {}), note = make("small", { id: `${id}-range` }, range);
+  const tick = variable.missing ? make("input", {
+    type: "checkbox", id: `${id}-missing`, "aria-label": `${variable.name} is missing`,
+  }) : null;
+  if (tick) note.append(make("label", { class: "tick" }, tick, "missing"));
   const tell = (now) => {
-    const outside = now < lower || now > lower + span, missing = !Number.isFinite(now);
-    note.textContent = missing ? "a number is missing" : `${outside ? "outside " : ""}${rangeText(variable)} in training`;
-    note.classList.toggle("warning", outside || missing);
-    box.setAttribute("aria-invalid", String(missing));
+    const outside = now < lower || now > lower + span, isEmpty = !Number.isFinite(now);
+    range.textContent = isEmpty && !tick ? `a ${variable.origin ? "date" : "number"} is missing`
+      : `${outside ? "outside " : ""}${rangeText(variable)} in training${outside && variable.at ? ", counts as its end" : ""}`;
+    range.classList.toggle("warning", outside || (isEmpty && !tick));
+    box.setAttribute("aria-invalid", String(isEmpty && !tick));
+    if (tick) tick.checked = isEmpty;
+  };
+  const changed = () => {
+    tell(read());
+    change(i, tick && tick.checked ? null : read());
   };
   box.addEventListener("input", () => {
-    if (Number.isFinite(box.valueAsNumber)) slide.value = box.value;
-    tell(box.valueAsNumber);
-    change(i, box.valueAsNumber);
+    if (Number.isFinite(read())) slide.value = read();
+    changed();
   });
   slide.addEventListener("input", () => {
-    box.value = roundedFor(variable, slide.valueAsNumber);
-    tell(box.valueAsNumber);
-    change(i, box.valueAsNumber);
+    put(roundedFor(variable, slide.valueAsNumber));
+    changed();
   });
-  tell(value);
+  if (tick) tick.addEventListener("change", () => {
+    if (tick.checked) box.value = "";
+    else put(roundedFor(variable, slide.valueAsNumber));
+    changed();
+  });
+  if (value !== null) put(value);
+  tell(read());
   return make("p", { class: "field" }, make("label", { for: id }, variable.name), box, slide, note);
 }
 
@@ -73,16 +97,16 @@ function valueFields(report, model, values, change) {
   });
 }
 
-// Used variables without a number, and those with one that training never saw.
+// Used variables without a number that they need, and those that go on beyond their range.
 function oddValues(report, model, values) {
   const used = usedVariables(report, model).filter((i) => !report.variables[i].levels);
-  const name = (i) => report.variables[i].name;
+  const name = (i) => report.variables[i].name, isNumber = (i) => Number.isFinite(values[i]);
   const isOutside = (i) => {
-    const { lower, span } = report.variables[i];
-    return values[i] < lower || values[i] > lower + span;
+    const { lower, span, at } = report.variables[i];
+    return !at && isNumber(i) && (values[i] < lower || values[i] > lower + span);
   };
   return {
-    missing: used.filter((i) => !Number.isFinite(values[i])).map(name),
+    missing: used.filter((i) => !isNumber(i) && !report.variables[i].missing).map(name),
     outside: used.filter(isOutside).map(name),
   };
 }

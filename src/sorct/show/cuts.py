@@ -1,0 +1,173 @@
+"""Cuts: one cut of a tree in words.
+
+A cut is a sum of pieces above a threshold: numbers with their weights, categories with
+what each level adds. A cut that asks for one thing alone reads as a plain question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sorct.data.dates import iso_date
+from sorct.data.wording import readable
+from sorct.show.folds import folds, named, quoted
+from sorct.show.numbers import (
+    ROUNDING,
+    allowed_error,
+    printed_threshold,
+    printed_weights,
+    rounded,
+    write_out,
+)
+from sorct.tree.view import Cut, Piece, Reading
+
+# Days that a calendar has, from the year 1 to 9999.
+_FIRST_DAY, _LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
+
+
+def cut_text(
+    cut: Cut, decimals: int | None = None, write: Callable[[str], str] = str
+) -> str:
+    """A cut as a sparse combination in original units, largest contribution first.
+
+    The first summand has weight 1, so that the sum is in its units. A cut with one
+    term alone reads "variable > threshold", or "variable is level". ``write`` may give
+    the rounded numbers another form.
+    """
+    return " ".join(cut_parts(cut, decimals, write))
+
+
+def cut_parts(
+    cut: Cut, decimals: int | None = None, write: Callable[[str], str] = str
+) -> list[str]:
+    """Terms of a cut with their signs, and its threshold."""
+    if cut.left_proba is not None:
+        return [_text_without_variables(cut.left_proba)]
+    reading = cut.reading
+    question = plain_question(reading, decimals, write)
+    if question is not None:
+        return [" ".join(question)]
+    parts: list[str] = []
+    for n, piece in enumerate(reading.pieces):
+        first, *rest = _piece_parts(reading, piece, decimals, write)
+        if n == 0:
+            first = first.removeprefix("+ ")
+        parts += [first, *rest]
+    return [*parts, f"> {write(printed_threshold(reading, decimals))}"]
+
+
+def _piece_parts(
+    reading: Reading, piece: Piece, decimals: int | None, write: Callable[[str], str]
+) -> list[str]:
+    """A piece of a sum with its sign; a category may be broken between its levels."""
+    if piece.levels:
+        told = [fold.text(write) for fold in folds(reading, piece, decimals)]
+        mark = ";" if any("," in text or " more " in text for text in told) else ","
+        told = [f"{text}{mark}" for text in told[:-1]] + [f"{told[-1]})"]
+        return [f"+ ({readable(piece.name)}: {told[0]}", *told[1:]]
+    k = piece.places[0]
+    summand, weight = reading.summands[k], reading.weights[k]
+    size = f"{write(printed_weights(reading, decimals)[k])} " if k else ""
+    text = f"{'-' if weight < 0 else '+'} {size}{summand.text}"
+    if piece.missing is not None:
+        text += f" (missing: {missing_text(reading, piece, decimals, write)})"
+    return [text]
+
+
+def missing_text(
+    reading: Reading,
+    piece: Piece,
+    decimals: int | None = None,
+    write: Callable[[str], str] = str,
+) -> str:
+    """What a missing cell adds, with its sign."""
+    weight = piece.missing or 0.0
+    size = write(rounded(abs(weight), allowed_error(reading), decimals))
+    return f"{'-' if weight < 0 else '+' if weight > 0 else ''}{size}"
+
+
+def _text_without_variables(proba: float) -> str:
+    """A cut that uses nothing; "yes" is left there."""
+    if min(proba, 1.0 - proba) < 5e-4:
+        return f"(no variable: always {'yes' if proba > 0.5 else 'no'})"
+    return f"(no variable: yes with probability {proba:.3f})"
+
+
+# -- plain questions -------------------------------------------------------------------
+
+
+def plain_question(
+    reading: Reading, decimals: int | None = None, write: Callable[[str], str] = str
+) -> tuple[str, str] | None:
+    """What a cut asks of which variable, if it asks for one thing alone, else None.
+
+    Such as ("purpose", "is car or house") or ("signup", "> 2019-05-03").
+    """
+    if len(reading.pieces) != 1:
+        return None
+    (piece,), first = reading.pieces, reading.summands[0]
+    name, inside = readable(piece.name), 0.0 < reading.threshold < 1.0
+    if piece.levels:
+        asked = _levels_asked(reading, piece)
+        return None if asked is None else (name, asked)
+    if first.is_level:
+        # The text is "[variable is level]".
+        return (name, first.text[len(name) + 2 : -1]) if inside else None
+    if first.points:
+        asked = _point_asked(reading, decimals, write) if inside else None
+    else:
+        asked = _day_asked(reading.threshold, first.origin)
+    if asked is None:
+        return None
+    if piece.missing is not None:
+        answer = "yes" if piece.missing > reading.threshold else "no"
+        asked += f" (missing: {answer})"
+    return name, asked
+
+
+def _levels_asked(reading: Reading, piece: Piece) -> str | None:
+    """Which levels a cut asks for, if all of them have one of two weights."""
+    weights = [(quoted(level), weight) for level, weight in piece.levels]
+    if piece.missing is not None:
+        weights.append(("missing", piece.missing))
+    error, threshold, others = allowed_error(reading), reading.threshold, piece.others
+    values = {rounded(weight + 0.0, error): weight for _, weight in weights}
+    if len(values) != 2 or not min(values.values()) < threshold < max(values.values()):
+        return None
+    asked = [name for name, weight in weights if weight > threshold]
+    rest = [name for name, weight in weights if weight <= threshold]
+    if others is not None and others > threshold and len(rest) > 0:
+        if rounded(others, error) in values:
+            return f"is none of {named(rest, ' and ')}"
+    told = f"is {named(asked, ' or ', ' or one of ')}"
+    if others is None or rounded(others + 0.0, error) in values:
+        return told
+    return f"{told} (others: {'yes' if others > threshold else 'no'})"
+
+
+def _point_asked(
+    reading: Reading, decimals: int | None, write: Callable[[str], str]
+) -> str | None:
+    """Where a curve comes above the threshold, in units of the variable."""
+    first, threshold = reading.summands[0], reading.threshold
+    at, place = zip(*first.points, strict=True)
+    k = next(n for n, one in enumerate(place) if one > threshold)
+    if isinstance(at[k], str):
+        return f"is {at[k]}" if k == len(at) - 1 else f"is {at[k]} or above"
+    slope = (at[k] - at[k - 1]) / (place[k] - place[k - 1])
+    number = at[k - 1] + slope * (threshold - place[k - 1])
+    if first.origin is not None:
+        return _day_asked(number, first.origin)
+    text = rounded(number, ROUNDING * slope, decimals)
+    return f"> {write_out(text) if write is str else write(text)}"
+
+
+def _day_asked(days: float, origin: str | None) -> str | None:
+    """A threshold of a date as a day, if a calendar has it."""
+    if origin is None:
+        return None
+    start = np.datetime64(origin, "D")
+    low, high = ((end - start).astype(float) for end in (_FIRST_DAY, _LAST_DAY))
+    return f"> {iso_date(days, origin)}" if low <= days <= high else None

@@ -1,0 +1,113 @@
+"""Folds: the levels of a category in a cut, those of equal weight together.
+
+However many levels a category has, it is told in a few words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sorct.data.wording import printable, readable
+from sorct.show.numbers import allowed_error, rounded
+from sorct.tree.view import Piece, Reading
+
+# Names that are told of one weight, weights that are told, letters of a name.
+_NAMES, _WEIGHTS, _LETTERS = 3, 6, 60
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Levels of a category that add the same to a cut, or nearly nothing.
+
+    Attributes
+    ----------
+    names : str
+        The levels, such as "Paris, Rome and 12 more"; "missing", or "others".
+    low, high : float
+        Least and most that they add; equal but for levels that are only counted.
+    numbers : tuple of str
+        These two as printed, with their signs.
+    """
+
+    names: str
+    low: float
+    high: float
+    numbers: tuple[str, str]
+
+    def text(self, write: Callable[[str], str] = str) -> str:
+        """Names and weight: "car, house +0.3"."""
+        low, high = (_signed(number, write) for number in self.numbers)
+        return f"{self.names} {high if low == high else f'from {low} to {high}'}"
+
+
+def folds(reading: Reading, piece: Piece, decimals: int | None = None) -> list[Fold]:
+    """Levels of a piece by their weights, the largest first; missing and others last.
+
+    Levels that add what all others add are among these.
+    """
+    error = allowed_error(reading)
+
+    def number(weight: float) -> str:
+        return rounded(weight + 0.0, error, decimals)
+
+    others = piece.others
+    if all(isinstance(level, bool) for level, _ in piece.levels):
+        # There is no third truth.
+        others = None
+    elif others is None and any(weight == 0.0 for _, weight in piece.levels):
+        others = 0.0
+    alike: dict[str, list[tuple[Any, float]]] = {}
+    for level, weight in piece.levels:
+        if others is None or number(weight) != number(others):
+            alike.setdefault(number(weight), []).append((level, weight))
+    groups = sorted(alike.values(), key=lambda group: -abs(group[0][1]))
+    if len(groups) > _WEIGHTS:
+        told = groups[: _WEIGHTS - 1]
+        rest = [entry for group in groups[_WEIGHTS - 1 :] for entry in group]
+        found = [_fold(named(_names(group)), group, number) for group in told]
+        found.append(_fold(f"{len(rest)} levels", rest, number))
+    else:
+        found = [_fold(named(_names(group)), group, number) for group in groups]
+    for name, weight in (("missing", piece.missing), ("others", others)):
+        if weight is not None:
+            found.append(_fold(name, [(name, weight)], number))
+    return found
+
+
+def _fold(
+    names: str, group: list[tuple[Any, float]], number: Callable[[float], str]
+) -> Fold:
+    low, high = (bound(weight for _, weight in group) for bound in (min, max))
+    return Fold(names, low, high, (number(low), number(high)))
+
+
+def _names(group: list[tuple[Any, float]]) -> list[str]:
+    """Levels as they stand beside numbers: those that look like one are quoted."""
+    return [quoted(level, readable) for level, _ in group]
+
+
+def quoted(level: Any, write: Callable[[Any], str] = printable) -> str:
+    """A level that stands apart from the words for levels that have no name."""
+    text = write(level)
+    if text in ("missing", "others"):
+        return f'"{text}"'
+    if len(text) <= _LETTERS:
+        return text
+    return f"{text[: _LETTERS // 2]}…{text[-_LETTERS // 2 + 1 :]}"
+
+
+def named(names: Sequence[str], last: str = ", ", more: str = " and ") -> str:
+    """Some names in a row, and how many more there are."""
+    if len(names) > _NAMES:
+        return f"{', '.join(names[: _NAMES - 1])}{more}{len(names) - _NAMES + 1} more"
+    head = ", ".join(names[:-1])
+    return f"{head}{last}{names[-1]}" if head else names[-1]
+
+
+def _signed(number: str, write: Callable[[str], str]) -> str:
+    if float(number) == 0.0:
+        return "0"
+    sign, size = ("-", number[1:]) if number.startswith("-") else ("+", number)
+    return f"{sign}{write(size)}"

@@ -1,0 +1,117 @@
+"""Notes: what the rules of a tree suppose to be known, told below them.
+
+Curves and scores get a small table of points, clipped columns their ends, missing cells
+what they count as.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sorct.data.dates import iso_date
+from sorct.data.encoder import TableEncoder
+from sorct.data.terms import Summand
+from sorct.data.wording import printable, readable
+from sorct.show.cuts import plain_question
+from sorct.show.numbers import rounded, write_out
+from sorct.tree.view import Cut, View
+
+# Straight lines between the points that are told come so close to a curve.
+_CLOSE = 0.0045
+# Letters of a line, and a space at which none is broken.
+_WIDTH, _TIED = 88, "\x1f"
+
+
+def notes(encoder: TableEncoder, view: View) -> list[str]:
+    """What is to be known of the variables in the cuts of a view, each told once."""
+    found = [note for cut in view.cuts for note in _cut_notes(encoder, cut)]
+    found += _typical_note(encoder, view)
+    return [line for note in dict.fromkeys(found) for line in _wrapped(note)]
+
+
+def _wrapped(note: str) -> list[str]:
+    """Lines of a note, never broken inside a point."""
+    lines = textwrap.wrap(
+        note, _WIDTH, subsequent_indent="  ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return [line.replace(_TIED, " ") for line in lines]
+
+
+def _cut_notes(encoder: TableEncoder, cut: Cut) -> Iterator[str]:
+    reading = cut.reading
+    plain = plain_question(reading) is not None
+    for summand, i in zip(reading.summands, reading.variables, strict=True):
+        if summand.points and not plain:
+            yield _points_text(summand)
+        if summand.clipped:
+            yield _clip_text(readable(encoder.names[i]), summand)
+    weighed = any(p.missing is not None and not p.levels for p in reading.pieces)
+    if weighed and not plain:
+        yield (
+            "(missing: ...) is what a missing cell adds, in place of the variable and "
+            "its weight."
+        )
+
+
+def _points_text(summand: Summand) -> str:
+    """Values and places of a curve, or levels and their scores."""
+    if isinstance(summand.points[0][0], str):
+        told = ", ".join(f"{one}{_TIED}{place:.3g}" for one, place in summand.points)
+        return f"{summand.text}: {told}."
+    span = summand.points[-1][0] - summand.points[0][0]
+    told = ", ".join(
+        f"{place:.3g}{_TIED}at{_TIED}{written(at, summand.origin, 1e-4 * span)}"
+        for at, place in fewer_points(summand.points)
+    )
+    return f"{summand.text}: {told} (straight lines between, flat beyond)."
+
+
+def fewer_points(
+    points: Sequence[tuple[Any, float]],
+) -> Sequence[tuple[Any, float]]:
+    """As few points of a curve as nearly give it."""
+    at, place = (np.array(values) for values in zip(*points, strict=True))
+    kept = [0, len(at) - 1]
+    while True:
+        gap = np.abs(np.interp(at, at[kept], place[kept]) - place)
+        if gap.max() <= _CLOSE:
+            return [points[k] for k in kept]
+        kept = sorted([*kept, int(np.argmax(gap))])
+
+
+def _clip_text(name: str, summand: Summand) -> str:
+    low, high = (
+        written(end, summand.origin, 1e-4 * summand.span)
+        for end in (summand.lower, summand.lower + summand.span)
+    )
+    return f"{name} below {low} counts as {low}, above {high} as {high}."
+
+
+def _typical_note(encoder: TableEncoder, view: View) -> list[str]:
+    """What counts where a cell is missing and training had no such."""
+    if encoder.missing == "error":
+        return []
+    used = dict.fromkeys(i for cut in view.cuts for i in cut.terms)
+    told = [
+        f"{readable(variable.name)} {value_text(variable.typical)}"
+        for variable in (encoder.variables[i] for i in used)
+        if not variable.takes_missing
+    ]
+    return [f"A missing cell counts as typical: {', '.join(told)}."] if told else []
+
+
+def written(number: float, origin: str | None, error: float) -> str:
+    """A value of a number to four digits or more, of a date the day."""
+    if origin is not None:
+        return iso_date(number, origin)
+    return write_out(rounded(number, error))
+
+
+def value_text(value: Any) -> str:
+    """A value of a variable as people write it."""
+    return f"{value:.15g}" if isinstance(value, float) else printable(value)
