@@ -382,7 +382,9 @@ def test_whole_numbers_are_classes_however_many(save):
 def test_codes_stay_text_if_asked_for(save):
     """Zeros in front included."""
     frame = plain_table().assign(code=["01", "02"] * (N // 2))
-    assert set(save(frame, target="y", categorical=["code"])["code"]) == {"01", "02"}
+    found = save(frame, target="y", categorical_features=["code"])["code"]
+    assert found.dtype.name == "category"
+    assert set(found) == {"01", "02"}
 
 
 LEAKS = {

@@ -1,17 +1,18 @@
-"""Costs: the cost matrix from a small CSV file.
+"""Costs: the cost matrix, and prices of columns, from small CSV files.
 
-The first line names the classes predicted, the first column the true ones; both may be
-in any order.
+The first line of a cost matrix names the classes predicted, its first column the true
+ones; both may be in any order. A file of prices has a name and a price in each line.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.cli.messages import WorkError
+from sorct.cli.messages import WorkError, no_such
 from sorct.data.sheet import ReadOptions, read_cells
 from sorct.data.target import Classes
 from sorct.data.wording import listed
@@ -41,6 +42,44 @@ def read_costs(name: str, classes: Classes, reading: ReadOptions) -> FloatArray:
     return matrix
 
 
+def read_prices(
+    name: str, known: Sequence[str], reading: ReadOptions
+) -> dict[str, float]:
+    """Prices of columns by name; a first line without a column's name is a header."""
+    prices: dict[str, float] = {}
+    rows = read_cells(name, Path(name).read_bytes(), reading)
+    for number, row in enumerate(rows, start=1):
+        if len(row) != 2:
+            raise WorkError(
+                f"{name}, line {number}: got {len(row)} cell(s), expected two, the "
+                "name of a column and its price."
+            )
+        column, cell = (text.strip() for text in row)
+        if number == 1 and column not in known:
+            continue
+        if column not in known:
+            raise no_such("column", column, known, "the table", f" {name} prices it.")
+        if column in prices:
+            raise WorkError(f"{name} has two prices of column {column!r}.")
+        value = _number(cell.replace(reading.decimal or ".", "."))
+        if value is None:
+            raise WorkError(
+                f"{name}: the price of column {column!r} must be a number >= 0, got "
+                f"{cell!r}."
+            )
+        prices[column] = value
+    return prices
+
+
+def _number(cell: str) -> float | None:
+    """A finite number >= 0, None if it is none."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if np.isfinite(value) and value >= 0.0 else None
+
+
 def _check_labels(name: str, place: str, given: list[str], labels: list[str]) -> None:
     if sorted(given) != sorted(labels):
         raise WorkError(
@@ -52,11 +91,8 @@ def _check_labels(name: str, place: str, given: list[str], labels: list[str]) ->
 def _cost(name: str, cell: str, true: str, predicted: str) -> float:
     if true == predicted and not cell:
         return 0.0
-    try:
-        cost = float(cell)
-    except ValueError:
-        cost = -1.0
-    if not np.isfinite(cost) or cost < 0.0 or (true == predicted and cost != 0.0):
+    cost = _number(cell)
+    if cost is None or (true == predicted and cost != 0.0):
         expected = "0 or nothing" if true == predicted else "a number >= 0"
         raise WorkError(
             f"{name}: the cost of predicting {predicted!r} for {true!r} must be "

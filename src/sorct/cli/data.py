@@ -14,11 +14,12 @@ import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.cli.messages import WorkError, in_flags, no_such, note, say
-from sorct.data.cells import DATE, UNUSABLE, TextCells
-from sorct.data.columns import read_columns
+from sorct.data.cells import UNUSABLE, TextCells
+from sorct.data.columns import ReadColumns, read_columns
 from sorct.data.reading import Roles, TableReading, read_training
 from sorct.data.sheet import DOUBTFUL, ReadingError, Sheet
 from sorct.data.target import Classes
+from sorct.data.terms import OTHER
 from sorct.data.variables import CellError, Variable
 from sorct.data.wording import listed
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 _NEEDED = " The tree needs it."
 # A target with more distinct values than this, or than half the rows, is no class.
 _MOST_CLASSES, _FEW_CLASSES = 100, 20
-# Levels of a column that are refused.
-_MOST_LEVELS = 1000
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,15 @@ class Columns:
 
 @dataclass(frozen=True)
 class Training:
-    """A table to train on: variables, classes, and weights if there are any."""
+    """A table to train on: variables, classes, and weights if there are any.
+
+    ``columns`` has the names of all columns of the file.
+    """
 
     X: pd.DataFrame
     y: AnyArray
     weight: FloatArray | None
+    columns: tuple[str, ...] = ()
 
 
 def training_data(sheet: Sheet, columns: Columns, *, quiet: bool = False) -> Training:
@@ -66,13 +69,20 @@ def training_data(sheet: Sheet, columns: Columns, *, quiet: bool = False) -> Tra
             say("warning", in_flags(line))
     if problems:
         raise ReadingError.of(sheet.name, problems)
+    return trained_on(sheet, reading, columns, quiet=quiet)
+
+
+def trained_on(
+    sheet: Sheet, reading: TableReading, columns: Columns, *, quiet: bool = False
+) -> Training:
+    """Variables, target and weights of a table without problems."""
     frame = _without_gaps(sheet, reading.frame, columns, quiet)
     weight = None
     if columns.weight is not None:
         weight = frame[columns.weight].to_numpy(np.float64)
     taken = [name for name in (columns.target, columns.weight) if name is not None]
     y = _labels(frame[columns.target])
-    return Training(frame.drop(columns=taken), y, weight)
+    return Training(frame.drop(columns=taken), y, weight, tuple(sheet.columns))
 
 
 def looked_at(sheet: Sheet, columns: Columns) -> tuple[TableReading, list[str]]:
@@ -126,11 +136,11 @@ def _unfit(reading: TableReading, columns: Columns) -> list[str]:
     if columns.weight is not None:
         told += _no_weights(frame[columns.weight])
     if not columns.drop_missing:
-        told += [gap for name in taken if (gap := _gaps(frame[name], "Fill them in"))]
-        told += _not_yet_missing(frame[names])
+        cure = "Fill them in, or leave such rows out (--drop-missing)"
+        told += [gap for name in taken if (gap := _gaps(frame[name], cure))]
     if columns.target not in unusable:
         told += _no_classes(frame[columns.target])
-    return [*told, *_not_yet_dates(reading, names)]
+    return told
 
 
 def _unfit_column(column: pd.Series[Any]) -> str | None:
@@ -143,11 +153,8 @@ def _unfit_column(column: pd.Series[Any]) -> str | None:
                 f"row {infinite[0] + 1}; expected finite numbers (missing='inf' makes "
                 "such cells missing)."
             )
-    if column.dtype.kind == "O" and (n_levels := column.nunique()) > _MOST_LEVELS:
-        return (
-            f"column {name!r} is text with {n_levels} distinct values, of which each "
-            f"would become a column; leave it out (drop={name!r})."
-        )
+    if column.isna().all():
+        return f"column {name!r} has no cells; leave it out (drop={name!r})."
     return None
 
 
@@ -172,29 +179,8 @@ def _gaps(column: pd.Series[Any], cure: str) -> str | None:
         return None
     return (
         f"column {str(column.name)!r} has {len(missing)} missing cell(s), the first in "
-        f"row {missing[0] + 1}. {cure}, or leave such rows out (--drop-missing)."
+        f"row {missing[0] + 1}. {cure}."
     )
-
-
-def _not_yet_missing(frame: pd.DataFrame) -> list[str]:
-    """Missing cells of variables: refused until the encoder takes them."""
-    return [
-        gap
-        for name in frame.columns
-        if (gap := _gaps(frame[name], f"Leave the column out (drop={str(name)!r})"))
-    ]
-
-
-def _not_yet_dates(reading: TableReading, names: list[str]) -> list[str]:
-    """Dates: refused until the encoder takes them."""
-    kinds = {one.name: one for one in reading.columns}
-    return [
-        f"column {name!r} holds dates or times, {kinds[name].values}; expected numbers "
-        f"or text. Leave it out (drop={name!r}), or take its dates for names "
-        f"(categorical={name!r})."
-        for name in names
-        if kinds[name].kind == DATE
-    ]
 
 
 def _without_gaps(
@@ -256,21 +242,24 @@ def rows_for(sheet: Sheet, tree: Tree, *, all_variables: bool = False) -> pd.Dat
     missing = [name for name in needed if name not in sheet.columns]
     if missing:
         raise no_such("column", missing[0], sheet.columns, sheet.name, _NEEDED)
-    numbers = [name for name, v in needed.items() if v.choices is None]
-    read = read_columns(sheet, numbers)
-    levels = sheet.as_written([name for name in needed if name not in numbers])
+    continua = [name for name, v in needed.items() if v.choices is None]
+    read = read_columns(sheet, continua)
+    levels = sheet.as_written([name for name in needed if name not in continua])
     problems, columns = list(read.problems), {}
     for variable in variables:
         name = variable.name
         if name not in needed:
             columns[name] = _repeated(variable.typical, len(sheet.frame))
             continue
-        cells = (
-            read.number_cells(name)
-            if name in numbers
-            else _levels(sheet, levels[name], variable)
-        )
-        columns[name] = _taken(cells, variable, tree, problems)
+        if variable.choices is not None:
+            cells = _levels(sheet, levels[name], variable)
+        else:
+            cells = _continuum(read, variable)
+        problems += _refused_gaps(cells, variable, tree, can_say=not all_variables)
+        try:
+            columns[name] = variable.take(cells, tree.encoder.unknown)
+        except CellError as error:
+            problems.append(f"column {name!r} {error}.{_cure(variable, tree)}")
     if problems:
         raise ReadingError.of(sheet.name, problems)
     return pd.DataFrame(columns)
@@ -284,11 +273,18 @@ def _repeated(value: Any, n_rows: int) -> Any:
     return values
 
 
+def _continuum(read: ReadColumns, variable: Variable) -> list[Any]:
+    """Cells of a variable of numbers or dates."""
+    is_date = variable.origin is not None
+    return (read.date_cells if is_date else read.number_cells)(variable.name)
+
+
 def _levels(sheet: Sheet, column: pd.Series[Any], variable: Variable) -> list[Any]:
     """Cells of a variable with levels: as written if that is one, else stripped."""
     if sheet.source is None:
         return column.astype(object).where(column.notna(), None).tolist()
-    known = {str(level) for level in variable.choices or ()}
+    levels = [one for one in variable.choices or () if one not in (None, OTHER)]
+    known = {str(level) for level in levels}
     words = {*sheet.options.markers, *DOUBTFUL} - known
     return [
         text if text in known else None if text.strip() in words else text.strip()
@@ -296,31 +292,32 @@ def _levels(sheet: Sheet, column: pd.Series[Any], variable: Variable) -> list[An
     ]
 
 
-def _taken(
-    cells: list[Any], variable: Variable, tree: Tree, problems: list[str]
-) -> Any:
-    """Cells as training had them; what cannot be taken is added to the problems."""
+def _refused_gaps(
+    cells: list[Any], variable: Variable, tree: Tree, *, can_say: bool
+) -> list[str]:
+    """What is said of missing cells that the model does not take."""
     import pandas as pd
 
-    gaps = np.flatnonzero(pd.isna(pd.Series(cells, dtype=object)).to_numpy())
-    name = variable.name
-    if len(gaps):
-        problems.append(
-            f"column {name!r} has {len(gaps)} missing cell(s), the first in row "
-            f"{gaps[0] + 1}. Fill them in."
+    if variable.takes_missing or tree.encoder.missing != "error":
+        return []
+    cure = "Training had none: fill them in"
+    if can_say:
+        cure += (
+            ", or add handle_missing='typical' to take the median or most frequent "
+            "value of training"
         )
-        return None
-    try:
-        return variable.take(cells, tree.encoder.unknown)
-    except CellError as error:
-        cure = ""
-        if variable.choices is not None:
-            cure = (
-                " Add handle_unknown='first_level' to take new levels for the first of "
-                "these."
-            )
-        problems.append(f"column {name!r} {error}.{cure}")
-        return None
+    gap = _gaps(pd.Series(cells, dtype=object, name=variable.name), cure)
+    return [] if gap is None else [gap]
+
+
+def _cure(variable: Variable, tree: Tree) -> str:
+    """How a level is taken that training never saw, where there is a way."""
+    if variable.choices is None or tree.encoder.unknown != "error":
+        return ""
+    return (
+        " Add handle_unknown='other' to take new levels for others, or "
+        "handle_unknown='first_level' to take them for the first of these."
+    )
 
 
 def labels_for(sheet: Sheet, target: str, classes: Classes) -> AnyArray:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from sorct.cli.data import Columns, Training, looked_at, training_data
+from sorct.cli.column_options import table_options
+from sorct.cli.data import Columns, Training, looked_at, trained_on, training_data
 from sorct.cli.messages import in_flags
-from sorct.cli.printing import print_result, text_table
+from sorct.cli.printing import print_result, wrapped_table
 from sorct.cli.tables import read_source
 from sorct.data.columns import ColumnReading
+from sorct.data.encoder import TableEncoder
+from sorct.data.kinds import treatment
+from sorct.data.options import TableOptions
 from sorct.data.sheet import ReadingError, ReadOptions
 from sorct.data.wording import printable
+from sorct.estimators.checks import checked_samples
 
 
 def reading_of(args: Namespace) -> ReadOptions:
@@ -38,7 +43,7 @@ def _columns(args: Namespace) -> Columns:
         args.drop,
         args.columns,
         args.keep,
-        args.categorical,
+        args.categorical_features,
         args.drop_missing,
     )
 
@@ -46,28 +51,43 @@ def _columns(args: Namespace) -> Columns:
 def show_reading(args: Namespace) -> None:
     """Print how each column would be read, and refuse what training would refuse."""
     sheet = read_source(args.data, reading_of(args), quiet=args.quiet)
-    reading, problems = looked_at(sheet, _columns(args))
+    columns = _columns(args)
+    reading, problems = looked_at(sheet, columns)
+    treated = {}
+    if not problems:
+        treated = _treatments(args, trained_on(sheet, reading, columns, quiet=True))
     document = {
         "verb": "fit",
         "dry_run": True,
         "n_samples": len(sheet.frame),
-        "columns": [asdict(one) for one in reading.columns],
+        "columns": [
+            {**asdict(one), "treated_as": treated.get(one.name)}
+            for one in reading.columns
+        ],
         "problems": problems,
     }
     rows = [
         [
             printable(one.name),
-            _read_as(one, args),
-            one.values,
+            treated.get(one.name) or _read_as(one, args),
             str(one.n_missing),
+            one.values.split(" levels: ")[-1],
             in_flags("; ".join(_said(one))),
         ]
         for one in reading.columns
     ]
-    table = text_table(["column", "read as", "values", "missing", "note"], rows)
+    table = wrapped_table(["column", "read as", "missing", "values", "note"], rows)
     print_result(args.json, document, f"{table}\n\n{len(sheet.frame)} rows.")
     if problems:
         raise ReadingError.of(sheet.name, problems)
+
+
+def _treatments(args: Namespace, data: Training) -> dict[str, str]:
+    """How training would treat each variable."""
+    X, _, weight = checked_samples(data.X, data.y, data.weight)
+    options = TableOptions(**table_options(args, data.X))
+    encoder = TableEncoder.learn(X, options, weight)
+    return {variable.name: treatment(variable) for variable in encoder.variables}
 
 
 def _said(one: ColumnReading) -> list[str]:

@@ -19,10 +19,13 @@ from sorct.data.wording import not_there
 
 # Options of the library under the names that they have on the command line.
 _FLAGS = {
-    "alpha_global", "alpha_local", "alphas_global", "alphas_local", "cost_matrix",
-    "handle_unknown", "max_features", "max_features_per_cut", "max_iter", "min_recall",
-    "n_jobs", "n_solutions", "n_starts", "sample_weight", "time_limit",
+    "alpha_global", "alpha_local", "alphas_global", "alphas_local",
+    "categorical_features", "cost_matrix", "feature_cost", "handle_missing",
+    "handle_unknown", "max_cost", "max_features", "max_features_per_cut", "max_iter",
+    "min_frequency", "min_recall", "monotonic_cst", "n_jobs", "n_solutions",
+    "n_starts", "positive_class", "sample_weight", "time_limit",
 }  # fmt: skip
+_OTHER_NAMES = {"n-jobs": "jobs", "monotonic-cst": "monotonic"}
 _OPTION = re.compile(
     rf"(?<![\w'\"-])({'|'.join(sorted(_FLAGS, key=len)[::-1])})(?![\w'\"])"
 )
@@ -57,7 +60,7 @@ def in_flags(message: str) -> str:
 
     def flag(match: re.Match[str]) -> str:
         name = match.group(1).replace("_", "-")
-        return "--jobs" if name == "n-jobs" else f"--{name}"
+        return f"--{_OTHER_NAMES.get(name, name)}"
 
     return _OPTION.sub(flag, message)
 

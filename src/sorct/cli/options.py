@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from sorct.data.options import SCALINGS
 from sorct.data.sheet import DELIMITERS
 
 Value = TypeVar("Value")
@@ -88,6 +89,60 @@ def recall(text: str) -> tuple[str | None, float]:
             f"expected a rate from 0 to 1, such as 0.8 or fraud=0.9, got {text!r}"
         )
     return (name if equals else None), floor
+
+
+def frequency(text: str) -> int | float:
+    """Type of a number of rows, or of a share of them."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if 0.0 < number < 1.0:
+        return number
+    if not number >= 1.0 or number % 1.0 != 0.0:
+        raise argparse.ArgumentTypeError(
+            "expected a whole number of rows >= 1, or a share between 0 and 1, got "
+            f"{text!r}"
+        )
+    return int(number)
+
+
+def scaling(text: str) -> tuple[str | None, str]:
+    """Type of a scaling, or of a column and its scaling."""
+    name, equals, kind = text.rpartition("=")
+    if kind not in SCALINGS:
+        raise argparse.ArgumentTypeError(
+            f"expected {', '.join(SCALINGS)}, or one of these for a column, such as "
+            f"income=quantile, got {text!r}"
+        )
+    return (name if equals else None), kind
+
+
+def direction(text: str) -> tuple[str, int]:
+    """Type of a column and its direction."""
+    name, _, sign = text.rpartition("=")
+    if not name or sign not in ("+1", "1", "-1"):
+        raise argparse.ArgumentTypeError(
+            f"expected a column and +1 or -1, such as debt=+1, got {text!r}"
+        )
+    return name, int(sign)
+
+
+def price(text: str) -> tuple[str | None, float | str]:
+    """Type of a column and its price, or of a file of prices."""
+    name, equals, number = text.rpartition("=")
+    if not equals:
+        return None, text
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not name or not np.isfinite(value) or value < 0.0:
+        raise argparse.ArgumentTypeError(
+            "expected a column and a finite number >= 0, such as mri=400, or a CSV "
+            f"file, got {text!r}"
+        )
+    return name, value
 
 
 def encoding(text: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from sorct.cli import options
 from sorct.cli.messages import UsageError
+from sorct.data.options import CATEGORICAL, MISSING_POLICIES
 from sorct.data.sheet import DOUBTFUL, MISSING
 from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.data.written_dates import ORDERS
@@ -22,7 +23,8 @@ _COLUMN_LISTS = {
     "--drop": "column to leave out",
     "--columns": "columns to train on, all others left out",
     "--keep": "column not to leave out, though it looks like an id or never changes",
-    "--categorical": "column of numbers or dates that are names, such as codes",
+    "--categorical-features": "column of numbers or dates that are names, such as "
+    "codes",
 }
 
 
@@ -127,7 +129,8 @@ def _add_training_table(parser: Parser, *, weights: bool = True) -> None:
     group.add_argument(
         "--drop-missing",
         action="store_true",
-        help="leave out rows with missing cells (default: they are an error)",
+        help="leave out rows with missing cells (default: a missing cell has a weight "
+        "of its own; in the target and the weights it is an error)",
     )
     _add_reading(parser)
 
@@ -160,11 +163,78 @@ def _add_model(parser: Parser) -> None:
         metavar="FILE",
         help="CSV: a row per true class, a column per predicted one, names in front",
     )
+
+
+def _add_column_options(parser: Parser) -> None:
+    group = parser.add_argument_group("how columns become variables")
+    group.add_argument(
+        "--paper",
+        action="store_true",
+        help="read the table as the paper does: every level chosen by itself, none "
+        "pooled, new ones an error, numbers scaled by their range",
+    )
+    group.add_argument(
+        "--categorical",
+        choices=CATEGORICAL,
+        help="levels of a category are chosen together, or each by itself as in the "
+        "paper (default: whole)",
+    )
+    group.add_argument(
+        "--min-frequency",
+        type=options.frequency,
+        metavar="N",
+        help="levels with fewer rows, or a smaller share of them, are pooled as other "
+        "(default: 5)",
+    )
+    group.add_argument(
+        "--scaling",
+        type=options.scaling,
+        action="append",
+        default=[],
+        metavar="[COLUMN=]KIND",
+        help="auto, minmax or quantile, of all columns of numbers or of one; "
+        "repeatable (default: auto)",
+    )
+    _add_policies(group, "other", "error")
+    group = parser.add_argument_group("what is known of columns")
+    group.add_argument(
+        "--monotonic",
+        type=options.direction,
+        action="append",
+        default=[],
+        metavar="COLUMN=SIGN",
+        help="+1: the probability of the positive class never falls when the column "
+        "rises, -1: it never rises; repeatable",
+    )
+    group.add_argument(
+        "--positive-class",
+        metavar="CLASS",
+        help="class that --monotonic is about (default: the second of two)",
+    )
+    group.add_argument(
+        "--feature-cost",
+        type=options.price,
+        action="append",
+        default=[],
+        metavar="COLUMN=PRICE",
+        help="what a column costs to collect, 1 if not said; repeatable, or a CSV "
+        "file with a name and a price in each line",
+    )
+
+
+def _add_policies(group: Any, unknown: str, missing: str) -> None:
+    """What is done at prediction with cells that training had none of."""
     group.add_argument(
         "--handle-unknown",
         choices=UNKNOWN_POLICIES,
-        default="error",
-        help="levels at prediction that training never saw (default: error)",
+        help=f"levels at prediction that training never saw (default: {unknown})",
+    )
+    group.add_argument(
+        "--handle-missing",
+        choices=MISSING_POLICIES,
+        help="missing cells at prediction of a column that had none in training: an "
+        "error, or its median or most frequent level there "
+        f"(default: {missing})",
     )
 
 
@@ -298,6 +368,12 @@ def _add_fit(verbs: Verbs) -> None:
         metavar="N",
         help="most variables that a cut may use",
     )
+    group.add_argument(
+        "--max-cost",
+        type=options.real(positive=False),
+        metavar="X",
+        help="most that the variables of the tree may cost together, by --feature-cost",
+    )
     group = parser.add_argument_group("penalties, fixed")
     for axis, what in (("local", "a cut"), ("global", "the tree")):
         group.add_argument(
@@ -313,6 +389,7 @@ def _add_fit(verbs: Verbs) -> None:
         help="independent starts, or auto for a search (default: auto)",
     )
     _add_model(parser)
+    _add_column_options(parser)
     _add_effort(parser)
 
 
@@ -340,11 +417,7 @@ def _add_rows(parser: Parser) -> None:
         "ignored; - for standard input",
     )
     _add_point(parser)
-    parser.add_argument(
-        "--handle-unknown",
-        choices=UNKNOWN_POLICIES,
-        help="levels that training never saw (default: as the model says)",
-    )
+    _add_policies(parser, "as the model says", "as the model says")
 
 
 def _add_predict(verbs: Verbs) -> None:
@@ -395,6 +468,7 @@ def _add_path(verbs: Verbs) -> None:
     group = parser.add_argument_group("penalties")
     _add_grid(group, "as local; 0 at depth 1")
     _add_model(parser)
+    _add_column_options(parser)
     _add_effort(parser)
 
 
@@ -468,6 +542,7 @@ def _add_compare(verbs: Verbs) -> None:
         "classes, else the smallest with a leaf for each)",
     )
     _add_grid(group, "0")
+    _add_column_options(parser)
     _add_seed(parser.add_argument_group("effort"))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
     from sorct.tree.training import TrainingRecord
     from sorct.tree.tree import Tree
+
+
+# Cells have so many characters in a line, however narrow the screen.
+_NARROWEST = 24
 
 
 def print_result(as_json: bool, document: dict[str, Any], text: str) -> None:
@@ -63,6 +69,32 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def wrapped_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as wide as the screen.
+
+    Cells of its last column go over several lines, those of the last but one are cut.
+    """
+    lines = text_table(header[:-2], [row[:-2] for row in rows]).split("\n")
+    first = max(map(len, lines)) + 2
+    room = shutil.get_terminal_size().columns - first - 2
+    longest = max((len(row[-1]) for row in rows), default=0)
+    widest = max(len(row[-2]) for row in rows)
+    own = min(widest, max(room // 2 if longest else room, _NARROWEST))
+    told = []
+    for line, row in zip(lines, [header, *rows], strict=True):
+        begin = f"{line:<{first}}{_cut(row[-2], own):<{own}}  "
+        note, *more = textwrap.wrap(row[-1], max(room - own, _NARROWEST)) or [""]
+        told.append(f"{begin}{note}".rstrip())
+        told += [" " * len(begin) + part for part in more]
+    if not longest:
+        told[0] = told[0].removesuffix(header[-1]).rstrip()
+    return "\n".join(told)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 4].rstrip(', .')} ..."
 
 
 def _is_numeric(cell: str) -> bool:

@@ -16,12 +16,19 @@ from sklearn.metrics import accuracy_score
 
 from sorct._typing import AnyArray
 from sorct.cli import bars
+from sorct.cli.column_options import (
+    check_column_options,
+    column_rules,
+    price_files,
+    table_options,
+)
 from sorct.cli.costs import read_costs
 from sorct.cli.data import Training, label_named
 from sorct.cli.files import Output
 from sorct.cli.given_tables import reading_of, show_reading, training_of
 from sorct.cli.messages import UsageError, WorkError, note, say
 from sorct.cli.printing import path_table, print_result, score_line, text_table
+from sorct.data.sheet import ReadOptions
 from sorct.data.target import Classes
 
 if TYPE_CHECKING:
@@ -34,22 +41,27 @@ _CV, _PATH_CV, _RULE, _GAMMA = 5, 3, "one-standard-error", 512.0
 # Flags of fit that only one of its two ways knows.
 _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
-    "max_features_per_cut", "n_solutions",
+    "max_features_per_cut", "max_cost", "n_solutions",
 }  # fmt: skip
 _FIXED = {"n_starts", "time_limit"}
 
 
 def _inputs(args: Namespace) -> list[str | None]:
-    return [args.data, getattr(args, "cost_matrix", None)]
+    return [args.data, args.cost_matrix, *price_files(args)]
 
 
 # -- what trees have to meet -----------------------------------------------------------
 
 
+def _small_files(args: Namespace) -> ReadOptions:
+    """How small files beside the table are read."""
+    return replace(reading_of(args), delimiter=None)
+
+
 def _demands(args: Namespace, y: AnyArray) -> dict[str, Any]:
     """Floors and costs, which need to know the classes."""
     classes = Classes(np.unique(y))
-    costs, reading = args.cost_matrix, replace(reading_of(args), delimiter=None)
+    costs, reading = args.cost_matrix, _small_files(args)
     return {
         "min_recall": _floors(args.min_recall, classes),
         "cost_matrix": None if costs is None else read_costs(costs, classes, reading),
@@ -78,6 +90,7 @@ def fit(args: Namespace) -> None:
     """Train a tree, with penalties as given or chosen by cross-validation."""
     fixed = args.alpha_local is not None or args.alpha_global is not None
     _check_way(args, fixed)
+    check_column_options(args)
     refuse_two_documents(args)
     if args.dry_run:
         show_reading(args)
@@ -127,15 +140,21 @@ def _check_way(args: Namespace, fixed: bool) -> None:
             )
 
 
-def _shared(args: Namespace, y: AnyArray) -> dict[str, Any]:
+def _of_columns(args: Namespace, data: Training) -> dict[str, Any]:
+    """How columns become variables, and what is known of them."""
+    rules = column_rules(args, data, _small_files(args))
+    return table_options(args, data.X) | rules
+
+
+def _shared(args: Namespace, data: Training) -> dict[str, Any]:
     """Options that all ways of training have."""
     return {
-        **_demands(args, y),
+        **_demands(args, data.y),
+        **_of_columns(args, data),
         "tol": args.tol,
         "max_iter": args.max_iter,
         "n_jobs": args.jobs,
         "random_state": args.seed,
-        "handle_unknown": args.handle_unknown,
     }
 
 
@@ -152,7 +171,7 @@ def _fit_fixed(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
         depth=_one(args.depth, None),
         gamma=_one(args.gamma, _GAMMA),
         **_given(args, "alpha_local", "alpha_global", "n_starts", "time_limit"),
-        **_shared(args, data.y),
+        **_shared(args, data),
     )
     with bars.bar("search", shown=bars.are_shown(args.quiet)) as update:
         model.fit(
@@ -189,9 +208,9 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
         progress=shown,
         **_given(
             args, "alphas_local", "alphas_global", "scoring", "max_features",
-            "max_features_per_cut", "n_solutions",
+            "max_features_per_cut", "max_cost", "n_solutions",
         ),
-        **_shared(args, data.y),
+        **_shared(args, data),
     )  # fmt: skip
     with _threads():
         search.fit(data.X, data.y, data.weight)
@@ -220,8 +239,8 @@ def _choice_line(search: SORCTClassifierCV, rule: str) -> str:
         f"{name} {value:g}" for name, value in search.best_params_.items()
     )
     line = f"Chosen by the rule {rule}: {chosen}."
-    limited = search.max_features, search.max_features_per_cut
-    if rule == "best" or limited != (None, None):
+    limits = search.max_features, search.max_features_per_cut, search.max_cost
+    if rule == "best" or limits != (None, None, None):
         return line
     results = search.cv_results_
     best = results.iloc[int(np.nanargmax(results["mean_score"].to_numpy()))]
@@ -269,6 +288,7 @@ def path(args: Namespace) -> None:
             raise UsageError(f"--{name} of a path takes one value, got {given}")
     if args.time_limit is not None and args.cv:
         raise UsageError("--cv and --time-limit cannot be had together")
+    check_column_options(args)
     refuse_two_documents(args)
     out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
     data = training_of(args)
@@ -312,7 +332,7 @@ def _plain_path(args: Namespace, data: Training) -> Path:
             **_given(
                 args, "alphas_local", "alphas_global", "n_solutions", "time_limit"
             ),
-            **_shared(args, data.y),
+            **_shared(args, data),
         )
 
 
@@ -333,7 +353,7 @@ def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
         cv=folds(n_folds, data.y, args.seed),
         progress=bars.are_shown(args.quiet),
         **options,
-        **_shared(args, data.y),
+        **_shared(args, data),
     )
     with _threads():
         search.fit(data.X, data.y, data.weight)
@@ -391,6 +411,7 @@ def compare(args: Namespace) -> None:
     """Compare three methods on the same folds."""
     from sorct.estimators.compare.comparison import compare as run
 
+    check_column_options(args)
     data = training_of(args)
     folds(args.folds, data.y, args.seed)
     shown = bars.are_shown(args.quiet)
@@ -404,6 +425,7 @@ def compare(args: Namespace) -> None:
             n_jobs=args.jobs,
             random_state=args.seed,
             progress=shown,
+            options=_of_columns(args, data),
             **_given(
                 args, "cv", "rule", "scoring", "alphas_local", "alphas_global",
                 "n_solutions",

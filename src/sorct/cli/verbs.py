@@ -70,10 +70,11 @@ def show(args: Namespace) -> None:
 
 
 def _tree_of(args: Namespace) -> Tree:
+    """The tree of a model file, with what the command line says of new cells."""
     tree = read_tree(args.model, args.point)
-    if getattr(args, "handle_unknown", None) is None:
-        return tree
-    return replace(tree, encoder=replace(tree.encoder, unknown=args.handle_unknown))
+    given = {"unknown": args.handle_unknown, "missing": args.handle_missing}
+    told = {name: value for name, value in given.items() if value is not None}
+    return replace(tree, encoder=replace(tree.encoder, **told)) if told else tree
 
 
 def _tell_ignored(args: Namespace, source: Sheet, tree: Tree) -> None:

@@ -33,6 +33,7 @@ from sorct.data.numbers import (
 )
 from sorct.data.sheet import DOUBTFUL, WORDS, Sheet
 from sorct.data.wording import listed, printable
+from sorct.data.written_dates import read_dates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,12 +97,15 @@ class ReadColumns:
     problems : tuple of str
     decimal : str or None
         Decimal mark of the file; None where nobody knows.
+    dates : str or None
+        Order of day and month, if it was said.
     """
 
     frame: pd.DataFrame
     readings: tuple[ColumnReading, ...]
     problems: tuple[str, ...]
     decimal: str | None
+    dates: str | None = None
 
     def number_cells(self, name: str) -> list[Any]:
         """Cells of a column that should hold numbers; what is none stays text."""
@@ -118,6 +122,21 @@ class ReadColumns:
             for text, value, read in zip(
                 cells, numbers.values, numbers.read, strict=True
             )
+        ]
+
+
+    def date_cells(self, name: str) -> list[Any]:
+        """Cells of a column that should hold dates; what is none stays as it is."""
+        column = self.frame[name]
+        cells = _or_none(column)
+        if column.dtype.kind == "M" or not _is_text(column):
+            return cells
+        found = read_dates([str(cell or "").strip() for cell in cells], self.dates)
+        if found is None:
+            return cells
+        return [
+            cell if date is None else date
+            for cell, date in zip(cells, _or_none(found.values.to_series()), strict=True)
         ]
 
 
@@ -152,7 +171,9 @@ def read_columns(
         readings.append(_reading(name, found))
         problems += found.problems
     frame = pd.DataFrame(columns, copy=False)
-    return ReadColumns(frame, tuple(readings), tuple(problems), decimal)
+    return ReadColumns(
+        frame, tuple(readings), tuple(problems), decimal, sheet.options.dates
+    )
 
 
 def _reading(name: str, found: Found) -> ColumnReading:

@@ -31,9 +31,13 @@ def days_of(column: Any, origin: str) -> FloatArray:
 
 def as_days(cell: Any, origin: str) -> float:
     """Days since the origin of one cell, such as "2020-01-31"; NaN if it is no date."""
+    text = str(cell)[:10]
     try:
-        day = np.datetime64(str(cell)[:10], "D")
+        # NumPy takes 20200131 for a year.
+        day = np.datetime64(text if text[4:5] == "-" else "", "D")
     except ValueError:
+        return np.nan
+    if np.isnat(day):
         return np.nan
     return float((day - np.datetime64(origin, "D")).astype(np.float64))
 

@@ -5,6 +5,7 @@ It is plain data, saved as JSON. Plain arrays must be numeric.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.data.dates import is_dates
 from sorct.data.kinds import learn_dates, learn_levels, learn_numbers
+from sorct.data.numbers import numbers_as_text
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.table import (
     Table,
@@ -393,6 +395,7 @@ def _learn_others(
     weight: FloatArray | None,
 ) -> dict[Any, Variable]:
     """Variables of the columns of a frame that are no plain numbers."""
+    _warn_of_numbers_as_text(X, [n for n in names if str(n) not in categories])
     found: dict[Any, Variable] = {}
     for name in names:
         column = X[name]
@@ -401,6 +404,19 @@ def _learn_others(
         elif is_dates(column):
             found[name] = learn_dates(str(name), column, weight, options)
     return found
+
+
+def _warn_of_numbers_as_text(X: Any, names: list[Any]) -> None:
+    """Warn of columns in which every cell is a number, but written as text."""
+    told = [str(name) for name in names if numbers_as_text(X[name])]
+    if told:
+        warnings.warn(
+            f"Numbers as text in column {listed(told)}: every one is taken for a level "
+            "of its own. Turn them into numbers (sorct.read_table does so for files), "
+            "or name them in categorical_features if they are meant as names.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _learn_numbers(

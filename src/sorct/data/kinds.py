@@ -68,4 +68,29 @@ def learn_levels(name: str, column: Any, options: TableOptions) -> Variable:
     return WithMissing(variable) if column.isna().any() else variable
 
 
-__all__ = ["KINDS", "is_dates", "learn_dates", "learn_levels", "variable_from_dict"]
+def treatment(variable: Variable) -> str:
+    """How the known cells of a variable are treated, in a few words."""
+    if isinstance(variable, WithMissing):
+        return treatment(variable.known)
+    if isinstance(variable, Categorical):
+        n_levels = len(variable.levels)
+        kind = "dummies" if variable.separate else "category"
+        kind = "ordered" if isinstance(variable, Ordered) else kind
+        told = f"{kind}, {n_levels} level{'s' * (n_levels != 1)}"
+        return f"{told} + other" if variable.pooled else told
+    kind = "number" if variable.origin is None else "date"
+    if isinstance(variable, Curve) and len(variable.at) > 2:
+        return f"{kind}, by quantiles"
+    if isinstance(variable, Curve):
+        low, high = variable.at
+        ends = f" to {low:.4g}..{high:.4g}" if variable.origin is None else ""
+        return f"{kind}, clipped{ends}"
+    if isinstance(variable, Numeric):
+        return f"{kind}, by range" if variable.span > 0.0 else f"{kind}, constant"
+    return kind if variable.choices is None else "category"
+
+
+__all__ = [
+    "KINDS", "is_dates", "learn_dates", "learn_levels", "treatment",
+    "variable_from_dict",
+]  # fmt: skip

@@ -124,10 +124,17 @@ def numbers_as_text(column: Any) -> bool:
     """
     if not str(column.dtype.name).startswith(("object", "str", "large_string")):
         return False
-    values = column.dropna().unique().tolist()
-    if not values or not all(isinstance(value, str) for value in values):
+    # Most columns of text show in their first cells that they are no numbers.
+    first = column.iloc[:_FIRST].dropna().tolist()
+    if first and not _are_numbers(first):
         return False
-    cells = [value.strip() for value in values]
-    if not looks_like_numbers(cells):
+    cells = column.dropna().tolist()
+    return bool(cells) and _are_numbers(cells)
+
+
+def _are_numbers(cells: list[Any]) -> bool:
+    """Whether all cells are text and numbers, with one mark or the other."""
+    if not all(isinstance(cell, str) for cell in cells):
         return False
-    return any(bool(read_numbers(cells, mark).read.all()) for mark in (POINT, COMMA))
+    values = list({cell.strip() for cell in cells})
+    return any(bool(read_numbers(values, mark).read.all()) for mark in (POINT, COMMA))

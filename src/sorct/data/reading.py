@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sorct.data.cells import TEXT, UNUSABLE
-from sorct.data.columns import ColumnReading, read_columns
+from sorct.data.columns import ColumnReading, ReadColumns, read_columns
 from sorct.data.sheet import DELIMITERS, ReadingError, ReadOptions, Sheet, open_sheet
 from sorct.data.suspects import leak, why_left_out
 from sorct.data.wording import listed, not_there
@@ -42,7 +42,7 @@ class Roles:
     drop : sequence of str
         Columns to leave out.
     categorical : sequence of str
-        Columns of numbers or dates that are names.
+        Columns that are categories, also if they hold numbers or dates.
     """
 
     target: str | None = None
@@ -111,7 +111,7 @@ def read_training(
         or (name not in roles.drop and (only is None or name in only))
     ]
     read = read_columns(sheet, names, text=roles.categorical, target=roles.target)
-    frame, judged = read.frame, []
+    frame, judged = _with_categories(read, roles), []
     target = None
     for reading in read.readings:
         if reading.name == roles.target and reading.kind != UNUSABLE:
@@ -123,6 +123,19 @@ def read_training(
         judged.append(reading)
     kept = [one.name for one in judged if one.left_out is None]
     return TableReading(sheet.name, frame[kept], tuple(judged), read.problems)
+
+
+def _with_categories(read: ReadColumns, roles: Roles) -> pd.DataFrame:
+    """The columns read; those named as categories are pandas categories."""
+    named = [
+        one.name
+        for one in read.readings
+        if one.name in roles.categorical
+        and one.name != roles.target
+        and one.kind == TEXT
+    ]
+    categories = {name: read.frame[name].astype("category") for name in named}
+    return read.frame.assign(**categories) if named else read.frame
 
 
 def _judged(
@@ -158,7 +171,7 @@ def read_table(
     target: str | None = None,
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
+    categorical_features: Sequence[str] = (),
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -183,8 +196,9 @@ def read_table(
         Columns not to leave out, whatever they look like.
     drop : list of str, default=()
         Columns to leave out.
-    categorical : list of str, default=()
-        Columns of numbers or dates that are names, such as codes: they stay text.
+    categorical_features : list of str, default=()
+        Columns of numbers or dates that are names, such as codes: they become pandas
+        categories.
     encoding : str, optional
         UTF-8 unless another is named.
     delimiter : str, optional
@@ -227,12 +241,12 @@ def read_table(
     _check_options(options)
     name = str(path)
     sheet = open_sheet(name, Path(path).read_bytes(), options)
-    given = {"keep": keep, "drop": drop, "categorical": categorical}
-    named = {role: _texts(role, names) for role, names in given.items()}
-    for column in (*([] if target is None else [target]), *sum(named.values(), ())):
+    given = {"keep": keep, "drop": drop, "categorical_features": categorical_features}
+    named = [_texts(role, names) for role, names in given.items()]
+    for column in (*([] if target is None else [target]), *sum(named, ())):
         if column not in sheet.columns:
             raise ReadingError(not_there("column", column, sheet.columns, name))
-    reading = read_training(sheet, Roles(target, None, **named))
+    reading = read_training(sheet, Roles(target, None, *named))
     if reading.problems:
         raise ReadingError.of(name, reading.problems)
     told = [*_unnamed(sheet), *reading.left_out(), *reading.warnings()]

@@ -8,7 +8,7 @@ same rows. How each is fitted is in ``rivals.py``, what may be concluded in
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -108,6 +108,7 @@ def compare(
     alphas_local: Any = None,
     alphas_global: Any = None,
     n_solutions: int = 20,
+    options: Mapping[str, Any] | None = None,
     level: float = 0.05,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -132,6 +133,9 @@ def compare(
         cut is a linear rule), else the smallest with a leaf for every class.
     alphas_local, alphas_global, n_solutions
         As in ``SORCTClassifierCV``.
+    options : mapping or None, default=None
+        How our tree reads the table and what it knows of columns: further options of
+        ``SORCTClassifierCV``, such as ``sorct.PAPER`` or ``{"scaling": "minmax"}``.
     level : float, default=0.05
         Level of the tests behind the sentence.
     n_jobs : int or None, default=None
@@ -167,6 +171,7 @@ def compare(
     check_scorer(scoring, y, y)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     ours = {
+        **(options or {}),
         "depths": _depths(depths, len(classes)),
         "alphas_local": alphas_local,
         "alphas_global": alphas_global,

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
-from sorct.data.options import PAPER_TABLE
+from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.target import Classes
 from sorct.estimators.cross_validated import SORCTClassifierCV
 from sorct.estimators.folds import Data
@@ -72,14 +72,16 @@ class Outcome:
 
 
 def fit_tree(train: Data, test: Data, plan: Plan) -> Outcome:
-    # A rare level may be missing from the training part; it then counts as the first.
     search = SORCTClassifierCV(
         cv=plan.inner(),
         scoring=plan.scoring,
         rule=plan.rule,
         random_state=plan.seed,
         **plan.ours,
-    ).fit(train.X, train.y)
+    )
+    # A level may be missing from the training part, a gap be in the other part alone.
+    forgiving = vars(TableOptions.of(search).forgiving)
+    search.set_params(**forgiving).fit(train.X, train.y)
     tree = search.tree_
     return Outcome(
         plan.score(search, test.X, test.y),
