@@ -185,6 +185,7 @@ def test_rounding_keeps_what_is_still_true():
     """How the tree was asked for, not what training reached."""
     kept = {
         "alpha_local", "alpha_global", "n_samples", "call", "versions", "rounded",
+        "monotonic", "positive_class", "feature_cost",
     }  # fmt: skip
     told = WHOLE.after_rounding(5)
     assert set(told) == kept
