@@ -27,12 +27,14 @@ def made(tmp_path_factory):
         "quote.csv": 'a,b,y\n1,"2,u\n3,4,v\n',
         "double.csv": "a,a,y\n1,2,u\n3,4,v\n",
         "one-class.csv": "a,y\n1,u\n2,u\n3,u\n",
-        "gap.csv": "a,b,y\n1,2,u\n3,,v\n4,5,u\n6,7,v\n",
         "no-target.csv": "a,y\n1,u\n2,\n3,v\n",
         "alone.csv": "y\nu\nv\nu\nv\n",
         "quantity.csv": "a,y\n" + "".join(f"{k},{k / 7}\n" for k in range(60)),
         "ids.csv": "id,y\n" + "".join(f"p{k},{k % 2}\n" for k in range(1500)),
-        "words.csv": "w,y\n" + "".join(f"p{k % 1200},{k % 2}\n" for k in range(1500)),
+        "prices-text.csv": "column,price\na,much\n",
+        "prices-ragged.csv": "column,price\na,1,2\n",
+        "prices-other.csv": "column,price\nz,1\n",
+        "prices-twice.csv": "a,1\na,2\n",
         "few.csv": "a,y\n1,u\n2,v\n3,u\n4,v\n",
         "infinite.csv": "a,y\n1,u\ninf,v\n3,u\n4,v\n",
         "weight.csv": "a,w,y\n1,1,u\n2,x,v\n3,1,u\n",
@@ -74,7 +76,6 @@ FAILURES = {
     "open quote": (FIT.format("quote.csv"), "quote.csv cannot be read as CSV"),
     "same names": (FIT.format("double.csv"), "same name: 'a'"),
     "one class": (FIT.format("one-class.csv"), "one class only, 'u'"),
-    "missing cell": (FIT.format("gap.csv"), "'b' has 1 missing cell(s), the first in"),
     "missing class": (FIT.format("no-target.csv"), "column 'y' has 1 missing cell(s)"),
     "no variables": (FIT.format("alone.csv"), "no column to train on"),
     "a quantity": (FIT.format("quantity.csv"), "60 distinct values in 60 rows"),
@@ -99,7 +100,53 @@ FAILURES = {
         FIT.format("data.csv --sample-weight y"),
         "'y' cannot be target and weight",
     ),
-    "too many levels": (FIT.format("words.csv"), "'w' is text with 1200 distinct"),
+    "scaling of no column": (
+        FIT.format("data.csv --scaling B=minmax"),
+        "no column 'B' in what is trained on, as --scaling says; did you mean 'b'?",
+    ),
+    "direction of no column": (
+        FIT.format("data.csv --monotonic z=+1"),
+        "no column 'z' in what is trained on, as --monotonic says",
+    ),
+    "direction of levels": (
+        FIT.format("data.csv --monotonic c=+1"),
+        "--monotonic names columns whose levels have no order: 'c'",
+    ),
+    "no such positive class": (
+        FIT.format("data.csv --monotonic a=+1 --positive-class maybe"),
+        "no class 'maybe' in the target, as --positive-class says",
+    ),
+    "price of no column": (
+        FIT.format("data.csv --feature-cost z=1"),
+        "no column 'z' in what is trained on, as --feature-cost says",
+    ),
+    "no price at all": (
+        FIT.format("data.csv --feature-cost a=0 --feature-cost b=0 --feature-cost c=0"),
+        "--feature-cost must not be 0 for all columns",
+    ),
+    "prices nowhere": (FIT.format("data.csv --feature-cost nowhere.csv"), "no file"),
+    "prices of text": (
+        FIT.format("data.csv --feature-cost prices-text.csv"),
+        "the price of column 'a' must be a number >= 0, got 'much'",
+    ),
+    "ragged prices": (
+        FIT.format("data.csv --feature-cost prices-ragged.csv"),
+        "prices-ragged.csv, line 2: got 3 cell(s), expected two",
+    ),
+    "prices of others": (
+        FIT.format("data.csv --feature-cost prices-other.csv"),
+        "no column 'z' in the table",
+    ),
+    "prices twice": (
+        FIT.format("data.csv --feature-cost prices-twice.csv"),
+        "two prices of column 'a'",
+    ),
+    "out is the prices": (
+        FIT.format("data.csv --feature-cost prices-text.csv").replace(
+            "out.json", "prices-text.csv --force"
+        ),
+        "prices-text.csv is read here",
+    ),
     "only ids": (
         FIT.format("ids.csv"),
         "no column to train on beside 'y'; left out: 'id' (it has another value",
@@ -170,7 +217,8 @@ FAILURES = {
     ),
     "missing cell in a row": (
         "predict model.json rows-gap.csv --out pred.csv",
-        "column 'a' has 1 missing cell(s), the first in row 2",
+        "column 'a' has 1 missing cell(s), the first in row 2. Training had none: fill "
+        "them in, or add --handle-missing typical",
     ),
     "column not there": (
         "predict model.json rows-short.csv --out pred.csv",
@@ -258,6 +306,43 @@ MISUSES = {
     "two depths with penalties": (
         "fit data.csv --target y --alpha-local 1 --depth 1,2",
         "--depth takes one value",
+    ),
+    "unknown treatment": (
+        "fit data.csv --target y --categorical c",
+        "invalid choice: 'c'",
+    ),
+    "no frequency": ("fit data.csv --target y --min-frequency 0", "rows >= 1"),
+    "half a row": ("fit data.csv --target y --min-frequency 1.5", "rows >= 1"),
+    "nan rows": ("path data.csv --target y --min-frequency nan", "rows >= 1"),
+    "unknown level policy": (
+        "fit data.csv --target y --handle-unknown skip",
+        "invalid choice: 'skip'",
+    ),
+    "unknown gap policy": (
+        "predict model.json rows.csv --handle-missing median",
+        "invalid choice: 'median'",
+    ),
+    "unknown scaling": (
+        "fit data.csv --target y --scaling a=log",
+        "expected auto, minmax, quantile, or one of these for a column",
+    ),
+    "a direction of 2": ("fit data.csv --target y --monotonic a=2", "+1 or -1"),
+    "no direction": ("path data.csv --target y --monotonic a", "such as debt=+1"),
+    "class without directions": (
+        "compare data.csv --target y --positive-class yes",
+        "--positive-class needs --monotonic",
+    ),
+    "negative price": (
+        "fit data.csv --target y --feature-cost a=-1",
+        "a finite number >= 0, such as mri=400",
+    ),
+    "limit without prices": (
+        "fit data.csv --target y --max-cost 3",
+        "--max-cost needs --feature-cost",
+    ),
+    "limit with fixed penalties": (
+        "fit data.csv --target y --feature-cost a=2 --max-cost 3 --alpha-local 1",
+        "--max-cost needs no --alpha-local",
     ),
     "two depths of a path": ("path data.csv --target y --depth 1,2", "takes one value"),
     "jobs": ("fit data.csv --target y --jobs 0", "other than 0"),

@@ -192,10 +192,12 @@ def test_decimals_are_numbers(tmp_path, monkeypatch):
     assert (tmp_path / "d.csv").read_text() == (tmp_path / "f.csv").read_text()
 
 
+DATES = {
+    "dates": days(60),
+    "moments": pd.to_datetime(days(60)),
+    "categories of dates": pd.Categorical(days(60)),
+}
 NO_COLUMNS = {
-    "dates": (days(60), "holds dates or times, 2020-01-01 to 2020-01-07"),
-    "moments": (pd.to_datetime(days(60)), "holds dates or times"),
-    "categories of dates": (pd.Categorical(days(60)), "holds dates or times"),
     "spans": (pd.to_timedelta(range(60), "s"), "holds times without a date"),
     "bytes": ([b"u", b"\xff"] * 30, "holds bytes, such as b'u'"),
     "lists": ([[1, 2], [3]] * 30, "holds lists or records"),
@@ -227,13 +229,31 @@ def test_columns_that_cannot_be_used_are_named_before_training(
     assert main([*line, "--drop", "z"]) == 0, capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["dates", "moments", "categories of dates"])
+@pytest.mark.parametrize("kind", DATES)
+def test_dates_are_trained_on_and_predicted_for(kind, tmp_path, monkeypatch, capsys):
+    """As days since the earliest."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    write_parquet("data.parquet", DATES[kind])
+    line = ["fit", "data.parquet", "--target", "y", "--columns", "z", *QUICK]
+    assert main([*line, "--alpha-local", "0", "--out", "m.json", "-q"]) == 0
+    tree = Tree.from_json("m.json")
+    assert tree.encoder.variables[0].origin == "2020-01-01"
+    assert tree.variables_used == ("z",)
+    assert main(["predict", "m.json", "data.parquet", "--json", "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)["probabilities"]
+    X = pd.DataFrame({"z": pd.to_datetime(days(60))})
+    assert told == tree.predict_proba(X).tolist()
+
+
+@pytest.mark.parametrize("kind", DATES)
 def test_dates_can_be_levels_if_asked_for(kind, tmp_path, monkeypatch, capsys):
     """As text, the same in training and in rows for the tree."""
     pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
-    write_parquet("data.parquet", NO_COLUMNS[kind][0])
-    line = ["fit", "data.parquet", "--target", "y", "--categorical", "z", *QUICK]
+    write_parquet("data.parquet", DATES[kind])
+    line = ["fit", "data.parquet", "--target", "y", *QUICK]
+    line += ["--categorical-features", "z"]
     assert main([*line, "--columns", "z", "--out", "m.json"]) == 0
     levels = Tree.from_json("m.json").encoder.variables[0].levels
     assert [level[:10] for level in levels] == [str(day) for day in days(7)]
@@ -262,7 +282,7 @@ def test_levels_keep_their_meaning_whatever_they_look_like(tmp_path, monkeypatch
     X = frame[["a"]].assign(mixed=level, flag=level == "7", code=(level == "7") * 1)
     X.assign(y=frame["y"]).to_csv("data.csv", index=False)
     line = ["fit", "data.csv", "--target", "y", "--out", "model.json", "-q"]
-    line += ["--categorical", "code", "--drop", "a", "--alpha-local", "0.01"]
+    line += ["--categorical-features", "code", "--drop", "a", "--alpha-local", "0.01"]
     assert main([*line, "--n-starts", "4"]) == 0
     tree = Tree.from_json("model.json")
     levels = {v.name: v.levels for v in tree.encoder.variables}

@@ -300,8 +300,8 @@ def test_predict_needs_only_the_variables_that_the_tree_uses(run, folder):
     """Others may be absent, empty or new: they change nothing."""
     tree = Tree.from_json(folder / "model.json")
     X, _ = frame_of(folder)
-    assert tree.variables_used == ("a",)
-    X[["a"]].assign(c="new", b="").to_csv(folder / "sparse.csv", index=False)
+    assert tree.variables_used == ("a", "c")
+    X[["a", "c"]].assign(b="").to_csv(folder / "sparse.csv", index=False)
     code, out, err = run("predict model.json sparse.csv")
     assert code == 0, err
     assert out.split()[1:] == tree.predict(X).tolist()
@@ -322,19 +322,23 @@ def test_explain_counts_rows_from_1(run, folder):
     assert found["predicted"] == tree.predict(X.iloc[[2]])[0]
 
 
-def test_new_levels_can_be_taken_for_the_first(run, folder):
-    """By a flag at prediction."""
+def test_new_levels_are_taken_as_the_model_or_a_flag_says(run, folder):
+    """As others, which add nothing; as an error; as the first level."""
     X, y = frame_of(folder)
     X.assign(y=np.where(X["c"] == "u", "yes", "no")).to_csv(
         folder / "level.csv", index=False
     )
     run(f"fit level.csv --target y --out level.json {shlex.join(QUICK)}")
-    assert "c" in Tree.from_json(folder / "level.json").variables_used
+    tree = Tree.from_json(folder / "level.json")
+    assert "c" in tree.variables_used
     X.assign(c="w").to_csv(folder / "new.csv", index=False)
-    code, out, err = run("predict level.json new.csv")
+    code, out, _ = run("predict level.json new.csv")
+    assert code == 0
+    assert out.split()[1:] == tree.predict(X.assign(c="w")).tolist()
+    code, out, err = run("predict level.json new.csv --handle-unknown error")
     assert (code, out) == (1, "")
     assert "'c' has the level 'w' in row 1" in err
-    assert "--handle-unknown first_level" in err
+    assert "--handle-unknown other" in err
     code, out, _ = run("predict level.json new.csv --handle-unknown first_level")
     assert code == 0
     assert set(out.split()[1:]) == {"yes"}
@@ -490,7 +494,7 @@ def test_every_option_of_the_estimators_is_a_flag():
     import inspect
 
     named = {"random_state": "seed", "n_jobs": "jobs", "depths": "depth"}
-    named |= {"gammas": "gamma", "progress": "quiet"}
+    named |= {"gammas": "gamma", "progress": "quiet", "monotonic_cst": "monotonic"}
     wanted = {
         named.get(name, name)
         for estimator in (SORCTClassifier, SORCTClassifierCV)
