@@ -134,9 +134,10 @@ class ReadColumns:
         found = read_dates([str(cell or "").strip() for cell in cells], self.dates)
         if found is None:
             return cells
+        dates = _or_none(found.values.to_series())
         return [
-            cell if date is None else date
-            for cell, date in zip(cells, _or_none(found.values.to_series()), strict=True)
+            cell if day is None else day
+            for cell, day in zip(cells, dates, strict=True)
         ]
 
 
