@@ -56,7 +56,16 @@ def page() -> str:
     return "\n".join(blocks)
 
 
+# What is no class or function has no docstring.
+_NOTES = {
+    "PAPER": "Options with which an estimator reads a table as the paper does: "
+    "`SORCTClassifier(**PAPER)`.",
+}
+
+
 def _entry(name: str, thing: Any) -> str:
+    if isinstance(thing, dict):
+        return f"### {name}\n\n```python\n{name} = {thing!r}\n```\n\n{_NOTES[name]}\n"
     lines = [f"### {name}\n", f"```python\n{name}{_signature(thing)}\n```\n"]
     lines.append(f"{_first_paragraph(thing)}\n")
     if inspect.isclass(thing):

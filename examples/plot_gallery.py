@@ -17,6 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import train_test_split
 from sorct.datasets import make_planted_tree
 from sorct.plotting import (
+    ContributionDisplay,
     FrontierDisplay,
     HeatmapDisplay,
     PathDisplay,
@@ -67,6 +68,7 @@ def draw_cancer() -> dict[str, Any]:
     clf.fit(*train)
     chosen = path.select(max_features=5)
     return {
+        "contribution": ContributionDisplay.from_estimator(clf, "area error").plot(),
         "path": PathDisplay.from_estimator(search).plot(),
         "frontier": FrontierDisplay.from_path(path, *test, chosen=chosen).plot(),
         "recall": RecallDisplay.from_estimator(clf, *test).plot(),

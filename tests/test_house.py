@@ -89,11 +89,11 @@ def test_a_class_name_exists_once():
 
 def kinds_of_variables():
     """Classes that encode and make terms: Numeric, Categorical, and what will come."""
-    from sorct.data import variables
+    from sorct.data import kinds
 
     return {
         name
-        for name, thing in vars(variables).items()
+        for name, thing in vars(kinds).items()
         if inspect.isclass(thing)
         and hasattr(thing, "encode")
         and hasattr(thing, "term")

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sorct import read_table
@@ -15,6 +15,7 @@ from sorct.data.columns import read_columns
 from sorct.data.reading import Roles, read_training
 from sorct.data.sheet import ReadingError, ReadOptions, open_sheet
 
+check = settings(derandomize=True, deadline=None)
 N = 40
 
 
@@ -76,6 +77,7 @@ def test_numbers_are_read_and_it_is_said_how(cells, expected, note):
     assert how.n_missing == int(np.isnan(expected).sum())
 
 
+@check
 @given(
     st.lists(
         st.floats(allow_nan=False, allow_infinity=False, width=32),
@@ -91,6 +93,7 @@ def test_numbers_come_back_as_pandas_writes_them(values, delimiter):
     np.testing.assert_array_equal(found["x"].to_numpy(dtype=float), frame["x"])
 
 
+@check
 @given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=20))
 def test_decimal_commas_are_told_by_the_file(values):
     """And thousands have points then."""
@@ -484,6 +487,7 @@ ODD = [
 ]  # fmt: skip
 
 
+@check
 @given(
     st.lists(st.lists(st.sampled_from(ODD), min_size=3, max_size=3), min_size=1),
     st.sampled_from([",", ";", "\t"]),

@@ -4,11 +4,12 @@ import datetime as dt
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sorct.data.written_dates import read_dates
 
+check = settings(derandomize=True, deadline=None)
 DAYS = st.dates(dt.date(1900, 1, 1), dt.date(2100, 12, 31))
 FORMATS = [
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%d. %B %Y",
@@ -16,6 +17,7 @@ FORMATS = [
 ]  # fmt: skip
 
 
+@check
 @given(st.lists(DAYS, min_size=1, max_size=5), st.sampled_from(FORMATS))
 def test_dates_that_can_be_meant_in_one_way_are_read(days, form):
     """Years first, days before points, names of months."""
@@ -24,6 +26,7 @@ def test_dates_that_can_be_meant_in_one_way_are_read(days, form):
     assert not found.ambiguous
 
 
+@check
 @given(
     st.lists(DAYS, min_size=1, max_size=5),
     st.sampled_from(["/", "-"]),

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 import sorct.estimators.bounds
-from sorct import SORCTClassifier
+from sorct import PAPER, SORCTClassifier
 from sorct.estimators.bounds import _most_variation, penalty_bounds
 from tests.reference import Reference, prox_row
 
@@ -295,7 +295,7 @@ def test_categories_become_columns_as_in_the_classifier():
     """One per level but the first; a constant column pulls at nothing."""
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"c": ["u", "v", "w", "v"], "one": 1.0, "x": [0, 1, 2, 4]})
-    bounds = penalty_bounds(frame, [0, 1, 1, 0], sigma=0.0, gamma=4.0)
+    bounds = penalty_bounds(frame, [0, 1, 1, 0], sigma=0.0, gamma=4.0, **PAPER)
     assert bounds.column_names == ("c = v", "c = w", "one", "x")
     # Sums by class over 4 samples, costs 0.5: v 1 and 1, w 0 and 1, x 1 and 3/4.
     assert bounds.column_slope.tolist() == pytest.approx([0.0, 0.125, 0.0, 0.03125])
@@ -315,7 +315,7 @@ def test_categories_become_columns_as_in_the_classifier():
         ({"sample_weight": [1.0]}, "sample_weight must have shape"),
         ({"y": [0, 0, 0, 0]}, "at least 2 classes"),
         ({"y": [0, 1, 2]}, "inconsistent numbers of samples"),
-        ({"X": [[0.0], [1.0], [np.nan], [2.0]]}, "NaN"),
+        ({"X": [[0.0], [1.0], [np.inf], [2.0]]}, "infinity"),
     ],
 )
 def test_bad_input_gets_one_clear_error(options, message):

@@ -345,7 +345,7 @@ def test_no_variable_at_all_may_be_asked_for(clouds):
 def test_limits_that_no_tree_meets_name_the_fewest(clouds):
     """And leave the object unfitted."""
     search = model(alphas_local=[0.0, 0.001], max_features=1)
-    with pytest.raises(ValueError, match=r"max_features=1.*the fewest are \d.*Raise"):
+    with pytest.raises(ValueError, match=r"max_features=1; the least are \d.*Raise"):
         search.fit(*clouds)
     assert not hasattr(search, "tree_")
     fit = model(alphas_local=[0.0, 0.001]).fit(*clouds)
@@ -533,7 +533,7 @@ def test_odd_options_are_refused(clouds, no_work, options, words):
 @pytest.mark.parametrize(
     ("X", "y", "words"),
     [
-        (np.full((20, 2), np.nan), np.arange(20) % 2, "NaN"),
+        (np.full((20, 2), np.inf), np.arange(20) % 2, "infinity"),
         (np.ones((20, 2)), None, "y.*None"),
         (np.ones((20, 2)), np.zeros(20), "at least 2 classes, got 1"),
         (np.ones((20, 2)), np.arange(19) % 2, "inconsistent numbers of samples"),

@@ -28,6 +28,9 @@ WHOLE = TrainingRecord(
     cv_folds=5,
     cv_rule="best",
     target="class",
+    monotonic={"debt": 1, "income": -1},
+    positive_class="bad",
+    feature_cost={"mri": 400.0},
     rounded=3,
     others={"note": ["of", {"a": "later"}, None, 1.5]},
 )
@@ -41,11 +44,12 @@ NUMBERS = [
 TEXTS = ["status", "search", "call", "target", "cv_scoring", "cv_rule"]
 COUNTS = ["n_iterations", "n_samples", "cv_folds", "rounded"]
 RATES = ["min_recall", "recall"]
+OBJECTS = ["versions", "monotonic", "feature_cost"]
 
 
 def test_these_tests_name_every_field():
     """A new field must be added above."""
-    named = {*NUMBERS, *TEXTS, *COUNTS, *RATES, "versions", "others"}
+    named = {*NUMBERS, *TEXTS, *COUNTS, *RATES, *OBJECTS, "positive_class", "others"}
     assert {field.name for field in fields(TrainingRecord)} == named
     assert all(getattr(WHOLE, name) is not None for name in named)
 
@@ -181,6 +185,7 @@ def test_rounding_keeps_what_is_still_true():
     """How the tree was asked for, not what training reached."""
     kept = {
         "alpha_local", "alpha_global", "n_samples", "call", "versions", "rounded",
+        "monotonic", "positive_class", "feature_cost",
     }  # fmt: skip
     told = WHOLE.after_rounding(5)
     assert set(told) == kept

@@ -54,14 +54,15 @@ class TextCells:
         stripped = [text.strip() for text in given]
         # Beside a plus a minus is no gap.
         words = set(missing) - ({"-"} if "+" in stripped else set())
+        if given == stripped and words.isdisjoint(given):
+            return cls(codes, given, False)
         index: dict[str, int] = {}
         place = [
             -1 if text in words else index.setdefault(text, len(index))
             for text in stripped
         ]
-        changed = given != stripped or -1 in place
         # Rows that pandas found missing have the code -1: the last place.
-        return cls(np.array([*place, -1])[codes], list(index), changed)
+        return cls(np.array([*place, -1])[codes], list(index), True)
 
     @property
     def n_missing(self) -> int:

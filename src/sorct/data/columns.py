@@ -136,8 +136,8 @@ class ReadColumns:
             return cells
         dates = _or_none(found.values.to_series())
         return [
-            cell if day is None else day
-            for cell, day in zip(cells, dates, strict=True)
+            cell if date is None else date
+            for cell, date in zip(cells, dates, strict=True)
         ]
 
 
@@ -217,7 +217,7 @@ def _with_decimal(sheet: Sheet) -> tuple[Sheet, str | None, dict[str, TextCells]
     usual = None if sheet.delimiter == ";" else POINT
     text = [name for name in sheet.columns if _is_text(sheet.frame[name])]
     cells = {name: _cells(sheet, sheet.frame[name]) for name in text}
-    marks = {mark_shown(one.values, unless=usual) for one in cells.values()} - {None}
+    marks = {mark_shown(one.values) for one in cells.values()} - {None}
     if COMMA in marks or usual is None:
         if POINT not in marks and _plain_numbers_show_a_point(sheet):
             marks.add(POINT)

@@ -240,10 +240,10 @@ class TableEncoder:
 
     @staticmethod
     def _is_strange(variable: Variable, column: Any) -> bool:
-        """Whether a column holds text where numbers are due; dates may be text."""
+        """Whether a column holds text or dates where numbers are due."""
         if variable.origin is not None:
             return False
-        return is_text(column) and not column.isna().all()
+        return is_dates(column) or (is_text(column) and not column.isna().all())
 
     def _codes(self, variable: Variable, column: Any) -> IntArray:
         """Positions of cells; missing ones as training or ``missing`` has it."""

@@ -23,8 +23,8 @@ _CURRENCIES = (
     *"$€£¥₹₩₽₺₪₫฿₴₦₱",
     "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD", "SEK", "NOK", "DKK",
 )  # fmt: skip
-# A column is looked at by its first values, and in full if any of these is a number.
-_FIRST = 50
+# Cells that tell of most columns whether they are numbers, and with which mark.
+_FIRST = 200
 
 
 @cache
@@ -96,20 +96,14 @@ def _matches(cells: Sequence[str], decimal: str) -> list[str]:
     return _pattern(decimal).findall(text)
 
 
-def mark_shown(cells: Sequence[str], unless: str | None = None) -> str | None:
-    """The decimal mark with which alone all cells are numbers, if there is one.
-
-    If all are numbers with the mark that is excepted, the other is not tried.
-    """
-    marks = [COMMA, POINT] if unless == COMMA else [POINT, COMMA]
-    first = [mark for mark in marks if all(_matches(cells[:_FIRST], mark))]
-    whole = []
-    for mark in first:
-        if all(_matches(cells, mark)):
-            if mark == unless:
-                return None
-            whole.append(mark)
-    return whole[0] if len(whole) == 1 else None
+def mark_shown(cells: Sequence[str]) -> str | None:
+    """The decimal mark with which alone all cells are numbers, if there is one."""
+    # Most columns tell by their first cells what they are.
+    for some in (cells[:_FIRST], cells):
+        whole = [mark for mark in (POINT, COMMA) if all(_matches(some, mark))]
+        if len(whole) < 2:
+            return whole[0] if whole else None
+    return None
 
 
 def looks_like_numbers(cells: Sequence[str]) -> bool:

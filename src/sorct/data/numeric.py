@@ -225,8 +225,9 @@ class Curve(_Continuum):
         ends = place[0] == 0.0 and place[-1] == 1.0
         expect(bool(ends), f"places of variable {name!r} must go from 0 to 1")
         with np.errstate(over="ignore"):
-            steep = np.diff(place) / np.diff(at)
-        expect(bool(np.isfinite(steep).all()), f"variable {name!r} is too steep")
+            steep, span = np.diff(place) / np.diff(at), at[-1] - at[0]
+        finite = bool(np.isfinite(steep).all() and np.isfinite(span))
+        expect(finite, f"points of variable {name!r} are beyond what floats can hold")
         return cls(name, tuple(at.tolist()), tuple(place.tolist()), **_known(data))
 
     def to_dict(self) -> dict[str, Any]:

@@ -136,15 +136,16 @@ def _levels_asked(reading: Reading, piece: Piece) -> str | None:
     values = {rounded(weight + 0.0, error): weight for _, weight in weights}
     if len(values) != 2 or not min(values.values()) < threshold < max(values.values()):
         return None
+    others_say_yes = others is not None and others > threshold
+    as_told = others is None or rounded(others + 0.0, error) in values
+    if as_told and others_say_yes:
+        rest = [name for name, weight in weights if weight <= threshold]
+        return f"is none of {named(rest, ' and ')}"
     asked = [name for name, weight in weights if weight > threshold]
-    rest = [name for name, weight in weights if weight <= threshold]
-    if others is not None and others > threshold and len(rest) > 0:
-        if rounded(others, error) in values:
-            return f"is none of {named(rest, ' and ')}"
-    told = f"is {named(asked, ' or ', ' or one of ')}"
-    if others is None or rounded(others + 0.0, error) in values:
-        return told
-    return f"{told} (others: {'yes' if others > threshold else 'no'})"
+    text = f"is {named(asked, ' or ', ' or one of ')}"
+    if as_told:
+        return text
+    return f"{text} (others: {'yes' if others_say_yes else 'no'})"
 
 
 def _point_asked(

@@ -15,7 +15,6 @@ import numpy as np
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.table import as_table, refuse_masked
-from sorct.data.terms import OTHER
 from sorct.data.variables import Variable, is_missing
 from sorct.data.wording import printable, readable
 from sorct.show.counterfactual import Flip, find_flip
@@ -251,10 +250,10 @@ def _counts_as(encoder: TableEncoder, variable: Variable, value: Any) -> Any:
     """What a value counts as that has no weight of its own, else None."""
     if value is None:
         return None if variable.takes_missing else variable.typical
-    known = variable.choices is None or value in variable.choices
-    if known or encoder.unknown == "error" and OTHER not in (variable.choices or ()):
+    choices = variable.choices
+    if choices is None or value in choices:
         return None
-    return variable.choices[0] if encoder.unknown == "first_level" else "other"
+    return choices[0] if encoder.unknown == "first_level" else "other"
 
 
 # -- the route -------------------------------------------------------------------------

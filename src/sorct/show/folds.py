@@ -53,11 +53,9 @@ def folds(reading: Reading, piece: Piece, decimals: int | None = None) -> list[F
         return rounded(weight + 0.0, error, decimals)
 
     others = piece.others
-    if all(isinstance(level, bool) for level, _ in piece.levels):
-        # There is no third truth.
-        others = None
-    elif others is None and any(weight == 0.0 for _, weight in piece.levels):
-        others = 0.0
+    if others is None and len(piece.levels) > 2:
+        # All that adds nothing is told in one word.
+        others = 0.0 if any(weight == 0.0 for _, weight in piece.levels) else None
     alike: dict[str, list[tuple[Any, float]]] = {}
     for level, weight in piece.levels:
         if others is None or number(weight) != number(others):
@@ -70,9 +68,9 @@ def folds(reading: Reading, piece: Piece, decimals: int | None = None) -> list[F
         found.append(_fold(f"{len(rest)} levels", rest, number))
     else:
         found = [_fold(named(_names(group)), group, number) for group in groups]
-    for name, weight in (("missing", piece.missing), ("others", others)):
-        if weight is not None:
-            found.append(_fold(name, [(name, weight)], number))
+    for name, value in (("missing", piece.missing), ("others", others)):
+        if value is not None:
+            found.append(_fold(name, [(name, value)], number))
     return found
 
 

@@ -190,7 +190,9 @@ def _with_levels(piece: Piece, term: Term, variable: Variable, lead: float) -> P
     choices = [one for one in variable.choices or () if one is not None]
     levels = [(one, term.value(one) / lead) for one in choices if one is not OTHER]
     others = None
-    if not term.refuses_unknown:
+    # There is no third truth.
+    is_truth = all(isinstance(level, bool) for level in choices)
+    if not (is_truth or term.refuses_unknown):
         # An object is a level that training never saw.
         others = term.value(object()) / lead
     elif OTHER in choices:

@@ -112,14 +112,20 @@ def test_all_that_means_missing(rng, tmp_path):
     tree, X = MAKERS["other-holes"](rng)
     row = json_rows(X.dropna())[0]
     code = """
-const out = (row) => { try { return predict(row).proba; } catch (e) { return e.message; } };
+const out = (name, cell) => {
+  try {
+    return predict({ ...row, [name]: cell }).proba;
+  } catch (error) {
+    return error.message;
+  }
+};
 const cells = [null, undefined, NaN];
-const names = Object.keys(row);
-const missing = names.map((n) => cells.map((c) => out({ ...row, [n]: c })));
+const missing = Object.keys(row).map((name) => cells.map((cell) => out(name, cell)));
 const day = row.since;
-const dates = [day, new Date(day), day.slice(0, 10)].map((d) => out({ ...row, since: d }));
-const bad = ["soon", 17, "31.12.2020", new Date("soon")].map((d) => out({ ...row, since: d }));
-console.log(JSON.stringify({ missing, dates, bad }));
+const dates = [day, new Date(`${day}Z`), day.slice(0, 10)];
+const bad = ["soon", 17, "31.12.2020", new Date("soon")];
+const told = (cells) => cells.map((cell) => out("since", cell));
+console.log(JSON.stringify({ missing, dates: told(dates), bad: told(bad) }));
 """
     (tmp_path / "tree.mjs").write_text(to_javascript(tree), "utf-8")
     head = f'import {{ predict }} from "./tree.mjs";\nconst row = {json.dumps(row)};\n'

@@ -127,17 +127,21 @@ def test_what_the_reader_refuses_by_shape_the_schema_refuses(documents, kind):
     assert n_refused > 200
 
 
-@kinds
-def test_damage_to_variables_of_every_kind(real_documents, kind):
+def test_a_path_of_every_kind_of_variable_is_valid(real_documents):
+    """The parts of its trees are described as those of a tree."""
+    assert real_documents["path"]["common"]["version"] == 2
+    assert is_valid("path", real_documents["path"])
+
+
+def test_damage_to_variables_of_every_kind(real_documents):
     """Curves, dates, whole and ordered categories, rare levels, missing cells."""
-    data = real_documents[kind]
-    assert (data if kind == "tree" else data["common"])["version"] == 2
+    kind, data = "tree", real_documents["tree"]
+    assert data["version"] == 2
     assert is_valid(kind, data)
     checker = jsonschema.Draft202012Validator(json_schema(kind))
-    spots = [at for at in places(data) if at[-1] in ("missing", "unknown", "version")]
-    common = () if kind == "tree" else ("common",)
-    for i, variable in enumerate((data["common"] if common else data)["variables"]):
-        spots += places(variable, (*common, "variables", i))
+    spots = [("missing",), ("unknown",), ("version",)]
+    for i, variable in enumerate(data["variables"]):
+        spots += places(variable, ("variables", i))
     assert {at[-1] for at in spots} >= {
         "at", "place", "origin", "ordered", "separate", "pooled", "rare", "missing",
     }  # fmt: skip

@@ -16,6 +16,7 @@ from matplotlib import pyplot
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sorct.plotting import (
+    ContributionDisplay,
     FrontierDisplay,
     HeatmapDisplay,
     PathDisplay,
@@ -31,6 +32,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "plots.md"
 MAKERS = {
     "tree": lambda told: TreeDisplay.from_estimator(told["clf"]),
     "tree of rows": lambda told: TreeDisplay.from_estimator(told["clf"], *told["data"]),
+    "contribution": lambda told: ContributionDisplay.from_estimator(
+        told["clf"], told["clf"].tree_.variables_used[0]
+    ),
     "path": lambda told: PathDisplay.from_path(told["path"], *told["data"]),
     "path of a search": lambda told: PathDisplay.from_estimator(told["search"]),
     "heatmap": lambda told: HeatmapDisplay.from_path(told["path"]),
@@ -212,6 +216,8 @@ def test_displays_of_other_things_are_refused(odd):
     for display in (TreeDisplay, RecallDisplay):
         with pytest.raises(TypeError, match="Tree"):
             display.from_tree(odd, X, y)
+    with pytest.raises(TypeError, match="Tree"):
+        ContributionDisplay.from_tree(odd, "x")
     with pytest.raises(TypeError, match="Expected a SORCTClassifier"):
         StabilityDisplay.from_estimator(odd, X, y)
 

@@ -117,7 +117,7 @@ def typed(tree, X):
 
 @pytest.mark.parametrize("categorical", ["whole", "dummies"])
 def test_the_page_gives_the_probabilities_of_the_tree(visit, rng, table, categorical):
-    """To 1e-9, for every kind, missing cells, pooled levels, values beyond the range."""
+    """To 1e-9, for every kind, missing cells, pooled levels, beyond the range."""
     tree = tree_on(rng, table, 2, replace(OPTIONS, categorical=categorical))
     page = visit(tree.report())
     more = every_kind(rng)
@@ -177,7 +177,7 @@ def test_a_date_moves_with_its_slider(visit, rng, table):
 
 
 def test_a_cut_draws_the_curve_of_what_a_variable_adds(visit, rng, table):
-    """With a mark for missing cells; numbers that are scaled by their range have none."""
+    """With a mark for missing cells; a number scaled by its range has none."""
     tree = tree_of_one(rng, table, "income", [1.0, 0.3], 1.5)
     page = visit(tree.report())
     assert page.locator("#detail .contribution").count() == 1

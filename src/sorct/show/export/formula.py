@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sorct.data.missing import WithMissing
 from sorct.data.terms import OTHER, LevelTerm, LinearTerm, MissingTerm, Term
 from sorct.data.variables import Variable, kind_of_levels
 from sorct.data.wording import printable
@@ -165,9 +164,13 @@ def levels_of(variable: Variable) -> tuple[Any, ...]:
 
 def origin_of(variable: Variable) -> str | None:
     """Day from which the days of a date are counted, None if it is no date."""
-    known = variable.known if isinstance(variable, WithMissing) else variable
-    origin: str | None = getattr(known, "origin", None)
+    origin: str | None = getattr(_inside(variable), "origin", None)
     return origin
+
+
+def _inside(variable: Variable) -> Any:
+    """The variable itself, without its missing cells."""
+    return getattr(variable, "known", variable)
 
 
 def _completed(term: Term, variable: Variable, unknown: str) -> Term:
@@ -178,10 +181,8 @@ def _completed(term: Term, variable: Variable, unknown: str) -> Term:
     """
     if not isinstance(term, MissingTerm) or term.known is not None:
         return term
-    if not isinstance(variable, WithMissing):
-        return term
-    inside = variable.known
-    known = inside.term(np.ones(len(inside.column_names)), unknown)
+    inside = _inside(variable)
+    known: Term | None = inside.term(np.ones(len(inside.column_names)), unknown)
     if known is not None:
         known = known.times(0.0)
     elif inside.choices is None:

@@ -25,9 +25,10 @@ from sorct.show.text import check_tree
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
     from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
 
 # Points of a line, evenly over the range and evenly along the curve.
 _POINTS = 200
@@ -63,7 +64,7 @@ class ContributionDisplay:
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
-    marks_ : list of Artist
+    marks_ : list of Line2D or BarContainer
         The line or the bars of every cut.
 
     Examples
@@ -84,7 +85,7 @@ class ContributionDisplay:
     missing: FloatArray | None = None
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure | SubFigure = field(init=False, repr=False)
-    marks_: list[Artist] = field(init=False, repr=False)
+    marks_: list[Line2D | BarContainer] = field(init=False, repr=False)
 
     @classmethod
     def from_tree(cls, tree: Tree, variable: str) -> Self:

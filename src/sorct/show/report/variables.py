@@ -1,7 +1,7 @@
 """Variables: what the page needs to know of them to predict, whatever their kind.
 
-A choice has a row of columns, a number a range or a curve, a missing cell a row as well.
-A row has pairs of a column, counted within the variable, and its value.
+A choice has a row of columns, a number a range or a curve, a missing cell has a row.
+Rows are pairs of a column, counted within the variable, and its value.
 """
 
 from __future__ import annotations
