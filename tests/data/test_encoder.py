@@ -9,6 +9,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from sorct.data.categorical import Categorical
 from sorct.data.encoder import TableEncoder
+from sorct.data.numbers import numbers_as_text
 from sorct.data.options import PAPER_TABLE
 
 
@@ -193,3 +194,33 @@ def test_some_rows_and_columns_are_a_part_of_the_whole(table):
     encoder = TableEncoder.learn(table)
     part = encoder.scale(encoder.read(table), slice(10, 25), np.array([5, 0, 2]))
     np.testing.assert_array_equal(part.T, encoder.encode(table)[10:25, [5, 0, 2]])
+
+
+def test_numbers_as_text_are_warned_of():
+    """By the names of their columns, unless they are said to be categories."""
+    X = pd.DataFrame(
+        {
+            "price": ["$1,200", "$900", None] * 4,
+            "share": ["5%", "7%", "9%"] * 4,
+            "late": [*["1"] * 11, "x"],
+            "code": pd.Categorical(["1", "2", "3"] * 4),
+        }
+    )
+    with pytest.warns(UserWarning, match="column 'price', 'share': .*read_table"):
+        TableEncoder.learn(X)
+    named = replace(PAPER_TABLE, categorical_features=["price", "share"])
+    assert TableEncoder.learn(X, named).variables[0].takes_missing
+
+
+def test_text_of_many_rows_is_known_by_its_first_cells():
+    """Later cells, which would be refused, are not looked at."""
+    column = pd.Series([*["a"] * 50, *["1"] * 1000])
+    seen = []
+
+    class Watched(str):
+        def strip(self, *_):
+            seen.append(self)
+            return super().strip()
+
+    assert not numbers_as_text(column.map(Watched).astype(object))
+    assert len(seen) <= 50
