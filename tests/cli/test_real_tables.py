@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """A raw export goes through every verb; options for columns do what they say."""
-=======
-"""A raw export goes through every verb; the options for columns do what they say."""
->>>>>>> cli13
 
 import json
 
