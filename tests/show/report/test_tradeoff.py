@@ -1,5 +1,7 @@
 """The frontier, the heatmap and the slider in Chromium: all the page follows."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.show.report.reading import assert_shows, tab_to, text
@@ -133,3 +135,28 @@ def test_charts_follow_the_width_of_the_window(visit, case):
             " === Math.min(document.getElementById('frontier').clientWidth, 620)"
         )
         assert_shows(page, case, 1)
+
+
+def test_the_trade_off_can_be_told_in_cost(visit, case):
+    """A tick turns numbers of variables into their cost; without prices it is gone."""
+    page = visit(case.report)
+    assert not page.locator("#by-cost-label").is_visible()
+    prices = {name: float(k) for k, name in enumerate(case.path.trees[0].encoder.names)}
+    trees = tuple(
+        replace(tree, training=replace(tree.training, feature_cost=prices))
+        for tree in case.path.trees
+    )
+    path = replace(case.path, trees=trees)
+    page = visit(path.report(case.X, case.y))
+    assert "variables used" in text(page, "#frontier")
+    page.check("#by-cost")
+    assert "cost of the variables used" in text(page, "#frontier")
+    dearest = max(tree.variables_cost for tree in trees)
+    page.locator("#most").focus()
+    page.locator("#most").press("End")
+    assert text(page, "#most-value") == f"a cost of {dearest:g}"
+    page.locator("#most").press("Home")
+    least = min(tree.variables_cost for tree in trees)
+    assert f"that cost {least:g}" in text(page, "#shown")
+    page.uncheck("#by-cost")
+    assert "cost of the variables used" not in text(page, "#frontier")

@@ -282,7 +282,9 @@ def _expected(tree: Tree, own: BoolArray) -> dict[str, Any]:
 
 
 def _point(tree: Tree, n: int, measured: dict[str, Any]) -> dict[str, Any]:
+    spent = tree.variables_cost
     return {
+        **({} if spent is None else {"spent": spent}),
         "tree": n,
         "training": tree.training.to_dict(),
         "n_variables": len(tree.variables_used),

@@ -1,4 +1,4 @@
-// The frontier: accuracy against variables used, a mark for every place in it.
+// The frontier: accuracy against variables used or their cost, a mark for every place.
 
 const CHART_HEIGHT = 330, CHART_LEFT = 62, CHART_BOTTOM = 44, CHART_TOP = 26;
 
@@ -7,12 +7,12 @@ const CHART_HEIGHT = 330, CHART_LEFT = 62, CHART_BOTTOM = 44, CHART_TOP = 26;
 function pointsByPlace(report) {
   const places = new Map();
   report.points.forEach((point, k) => {
-    const key = `${point.n_variables} ${accuracyOf(point)}`;
+    const key = `${sizeOf(report, point)} ${accuracyOf(point)}`;
     places.set(key, [...(places.get(key) || []), k]);
   });
   const rank = (k) => [k !== report.chosen, !report.frontier.includes(k), report.points[k].n_columns, -k];
   const first = (a, b) => rank(a).map((value, n) => value - rank(b)[n]).find((gap) => gap !== 0) || 0;
-  const [used, value] = [(ks) => report.points[ks[0]].n_variables, (ks) => accuracyOf(report.points[ks[0]])];
+  const [used, value] = [(ks) => sizeOf(report, report.points[ks[0]]), (ks) => accuracyOf(report.points[ks[0]])];
   return [...places.values()].map((ks) => ks.sort(first))
     .sort((a, b) => used(a) - used(b) || value(a) - value(b));
 }
@@ -20,7 +20,7 @@ function pointsByPlace(report) {
 // Where things are. Downwards the axis is that of the square root of the distance from
 // the best, or one poor tree would press all others together.
 function chartScale(report, width) {
-  const values = report.points.map(accuracyOf), most = Math.max(...report.points.map((p) => p.n_variables), 1);
+  const values = report.points.map(accuracyOf), most = Math.max(...usedCounts(report)) || 1;
   const low = Math.min(...values), high = Math.max(...values);
   const bottom = CHART_HEIGHT - CHART_BOTTOM - 10;
   return {
@@ -44,8 +44,8 @@ function ticks({ low, high, y }) {
   return found.length ? found : [high];
 }
 
-// A tick for every number of variables that some tree uses, and none between.
-function drawAxes(scale, counts) {
+// A tick for every number of variables (or cost) that some tree has, and none between.
+function drawAxes(scale, counts, label) {
   const { x, y, width } = scale, told = labelled(counts.map(x), 24);
   return [
     ...ticks(scale).flatMap((tick) => [
@@ -57,8 +57,8 @@ function drawAxes(scale, counts) {
     })),
     ...counts.filter((n) => told.has(x(n))).map((n) => shape("text", {
       x: x(n), y: CHART_HEIGHT - CHART_BOTTOM + 18, "text-anchor": "middle",
-    }, String(n))),
-    shape("text", { x: (width + CHART_LEFT) / 2, y: CHART_HEIGHT - 6, "text-anchor": "middle" }, "variables used"),
+    }, number(n))),
+    shape("text", { x: (width + CHART_LEFT) / 2, y: CHART_HEIGHT - 6, "text-anchor": "middle" }, label),
   ];
 }
 
@@ -66,7 +66,7 @@ function drawMark(report, ks, { x, y }) {
   const point = report.points[ks[0]], others = ks.length - 1;
   const name = pointName(point) + (others ? `; so are ${count(others, "other tree")}` : "");
   return shape("circle", {
-    cx: x(point.n_variables), cy: y(accuracyOf(point)), r: 7, role: "radio", "data-point": ks[0],
+    cx: x(sizeOf(report, point)), cy: y(accuracyOf(point)), r: 7, role: "radio", "data-point": ks[0],
     class: ks.some((k) => report.frontier.includes(k)) ? "point best" : "point",
     "aria-label": name, "aria-checked": "false",
   }, shape("title", {}, name));
@@ -78,15 +78,15 @@ function risingPoints(report, places) {
   places.map((ks) => report.points[ks[0]]).forEach((point) => {
     const last = found[found.length - 1];
     if (last && accuracyOf(point) <= accuracyOf(last)) return;
-    if (last && last.n_variables === point.n_variables) found.pop();
+    if (last && sizeOf(report, last) === sizeOf(report, point)) found.pop();
     found.push(point);
   });
   return found;
 }
 
 // At every number of variables, how good a tree with at most so many is: level up to the next.
-function stairs(points, { x, y, most }) {
-  const steps = points.map((p, n) => `${n ? "H" : "M"}${x(p.n_variables)}${n ? "V" : ","}${y(accuracyOf(p))}`);
+function stairs(report, points, { x, y, most }) {
+  const steps = points.map((p, n) => `${n ? "H" : "M"}${x(sizeOf(report, p))}${n ? "V" : ","}${y(accuracyOf(p))}`);
   return `${steps.join(" ")} H${x(most)}`;
 }
 
@@ -107,7 +107,7 @@ function nextPlace(key, now, n) {
 
 function drawFrontier(report, width, show) {
   const places = pointsByPlace(report), scale = chartScale(report, width), { x, y } = scale;
-  const line = stairs(risingPoints(report, places), scale);
+  const line = stairs(report, risingPoints(report, places), scale);
   const marks = places.map((ks) => drawMark(report, ks, scale));
   const star = report.points[report.chosen];
   const pick = (n) => {
@@ -130,9 +130,9 @@ function drawFrontier(report, width, show) {
       if (n >= 0) pick(n);
     },
   },
-    drawAxes(scale, usedCounts(report)), shape("path", { d: line, class: "frontier" }), group,
+    drawAxes(scale, usedCounts(report), report.byCost ? "cost of the variables used" : "variables used"), shape("path", { d: line, class: "frontier" }), group,
     shape("text", {
-      x: Math.min(x(star.n_variables), width - 26), y: y(accuracyOf(star)) - 12, class: "chosen-mark",
+      x: Math.min(x(sizeOf(report, star)), width - 26), y: y(accuracyOf(star)) - 12, class: "chosen-mark",
       "text-anchor": "middle", "aria-hidden": "true",
     }, "chosen"));
   return { picture, marks, places };

@@ -71,10 +71,17 @@ function hideTip() {
 function showTradeoff() {
   if (!report.alphas) return;
   byId("tradeoff").hidden = false;
-  const counts = report.points.map((point) => point.n_variables);
   const slider = byId("most");
-  slider.min = Math.min(...counts);
-  slider.max = Math.max(...counts);
+  report.byCost = false;
+  fitSlider();
+  byId("by-cost-label").hidden = report.points.some((point) => point.spent === undefined);
+  byId("by-cost").addEventListener("change", (event) => {
+    report.byCost = event.target.checked;
+    fitSlider();
+    put("most-ticks", countTicks(report));
+    showFrontier();
+    markPoint();
+  });
   slider.addEventListener("input", () => showPoint(bestWithin(report, Number(slider.value))));
   put("most-ticks", countTicks(report));
   byId("quantity").append(...QUANTITIES.map(([key, label]) => make("option", { value: key }, label)));
@@ -87,6 +94,13 @@ function showTradeoff() {
   });
   showFrontier();
   showHeatmap();
+}
+
+function fitSlider() {
+  const slider = byId("most"), sizes = usedCounts(report);
+  slider.step = report.byCost ? "any" : "1";
+  slider.min = sizes[0];
+  slider.max = sizes[sizes.length - 1];
 }
 
 // The chart is drawn at the width it has, so that its text keeps its size.
@@ -105,8 +119,8 @@ function showHeatmap() {
 
 function markPoint() {
   const slider = byId("most"), point = shownPoint(), { places } = frontier;
-  if (document.activeElement !== slider) slider.value = point.n_variables;
-  byId("most-value").textContent = count(Number(slider.value), "variable");
+  if (document.activeElement !== slider) slider.value = sizeOf(report, point);
+  byId("most-value").textContent = sizeText(report, Number(slider.value));
   byId("most-none").textContent = noTreeText(report, Number(slider.value), point);
   byId("shown").textContent = `Shown: ${pointName(point)}${state.point === report.chosen ? " (the chosen tree)" : ""}.`;
   markItems(frontier.marks, "aria-checked", (n) => places[n].includes(state.point), (n) => places[n].includes(report.chosen));

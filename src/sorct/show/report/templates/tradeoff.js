@@ -5,18 +5,24 @@ function accuracyOf(point) {
   return point.accuracy === undefined ? point.expected_accuracy : point.accuracy;
 }
 
+// What the trade-off counts: variables, or what they cost where that was asked for.
+function sizeOf(report, point) { return report.byCost ? point.spent : point.n_variables; }
+
+function sizeText(report, size) { return report.byCost ? `a cost of ${number(size)}` : count(size, "variable"); }
+
 function pointName(point) {
   const told = point.training;
   return `local penalty ${strength(told.alpha_local)}, global penalty `
     + `${strength(told.alpha_global)}: accuracy ${percent(accuracyOf(point))}, `
-    + `${count(point.n_variables, "variable")}`;
+    + `${count(point.n_variables, "variable")}`
+    + (point.spent === undefined ? "" : ` that cost ${number(point.spent)}`);
 }
 
-// Best tree with at most so many variables: by accuracy or cost, then the sparsest.
+// Best tree within so many variables, or such a cost: the most accurate, then the sparsest.
 function bestWithin(report, most) {
   let best = null;
   report.points.forEach((point, k) => {
-    if (point.n_variables > most) return;
+    if (sizeOf(report, point) > most) return;
     const other = best === null ? null : report.points[best];
     const gain = other === null ? 1 : point.good - other.good;
     if (gain > 1e-12 || (gain > -1e-12 && point.n_columns <= other.n_columns)) best = k;
@@ -24,9 +30,9 @@ function bestWithin(report, most) {
   return best;
 }
 
-// Numbers of variables that some tree uses, in rising order.
+// Numbers of variables that some tree uses, or what they cost, in rising order.
 function usedCounts(report) {
-  return [...new Set(report.points.map((point) => point.n_variables))].sort((a, b) => a - b);
+  return [...new Set(report.points.map((point) => sizeOf(report, point)))].sort((a, b) => a - b);
 }
 
 // Those of rising places that have room for a label: the last, and from the first on.
@@ -46,12 +52,12 @@ function countTicks(report) {
   const shares = counts.map((n) => (n - counts[0]) / span);
   const told = labelled(shares, 22 / Math.max(byId("most").clientWidth - 16, 100));
   return counts.map((n, k) => make("span", { style: `--share: ${shares[k].toFixed(5)}`, "data-count": n },
-    told.has(shares[k]) ? String(n) : ""));
+    told.has(shares[k]) ? number(n) : ""));
 }
 
 // What is said where the slider stands between the numbers that trees use.
 function noTreeText(report, most, point) {
-  if (usedCounts(report).includes(most)) return "";
+  if (report.byCost || usedCounts(report).includes(most)) return "";
   return `No tree uses ${most}; the best with fewer uses ${point.n_variables}.`;
 }
 
@@ -78,6 +84,7 @@ function compareTables(report, k) {
     ["columns unused, per cut", (p) => `${number(p.local_sparsity, 3)} %`],
     ["columns unused, in the tree", (p) => `${number(p.global_sparsity, 3)} %`],
   ];
+  if (shown.spent !== undefined) figures.push(["cost of its variables", (p) => number(p.spent)]);
   if (shown.mean_cost !== undefined) figures.push(["mean cost on the data shown", (p) => number(p.mean_cost)]);
   const recalls = report.classes.map((name, c) => [name, (p) => (
     p.recall ? `${percent(p.recall[c])} (${percent(p.expected_recall[c])})` : percent(p.expected_recall[c]))]);
