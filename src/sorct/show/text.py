@@ -146,6 +146,7 @@ def _footer(tree: Tree, view: View, decimals: int | None) -> list[str]:
         *hidden_text(tree, view),
         *_variables_text(tree),
         *_recall_text(tree),
+        *_direction_text(tree),
     ]
     if tree.variables_used:
         lines.append(_rounding_text(decimals))
@@ -169,6 +170,22 @@ def _variables_text(tree: Tree) -> list[str]:
         return [f"Variables: {names}."]
     counts = ", ".join(f"cut {cut.number}: {len(cut.terms)}" for cut in cuts)
     return [f"Variables: {names} ({counts})."]
+
+
+def _direction_text(tree: Tree) -> list[str]:
+    """What is promised of directions, and what the variables cost."""
+    told, lines = tree.training, []
+    for sign, word in ((1, "falls"), (-1, "rises")):
+        signs = (told.monotonic or {}).items()
+        names = [readable(name) for name, given in signs if given == sign]
+        if names:
+            lines.append(
+                f"The probability of {readable_label(told.positive_class)} never {word} "
+                f"as {' or '.join(names)} grows."
+            )
+    if tree.variables_cost is not None:
+        lines.append(f"The variables used cost {tree.variables_cost:.6g} in all.")
+    return lines
 
 
 def _recall_text(tree: Tree) -> list[str]:
