@@ -124,7 +124,6 @@ class ReadColumns:
             )
         ]
 
-
     def date_cells(self, name: str) -> list[Any]:
         """Cells of a column that should hold dates; what is none stays as it is."""
         column = self.frame[name]
