@@ -1,4 +1,4 @@
-"""A raw export goes through every verb; the options for columns do what they say."""
+"""A raw export goes through every verb; options for columns do what they say."""
 
 import json
 

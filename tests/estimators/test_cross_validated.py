@@ -349,7 +349,7 @@ def test_limits_that_no_tree_meets_name_the_fewest(clouds):
         search.fit(*clouds)
     assert not hasattr(search, "tree_")
     fit = model(alphas_local=[0.0, 0.001]).fit(*clouds)
-    with pytest.raises(ValueError, match="the fewest are"):
+    with pytest.raises(ValueError, match="the least are"):
         fit.select(max_features=0)
 
 

@@ -217,11 +217,17 @@ def _histogram(
 def _margin(tree: Tree, cut: Cut, shown: Shown) -> FloatArray:
     """Sum minus threshold of a cut as printed, for every row."""
     reading = cut.reading
+    total = np.full(len(shown.code), -reading.threshold)
     columns = np.array(reading.columns, dtype=np.intp)
     scaled = tree.encoder.scale(shown.table, slice(None), columns)
-    total = tree.coef[columns, cut.node] @ scaled - cut.threshold
-    lead = reading.summands[0].raw_weight if reading.summands else 1.0
-    return np.asarray(total / lead)
+    for summand, weight, values in zip(
+        reading.summands, reading.weights, scaled, strict=True
+    ):
+        if summand.is_missing:
+            # Scaled columns are 0 there, and add what they do at their lower ends.
+            weight -= summand.instead / reading.summands[0].raw_weight
+        total += weight * (summand.lower + summand.span * values)
+    return total
 
 
 def _measured(
