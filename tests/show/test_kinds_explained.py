@@ -46,10 +46,8 @@ def test_a_typical_sample_contributes_nothing(rng, table):
     """Of whatever kind its variables are."""
     tree = tree_on(rng, table, 1, n_classes=2)
     typical = {v.name: v.typical for v in tree.encoder.variables}
-    told = explain(tree, typical)
-    (step,) = told.steps
+    (step,) = explain(tree, typical).steps
     assert [part.contribution for part in step.parts] == [0.0] * len(step.parts)
-    assert str(told).count(", as is typical ") == len(step.parts)
 
 
 def test_missing_cells_are_called_missing(rng, table):

@@ -369,8 +369,6 @@ def _step_lines(step: Step) -> list[str]:
 
 def _part_text(part: Part) -> str:
     text = _named_value(part.variable, part.value)
-    if part.value == part.typical:
-        return f"{text}, as is typical"
     if part.counts_as is not None:
         text += f", counted as {value_text(part.counts_as)}"
         if part.counts_as == part.typical:
