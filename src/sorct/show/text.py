@@ -179,10 +179,9 @@ def _direction_text(tree: Tree) -> list[str]:
         signs = (told.monotonic or {}).items()
         names = [readable(name) for name, given in signs if given == sign]
         if names:
-            lines.append(
-                f"The probability of {readable_label(told.positive_class)} never {word} "
-                f"as {' or '.join(names)} grows."
-            )
+            label = readable_label(told.positive_class)
+            which = " or ".join(names)
+            lines.append(f"The probability of {label} never {word} as {which} grows.")
     if tree.variables_cost is not None:
         lines.append(f"The variables used cost {tree.variables_cost:.6g} in all.")
     return lines
