@@ -18,7 +18,7 @@ from sorct.datasets import info, load
 
 from benchmarks.ipopt import IpoptResult, PaperModel, Point, random_points
 from benchmarks.timing import print_table
-from sorct import Tree, sorct_path
+from sorct import PAPER, Tree, sorct_path
 from sorct.estimators.path import PAPER_ALPHAS
 
 N_SOLUTIONS, MIN_RECALL = 20, 0.1
@@ -54,6 +54,7 @@ def _compare(name: str) -> list[str]:
             min_recall=MIN_RECALL,
             n_jobs=1,
             random_state=0,
+            **PAPER,
         )
         return list(path)
 

@@ -20,7 +20,7 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler
 
-from sorct import SORCTClassifier
+from sorct import PAPER, SORCTClassifier
 
 MIN_RECALL = 0.1
 
@@ -46,7 +46,9 @@ class Cell:
         """Our classifier for the cell, one thread."""
         options = {"random_state": 0, "n_jobs": 1, **options}
         alphas = self.alpha_local, self.alpha_global
-        return SORCTClassifier(self.depth, *alphas, min_recall=MIN_RECALL, **options)
+        return SORCTClassifier(
+            self.depth, *alphas, min_recall=MIN_RECALL, **PAPER, **options
+        )
 
     def reached_by(self, objective: float) -> bool:
         """Whether an objective is within 2 % or 5e-4 of the best known."""

@@ -28,11 +28,15 @@ from experiments.rivals import (
 )
 from sorct import PAPER, SORCTClassifierCV, sorct_path
 from sorct.data.encoder import TableEncoder
+from sorct.data.options import TableOptions
 from sorct.tree.path import tree_row
 
 TEST_SHARE = 0.25
 L1, OURS = "L1 logistic", "S-ORCT"
 RULES = {"best": OURS, "one-standard-error": f"{OURS} 1-SE"}
+
+#: The paper's reading of a table; a level that a training part lacks is the first.
+READING = {**PAPER, "handle_unknown": "first_level"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Split:
     @property
     def encoded(self) -> Part:
         """The same in [0, 1], scaled on the training rows, for the rivals."""
-        encoder = TableEncoder.learn(self.X_train, "first_level")
+        encoder = TableEncoder.learn(self.X_train, TableOptions(**READING))
         labels = np.unique(np.concatenate([self.y_train, self.y_test]))
         return Part(
             encoder.encode(self.X_train),
@@ -90,7 +94,7 @@ def path_rows(dataset: str, number: int, options: dict[str, Any]) -> pd.DataFram
         depth=info(dataset).depth,
         random_state=number,
         n_jobs=1,
-        **{**PAPER, "handle_unknown": "first_level"},
+        **READING,
         **model,
     )
     frame = path.evaluate(split.X_test, split.y_test)
@@ -120,7 +124,7 @@ def selection_rows(dataset: str, number: int, options: dict[str, Any]) -> pd.Dat
         cv=StratifiedKFold(model.pop("n_folds"), shuffle=True, random_state=number),
         random_state=number,
         n_jobs=1,
-        **{**PAPER, "handle_unknown": "first_level"},
+        **READING,
         **model,
     ).fit(split.X_train, split.y_train)
     seconds = time.perf_counter() - begun

@@ -161,6 +161,7 @@ def test_a_selection_is_the_classifiers(place):
         min_recall=0.1,
         cv=protocol.StratifiedKFold(2, shuffle=True, random_state=0),
         random_state=0,
+        **protocol.READING,
     ).fit(split.X_train, split.y_train)
     for rule, method in (("best", "S-ORCT"), ("one-standard-error", "S-ORCT 1-SE")):
         tree = search.select(rule)
