@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 from benchmarks.timing import print_table
-from sorct import PAPER, SORCTClassifier
+from sorct import PAPER as READING
+from sorct import SORCTClassifier
 
 # (data set, penalty): exponent r of alpha = 2^r (None for 0) -> the paper's per cent of
 # unused columns and accuracy (Tables of local and global sparsity, section 4).
@@ -68,7 +69,7 @@ def run() -> None:
 def _measure(name: str, penalty: str, r: int | None) -> tuple[np.ndarray, np.ndarray]:
     X, y = LOADERS[name](return_X_y=True)
     alpha = 0.0 if r is None else 2.0**r
-    tree = SORCTClassifier(min_recall=0.1, random_state=0, **PAPER)
+    tree = SORCTClassifier(min_recall=0.1, random_state=0, **READING)
     tree.set_params(**{f"alpha_{penalty}": alpha})
     sparsity, accuracy = [], []
     for split in range(10):
