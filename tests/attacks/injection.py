@@ -28,9 +28,10 @@ from tests.show.report.cases import Elements
 # One page in so many is opened in a browser.
 _OPENED = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_PARTS = {ast.Expr, ast.Import, ast.FunctionDef}
+_PARTS = {ast.Expr, ast.Import, ast.ImportFrom, ast.FunctionDef}
 _CALLED = {"_number", "_weight", "_chance", "max", "float", "ValueError"}
-_CALLED |= {"_math.exp", "_math.isfinite"}
+_CALLED |= {"_math.exp", "_math.isfinite", "_missing", "_days", "_curve", "_date"}
+_CALLED |= {"_date.fromisoformat", "str", "zip", "isinstance", "len", "bool"}
 _KNOWN_TAGS = set(
     Elements(random_tree(np.random.default_rng(0))[0].report(title="x").html()).tags
 )

@@ -195,13 +195,13 @@ def test_levels_of_any_kind_come_back_as_they_are(rng):
         {
             "number": pd.Categorical(rng.permutation(np.resize([3, 1, 2], 60))),
             "truth": rng.permutation(np.resize([True, False], 60)),
-            "text": rng.permutation(np.resize(["1", "2"], 60)),
+            "text": rng.permutation(np.resize(["1", "2nd"], 60)),
         }
     )
     tree = random_tree(rng, X, 1, CLASSES[:2])
     kinds = {"number": int, "truth": bool, "text": str}
     for column, (name, kind) in zip(
-        ["number = 3", "truth = True", "text = 2"], kinds.items(), strict=True
+        ["number = 3", "truth = True", "text = 2nd"], kinds.items(), strict=True
     ):
         one = with_cut(tree, 0, {column: 1.0}, 0.5 / tree.n_columns)
         (flip,) = explain(one, X.iloc[0]).flips

@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import minmax_scale
 
 from benchmarks.ipopt import PaperModel, Point, evaluate
-from sorct import SORCTClassifier
+from sorct import PAPER, SORCTClassifier
 from tests.solvers.record_ipopt import FILE, twenty_starts
 
 pytest.importorskip("casadi")
@@ -53,7 +53,7 @@ def problem_of(cell):
 def cell(request):
     """Our tree for a cell."""
     X, y, depth, terms = problem_of(request.param)
-    clf = SORCTClassifier(depth, **terms, random_state=0).fit(X, y)
+    clf = SORCTClassifier(depth, **terms, random_state=0, **PAPER).fit(X, y)
     share = np.eye(len(clf.classes_))[:, clf.leaf_class_]
     tree = Point(clf.coef_, clf.threshold_, share)
     ours = evaluate(X, y, tree, **terms)
