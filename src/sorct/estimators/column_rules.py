@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sorct._typing import AnyArray, FloatArray
+from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.target import Classes
 from sorct.data.wording import listed, shown
@@ -72,13 +72,7 @@ def _checked_signs(monotonic_cst: Any, encoder: TableEncoder) -> dict[str, int]:
     """Direction of every variable that has one: +1 or -1 by name."""
     if monotonic_cst is None:
         return {}
-    names = list(encoder.names)
-    if isinstance(monotonic_cst, Mapping):
-        given = {str(name): sign for name, sign in monotonic_cst.items()}
-        _check_names("monotonic_cst", given, names)
-    else:
-        listed_signs = _one_per_column("monotonic_cst", monotonic_cst, names)
-        given = dict(zip(names, listed_signs, strict=True))
+    given = _by_column("monotonic_cst", monotonic_cst, list(encoder.names))
     for name, sign in given.items():
         whole = isinstance(sign, (int, float, np.number)) and not isinstance(sign, bool)
         if not (whole and sign in (-1, 0, 1)):
@@ -151,12 +145,7 @@ def _checked_prices(feature_cost: Any, encoder: TableEncoder) -> dict[str, float
     if feature_cost is None:
         return {}
     names = list(encoder.names)
-    if isinstance(feature_cost, Mapping):
-        given = {str(name): price for name, price in feature_cost.items()}
-        _check_names("feature_cost", given, names)
-    else:
-        prices = _one_per_column("feature_cost", feature_cost, names)
-        given = dict(zip(names, prices, strict=True))
+    given = _by_column("feature_cost", feature_cost, names)
     for name, price in given.items():
         number = isinstance(price, (Real, np.number)) and not isinstance(price, bool)
         if not (number and np.isfinite(price) and price >= 0):
@@ -179,20 +168,21 @@ def _strengths_of(prices: dict[str, float], encoder: TableEncoder) -> FloatArray
     return np.asarray(price / price.mean()) if price.any() else np.zeros(variable.size)
 
 
-def _check_names(option: str, given: dict[str, Any], names: list[str]) -> None:
-    strange = [name for name in given if name not in names]
-    if strange:
-        raise ValueError(
-            f"{option} names columns that the table does not have: {listed(strange)}. "
-            f"Expected some of {listed(names)}."
-        )
-
-
-def _one_per_column(option: str, given: Any, names: list[str]) -> AnyArray:
+def _by_column(option: str, given: Any, names: list[str]) -> dict[str, Any]:
+    """What was given for columns, by name: a mapping, or an entry for each."""
+    if isinstance(given, Mapping):
+        named = {str(name): value for name, value in given.items()}
+        strange = [name for name in named if name not in names]
+        if strange:
+            raise ValueError(
+                f"{option} names columns that the table does not have: "
+                f"{listed(strange)}. Expected some of {listed(names)}."
+            )
+        return named
     values = np.asarray(given, dtype=object)
     if values.shape != (len(names),):
         raise ValueError(
             f"{option} must be a mapping from columns, or have one entry for each of "
             f"the {len(names)} columns, got {shown(given)}."
         )
-    return np.array(values.tolist(), dtype=object)
+    return dict(zip(names, values.tolist(), strict=True))
