@@ -200,6 +200,7 @@ def test_only_a_continuum_has_places_and_only_levels_can_be_listed():
     assert category.affine is None
 
 
+@pytest.mark.filterwarnings("ignore:Column 'kind' has levels of another type")
 @pytest.mark.parametrize("values", LEVELS[:5], ids=str)
 def test_an_unknown_level_is_an_error_or_the_first(values):
     """As the policy says; the message lists both sides."""

@@ -9,6 +9,7 @@ from sorct import (
     SORCTClassifier,
     SORCTClassifierCV,
     Tree,
+    explain,
     penalty_bounds,
     sorct_path,
 )
@@ -362,3 +363,82 @@ def test_rules_say_what_is_promised_and_what_it_costs(rng):
     told = str(clf.tree_)
     assert "The probability of 1 never falls as mri or age grows." in told
     assert "The variables used cost 3 in all." in told
+
+
+# -- what a first reader found ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["object", "category"])
+def test_a_column_of_nothing_but_missing_cells_does_no_harm(rng, tmp_path, dtype):
+    """It is fitted, saved, explained, and may be left out."""
+    X = pd.DataFrame(
+        {"age": rng.random(60), "none": pd.Series([None] * 60, dtype=dtype)}
+    )
+    y = (X["age"] > 0.5).astype(int)
+    tree = SORCTClassifier(1, 0.05, n_starts=3, random_state=0).fit(X, y).tree_
+    tree.to_json(tmp_path / "tree.json")
+    assert Tree.from_json(tmp_path / "tree.json") == tree
+    assert explain(tree, X.iloc[0]).predicted == tree.predict(X[["age"]])[0]
+
+
+def test_a_direction_binds_its_own_column_only(rng):
+    """A variable that never varied has no column, and lends its sign to no other."""
+    grade = pd.Categorical(["low"] * 120, ["low"], ordered=True)
+    X = pd.DataFrame({"grade": grade, "age": rng.random(120)})
+    y = (X["age"] < 0.5).astype(int)
+    for sign in (1, -1):
+        for T in (X, X[["age", "grade"]]):
+            clf = SORCTClassifier(
+                1, 0.05, n_starts=3, random_state=0, monotonic_cst={"grade": sign}
+            ).fit(T, y)
+            assert clf.score(T, y) > 0.95
+
+
+def test_a_declared_order_has_a_place_for_levels_that_training_lacks(rng):
+    """So a rare level does not end cross-validation; one not declared is refused."""
+    levels = ["low", "mid", "high", "top"]
+    grade = rng.choice(levels[:3], 90)
+    y = (grade == "high").astype(int)
+    grade[7] = "top"
+    X = pd.DataFrame({"grade": pd.Categorical(grade, levels, ordered=True)})
+    search = SORCTClassifierCV(
+        alphas_local=[0.01], cv=3, n_solutions=2, random_state=0
+    ).fit(X, y)
+    assert search.tree_.encoder.variables[0].levels == tuple(levels)
+    with pytest.raises(ValueError, match="'grade' has levels without a place.*'odd'"):
+        search.predict(pd.DataFrame({"grade": ["odd"]}))
+
+
+def test_whole_numbers_are_levels_however_they_are_written(rng):
+    """Codes with gaps are floats in pandas; 1 and 1.0 are one, "x" is warned of."""
+    code = np.resize([0.0, 1.0, 2.0, np.nan], 80)
+    X = pd.DataFrame({"code": code, "age": rng.random(80)})
+    clf = SORCTClassifier(1, n_starts=3, categorical_features=["code"], random_state=0)
+    clf.fit(X, (code == 1.0).astype(int))
+    variable = clf.tree_.encoder.variables[0]
+    assert variable.take(["1", "1.0", 1]).tolist() == [1.0, 1.0, 1.0]
+    with pytest.warns(UserWarning, match="'code' has levels of another type"):
+        clf.predict(X.head(2).assign(code=["x", "y"]))
+
+
+@pytest.mark.parametrize("cell", ["2019-01-02junk", 2019, 20190503, "2019-5-3", "soon"])
+def test_a_date_is_a_date_at_every_door(fitted, cell):
+    """Predict and explain refuse the same cells, by name."""
+    clf, X, _ = fitted
+    row = X.head(1).astype({"since": object}).assign(since=[cell])
+    with pytest.raises(ValueError, match="'since' must hold dates.*got"):
+        clf.predict(row)
+    with pytest.raises(ValueError, match="'since' must hold dates.*got"):
+        explain(clf.tree_, row.iloc[0].to_dict())
+
+
+def test_columns_may_be_named_by_numbers(rng):
+    """In every option for columns; a share and a NumPy number are frequencies."""
+    X = pd.DataFrame({0: rng.random(60), 1: rng.random(60)})
+    y = (X[0] > 0.5).astype(int)
+    SORCTClassifier(
+        1, n_starts=2, scaling={0: "minmax"}, monotonic_cst={0: 1},
+        feature_cost={1: 2.0}, min_frequency=np.int64(3),
+    ).fit(X, y)  # fmt: skip
+    with pytest.raises(ValueError, match="min_frequency must be"):
+        SORCTClassifier(min_frequency=float("inf")).fit(X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+import warnings
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ class Categorical:
     affine = None
     whole = False
     origin = None
+    ordered = False
     takes_missing = False
 
     @classmethod
@@ -61,6 +63,9 @@ class Categorical:
     ) -> Self:
         """Learn the levels that occur in at least so many rows; the rest is pooled."""
         counts, levels = counted_levels(name, column)
+        if not levels:
+            # Nothing but missing cells: a level that never occurs stands for the rest.
+            return cls(name, ("",), "", separate)
         rare = [level for level in levels if counts[level] < least]
         kept = [level for level in levels if counts[level] >= least]
         if len(rare) == len(levels):
@@ -114,7 +119,12 @@ class Categorical:
     @property
     def column_names(self) -> tuple[str, ...]:
         """A name such as "variable = level" for every level that has a column."""
-        return tuple(f"{self.name} = {level}" for level in self.choices[self._first :])
+        taken = any(str(level) == str(OTHER) for level in self.levels)
+        others = f"({OTHER})" if taken else str(OTHER)
+        return tuple(
+            f"{self.name} = {others if level is OTHER else level}"
+            for level in self.choices[self._first :]
+        )
 
     @property
     def typical(self) -> Any:
@@ -142,6 +152,13 @@ class Categorical:
                 f"{listed(sorted(new, key=str))}. Expected one of {listed(known)}; "
                 "pass handle_unknown='other' to the estimator to accept new levels."
             )
+        if new and kind_of_levels(new) is not kind_of_levels(self.levels):
+            warnings.warn(
+                f"Column {self.name!r} has levels of another type than in training, "
+                f"such as {new[0]!r} where {self.levels[0]!r} is one: they count as "
+                "levels never seen.",
+                stacklevel=2,
+            )
         other = self._unknown_code(unknown)
         table = np.array([self._code.get(value, other) for value in values] or [other])
         return np.asarray(table[places], dtype=np.int64)
@@ -166,7 +183,8 @@ class Categorical:
     def take(self, cells: Sequence[Any], unknown: str = "error") -> AnyArray:
         """Levels as in training, whatever type a file gives them."""
         known = [*self.levels, *self.rare]
-        by_text = {_written(level): level for level in reversed(known)}
+        by_text = {str(level): level for level in reversed(known)}
+        by_text |= {_written(level): level for level in reversed(known)}
         values = np.empty(len(cells), dtype=object)
         values[:] = [
             value if is_missing(value) or value in self._code
@@ -205,6 +223,17 @@ class Categorical:
 class Ordered(Categorical):
     """A category whose levels have an order: one column, their place from 0 to 1."""
 
+    ordered = True
+
+    @classmethod
+    def declared(cls, name: str, column: Any) -> Self:
+        """Learn the order that was declared, with levels that do not occur."""
+        counts, _ = counted_levels(name, column)
+        levels = _plain_list(column.cat.categories)
+        _refuse_kinds(name, levels)
+        mode = max(levels, key=lambda level: counts[level]) if levels else ""
+        return cls(name, tuple(levels) or ("",), mode, separate=False)
+
     @property
     def choices(self) -> tuple[Any, ...]:
         """Its levels."""
@@ -221,7 +250,15 @@ class Ordered(Categorical):
         return places[:, : len(self.column_names)]
 
     def codes(self, column: Any, unknown: str = "error") -> IntArray:
-        """Positions in the order; a new level has none and is always refused."""
+        """Positions in the order; a level that was not declared has none."""
+        _, values = _distinct(column, self.name)
+        new = [value for value in values if value not in self._code]
+        if new:
+            raise ValueError(
+                f"Column {self.name!r} has levels without a place in its order: "
+                f"{listed(sorted(new, key=str))}. Expected one of "
+                f"{listed(self.levels)}."
+            )
         return super().codes(column, "error")
 
     def take(self, cells: Sequence[Any], unknown: str = "error") -> AnyArray:
@@ -253,14 +290,19 @@ def counted_levels(name: str, column: Any) -> tuple[Counter[Any], list[Any]]:
         levels = [v for v in _plain_list(column.cat.categories) if v in counts]
     else:
         levels = _sorted(list(counts), name)
+    _refuse_kinds(name, levels)
+    return counts, levels
+
+
+def _refuse_kinds(name: str, levels: list[Any]) -> None:
+    """Refuse levels that could not be saved."""
     if levels and kind_of_levels(levels) is None:
         raise TypeError(
             f"Column {name!r} has levels such as {reprlib.repr(levels[0])} of type "
             f"{_kinds(levels)}; each argument must be a string or a number, all of "
-            "one kind, or they could not be saved. Convert the column, for example "
-            "with astype(str)."
+            "one kind, or they could not be saved. Convert the column: dates with "
+            "pandas.to_datetime, all else for example with astype(str)."
         )
-    return counts, levels
 
 
 def _distinct(column: Any, name: str) -> tuple[IntArray, list[Any]]:
@@ -309,6 +351,8 @@ def _kinds(values: Collection[Any]) -> str:
 
 
 def _written(level: Any) -> str:
-    """How a level is written; True and true are the same."""
+    """How a level is written; True and true are the same, and so are 1.0 and 1."""
+    if isinstance(level, float) and level.is_integer():
+        return str(int(level))
     text = str(level)
     return text.lower() if text.lower() in ("true", "false") else text

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from sorct._typing import FloatArray
+
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ].*)?", re.DOTALL)
 
 
 def is_dates(column: Any) -> bool:
@@ -31,13 +34,12 @@ def days_of(column: Any, origin: str) -> FloatArray:
 
 def as_days(cell: Any, origin: str) -> float:
     """Days since the origin of one cell, such as "2020-01-31"; NaN if it is no date."""
-    text = str(cell)[:10]
+    text = str(cell)
     try:
-        # NumPy takes 20200131 for a year.
-        day = np.datetime64(text if text[4:5] == "-" else "", "D")
+        if not _ISO.fullmatch(text):
+            return np.nan
+        day = np.datetime64(text[:10], "D")
     except ValueError:
-        return np.nan
-    if np.isnat(day):
         return np.nan
     return float((day - np.datetime64(origin, "D")).astype(np.float64))
 
@@ -48,12 +50,18 @@ def iso_date(days: float, origin: str) -> str:
 
 
 def _days(column: Any) -> Any:
-    """A column as days; cells that are not dates are refused by pandas."""
+    """A column as days; a ValueError names the first cell that is no date."""
     import pandas as pd
 
     dates = pd.Series(column)
     if not is_dates(dates):
-        dates = pd.to_datetime(dates.astype("string"), format="ISO8601")
+        known = dates[dates.notna()]
+        for cell in known:
+            if np.isnan(as_days(cell, "1970-01-01")):
+                raise ValueError(f"must hold dates such as 2020-01-31, got {cell!r}")
+        days = np.full(len(dates), "NaT", dtype="datetime64[D]")
+        days[dates.notna().to_numpy()] = [str(cell)[:10] for cell in known]
+        return days
     if getattr(dates.dt, "tz", None) is not None:
         dates = dates.dt.tz_localize(None)
     return dates.to_numpy(dtype="datetime64[D]")

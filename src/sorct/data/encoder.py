@@ -71,11 +71,11 @@ class TableEncoder:
         names = list(X.columns) if named else [f"x{j}" for j in range(X.shape[1])]
         texts = [str(name) for name in names]
         options.check_columns(texts)
-        listed = chosen_columns(options.categorical_features, texts)
+        categories = chosen_columns(options.categorical_features, texts)
         if weight is not None and weight.size and (weight == weight[0]).all():
             weight = None
-        found = _learn_others(X, names, listed, options, weight) if named else {}
-        if not named and listed:
+        found = _learn_others(X, names, categories, options, weight) if named else {}
+        if not named and categories:
             raise ValueError(
                 "categorical_features must be 'from_dtype' or None for a plain array; "
                 "pass a pandas DataFrame to name categories."

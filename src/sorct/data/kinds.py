@@ -9,7 +9,7 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.categorical import Categorical, Ordered
-from sorct.data.dates import days_of, first_day, is_dates
+from sorct.data.dates import days_of, first_day
 from sorct.data.missing import WithMissing
 from sorct.data.numeric import Curve, Numeric, learn_number
 from sorct.data.options import TableOptions
@@ -55,8 +55,7 @@ def learn_levels(name: str, column: Any, options: TableOptions) -> Variable:
     ordered = column.dtype.name == "category" and column.cat.ordered
     variable: Variable
     if ordered and not separate:
-        known = Categorical.learn(name, column)
-        variable = Ordered(name, known.levels, known.mode)
+        variable = Ordered.declared(name, column)
     else:
         variable = Categorical.learn(
             name,
@@ -88,9 +87,3 @@ def treatment(variable: Variable) -> str:
     if isinstance(variable, Numeric):
         return f"{kind}, by range" if variable.span > 0.0 else f"{kind}, constant"
     return kind if variable.choices is None else "category"
-
-
-__all__ = [
-    "KINDS", "is_dates", "learn_dates", "learn_levels", "treatment",
-    "variable_from_dict",
-]  # fmt: skip

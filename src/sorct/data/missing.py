@@ -48,6 +48,11 @@ class WithMissing:
         return self.known.separate
 
     @property
+    def ordered(self) -> bool:
+        """As the variable itself."""
+        return self.known.ordered
+
+    @property
     def whole(self) -> bool:
         """As the variable itself."""
         return self.known.whole

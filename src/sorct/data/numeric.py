@@ -57,6 +57,7 @@ class _Continuum:
 
     choices = None
     separate = False
+    ordered = True
     takes_missing = False
 
     @property
@@ -73,7 +74,10 @@ class _Continuum:
     def numbers(self, column: Any) -> FloatArray:
         """Cells as numbers; dates as days since the origin."""
         if self.origin is not None:
-            return days_of(column, self.origin)
+            try:
+                return days_of(column, self.origin)
+            except ValueError as error:
+                raise ValueError(f"Column {self.name!r} {error}.") from error
         if hasattr(column, "to_numpy"):
             return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
         return np.asarray(column, dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any
 
 from sorct.data.variables import UNKNOWN_POLICIES
@@ -71,9 +72,8 @@ class TableOptions:
         else:
             _check_choice("scaling", self.scaling, SCALINGS)
         least = self.min_frequency
-        number = isinstance(least, (int, float)) and not isinstance(least, bool)
-        share = isinstance(least, float) and 0.0 < least < 1.0
-        if not (number and (share or (least >= 1 and least == int(least)))):
+        number = isinstance(least, Real) and not isinstance(least, bool)
+        if not (number and (0.0 < least < 1.0 or (least >= 1 and least % 1 == 0))):
             raise ValueError(
                 "min_frequency must be a whole number of rows >= 1 or a share between "
                 f"0 and 1, got {shown(least)}."
@@ -82,18 +82,19 @@ class TableOptions:
     def scaling_of(self, name: str) -> str:
         """How a column of numbers is scaled."""
         if isinstance(self.scaling, Mapping):
-            return str(self.scaling.get(name, "auto"))
+            named = {str(column): scaling for column, scaling in self.scaling.items()}
+            return str(named.get(name, "auto"))
         return str(self.scaling)
 
     def least_rows(self, n_rows: int) -> float:
         """Number of rows that a level needs to stand alone."""
         least = self.min_frequency
-        return least * n_rows if isinstance(least, float) and least < 1.0 else least
+        return least * n_rows if least < 1.0 else least
 
     def check_columns(self, names: list[str]) -> None:
         """Refuse a scaling for columns that are not there."""
         if isinstance(self.scaling, Mapping):
-            strange = [name for name in self.scaling if name not in names]
+            strange = [name for name in self.scaling if str(name) not in names]
             if strange:
                 raise ValueError(
                     f"scaling names columns that the table does not have: "

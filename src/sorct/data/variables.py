@@ -57,6 +57,10 @@ class Variable(Protocol):
         """Whether each of its columns is chosen by itself, as in the paper."""
 
     @property
+    def ordered(self) -> bool:
+        """Whether larger values are larger in its first column."""
+
+    @property
     def whole(self) -> bool:
         """Whether it is a continuum of which only whole numbers make sense."""
 

@@ -81,7 +81,11 @@ def _checked_signs(monotonic_cst: Any, encoder: TableEncoder) -> dict[str, int]:
                 f"{shown(sign)}."
             )
     signs = {name: int(sign) for name, sign in given.items() if sign != 0}
-    unordered = [name for name in signs if not _has_order(encoder, name)]
+    unordered = [
+        name
+        for name in signs
+        if not encoder.variables[encoder.names.index(name)].ordered
+    ]
     if unordered:
         raise ValueError(
             f"monotonic_cst names columns whose levels have no order: "
@@ -91,27 +95,19 @@ def _checked_signs(monotonic_cst: Any, encoder: TableEncoder) -> dict[str, int]:
     return signs
 
 
-def _has_order(encoder: TableEncoder, name: str) -> bool:
-    """Whether larger values of a variable are larger in its first column."""
-    variable = encoder.variables[encoder.names.index(name)]
-    if variable.choices is None:
-        return True
-    rows = variable.encode_choices()
-    known = rows[:-1] if variable.takes_missing else rows
-    return known.shape[1] == 1 + variable.takes_missing or not known.any()
-
-
 def _bounds_of(
     signs: dict[str, int], encoder: TableEncoder
 ) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bound of every column; a missing cell has no direction."""
     lower, upper = -np.ones(encoder.n_columns), np.ones(encoder.n_columns)
     for name, sign in signs.items():
-        first = encoder.columns_of(encoder.names.index(name)).start
-        if sign > 0:
-            lower[first] = 0.0
-        else:
-            upper[first] = 0.0
+        i = encoder.names.index(name)
+        variable = encoder.variables[i]
+        if len(variable.column_names) == variable.takes_missing:
+            # It never varied: there is nothing that could have a direction.
+            continue
+        bound = lower if sign > 0 else upper
+        bound[encoder.columns_of(i).start] = 0.0
     return lower, upper
 
 

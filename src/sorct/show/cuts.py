@@ -140,7 +140,10 @@ def _levels_asked(reading: Reading, piece: Piece) -> str | None:
     as_told = others is None or rounded(others + 0.0, error) in values
     if as_told and others_say_yes:
         rest = [name for name, weight in weights if weight <= threshold]
-        return f"is none of {named(rest, ' and ')}"
+        if rest == ["missing"] and piece.missing is not None:
+            return "is known"
+        none = "not" if len(rest) == 1 else "none of"
+        return f"is {none} {named(rest, ' and ')}"
     asked = [name for name, weight in weights if weight > threshold]
     text = f"is {named(asked, ' or ', ' or one of ')}"
     if as_told:

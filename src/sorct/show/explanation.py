@@ -161,7 +161,7 @@ def explain(tree: Tree, x: Any) -> Explanation:
     0
     """
     check_tree(tree)
-    table = _one_row(tree.encoder, x)
+    table = _one_row(tree, x)
     values = _values(tree.encoder, table)
     scaled = tree.encoder.encode(table)[0]
     proba = tree.predict_proba(table)[0]
@@ -184,8 +184,9 @@ def explain(tree: Tree, x: Any) -> Explanation:
 # -- the sample ------------------------------------------------------------------------
 
 
-def _one_row(encoder: TableEncoder, x: Any) -> Any:
-    """The sample as a table of one row."""
+def _one_row(tree: Tree, x: Any) -> Any:
+    """The sample as a table of one row; what the tree does not use may be left out."""
+    encoder = tree.encoder
     if not isinstance(x, dict) and np.ndim(x) == 2:
         if len(x) != 1:
             raise ValueError(f"Expected one sample, got {len(x)}; pass one row.")
@@ -193,7 +194,7 @@ def _one_row(encoder: TableEncoder, x: Any) -> Any:
     elif isinstance(x, dict) or hasattr(x, "index") and hasattr(x, "to_dict"):
         import pandas as pd
 
-        table = pd.DataFrame([_in_order(encoder, dict(x))])
+        table = tree.completed(pd.DataFrame([_in_order(encoder, dict(x))]))
         for variable in encoder.variables:
             if isinstance(variable.typical, str) and variable.choices is None:
                 _read_date(table, variable)
