@@ -283,3 +283,16 @@ def test_a_dry_run_shows_how_each_column_is_treated(capsys, monkeypatch):
     assert max(map(len, out.splitlines())) <= 110
     assert main([*line, "--paper"]) == 0
     assert "dummies" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [("--monotonic=city=1", "no order: 'city'"), ("--feature-cost=nope=3", "'nope'")],
+)
+def test_a_dry_run_refuses_what_training_would(tmp_path, capsys, option, words):
+    """Directions and prices included."""
+    file = tmp_path / "table.csv"
+    rows = [f"{k % 7},{'ab'[k % 2]},{'xy'[k % 3 == 0]}" for k in range(40)]
+    file.write_text("\n".join(["size,city,y", *rows]))
+    assert main(["fit", str(file), "--target", "y", "--dry-run", option]) == 1
+    assert words in capsys.readouterr().err

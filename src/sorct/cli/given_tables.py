@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from sorct.cli.column_options import table_options
+from sorct.cli.column_options import column_rules, table_options
 from sorct.cli.data import Columns, Training, looked_at, trained_on, training_data
 from sorct.cli.messages import in_flags
 from sorct.cli.printing import print_result, wrapped_table
@@ -15,8 +15,10 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.kinds import treatment
 from sorct.data.options import TableOptions
 from sorct.data.sheet import ReadingError, ReadOptions
+from sorct.data.target import Classes
 from sorct.data.wording import printable
 from sorct.estimators.checks import checked_samples
+from sorct.estimators.column_rules import ColumnRules
 
 
 def reading_of(args: Namespace) -> ReadOptions:
@@ -83,10 +85,18 @@ def show_reading(args: Namespace) -> None:
 
 
 def _treatments(args: Namespace, data: Training) -> dict[str, str]:
-    """How training would treat each variable."""
-    X, _, weight = checked_samples(data.X, data.y, data.weight)
+    """How training would treat each variable; what it would refuse is refused."""
+    X, y, weight = checked_samples(data.X, data.y, data.weight)
     options = TableOptions(**table_options(args, data.X))
     encoder = TableEncoder.learn(X, options, weight)
+    rules = column_rules(args, data, reading_of(args))
+    ColumnRules.of(
+        rules.get("monotonic_cst"),
+        rules.get("positive_class"),
+        rules.get("feature_cost"),
+        encoder,
+        Classes.learn(y, weight),
+    )
     return {variable.name: treatment(variable) for variable in encoder.variables}
 
 
