@@ -10,7 +10,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 from sorct.data.categorical import Categorical
 from sorct.data.encoder import TableEncoder
 from sorct.data.numbers import numbers_as_text
-from sorct.data.options import PAPER_TABLE
+from sorct.data.options import PAPER_TABLE, TableOptions
 
 
 def mixed_table(rng, n=60):
@@ -225,3 +225,12 @@ def test_text_of_many_rows_is_known_by_its_first_cells():
 
     assert not numbers_as_text(column.map(Watched).astype(object))
     assert len(seen) <= 50
+
+
+def test_the_largest_numbers_overflow_nowhere():
+    """Neither when a table is learned from nor when it is read."""
+    X = np.full((4, 2), 1.7e308)
+    X[0] = 1.6e308
+    for options in (TableOptions(), TableOptions(handle_missing="typical")):
+        encoded = TableEncoder.learn(X, options).encode(X)
+        assert np.all((encoded >= 0.0) & (encoded <= 1.0))

@@ -269,7 +269,7 @@ class TableEncoder:
 
     def _filled(self, numbers: FloatArray) -> FloatArray:
         """Numbers with the median of training where they are missing, if asked for."""
-        if self.missing == "error" or not np.isnan(numbers.sum()):
+        if self.missing == "error" or not np.isnan(numbers).any():
             return numbers
         typical = [float(self.variables[i].typical) for i in self.side_by_side]
         return np.where(np.isnan(numbers), typical, numbers)

@@ -35,7 +35,7 @@ def learn_numbers(
 ) -> Variable:
     """Variable of a column of numbers, NaN where missing."""
     variable = learn_number(name, values, weight, options.scaling_of(name))
-    return WithMissing(variable) if np.isnan(values.sum()) else variable
+    return WithMissing(variable) if np.isnan(values).any() else variable
 
 
 def learn_dates(
