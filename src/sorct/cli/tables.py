@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # How a cell begins that a spreadsheet computes.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Some spreadsheets take the wide forms of East Asian scripts as well.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")  # noqa: RUF001
 
 
 def read_source(name: str, options: ReadOptions, *, quiet: bool = False) -> Sheet:
