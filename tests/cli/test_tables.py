@@ -354,3 +354,11 @@ def test_what_a_spreadsheet_would_compute_is_written_as_text(cell):
     assert [row[0] for row in rows[1:]] == ["-5,2", "plain"]
     raw = table_bytes(table, "out.csv", raw=True).decode()
     assert next(csv.reader(io.StringIO(raw, newline="")))[0] == cell
+
+
+def test_a_carriage_return_ends_no_row():
+    """Names and cells that hold one are quoted, whatever stands behind it."""
+    frame = pd.DataFrame({"a\r=1": ["b\r=2", "c"]})
+    text = table_bytes(frame, None).decode()
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert rows == [["a\r=1"], ["b\r=2"], ["c"]]

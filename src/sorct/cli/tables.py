@@ -6,6 +6,7 @@ to ``data.py``. What goes out is CSV or Parquet.
 
 from __future__ import annotations
 
+import csv
 import io
 import sys
 from collections.abc import Sequence
@@ -50,6 +51,9 @@ def table_bytes(frame: pd.DataFrame, name: str | None, *, raw: bool = False) -> 
     if not raw:
         frame = _without_formulas(frame)
     text: str = frame.to_csv(index=False, lineterminator="\n")
+    if "\r" in text:
+        # Only the end of a line that we write is quoted, but all take this for one.
+        text = frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
     return text.encode("utf-8")
 
 
