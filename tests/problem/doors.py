@@ -45,8 +45,17 @@ def best_ordered_labels(cost, first):
 
 
 @compiled
+def _accumulate(samples, cuts, slope, by_log, with_gradient, buffers):
+    kernels.accumulate(samples, cuts, slope, by_log, with_gradient, buffers)
+
+
 def accumulate(samples, cuts, slope, with_gradient, buffers):
-    kernels.accumulate(samples, cuts, slope, with_gradient, buffers)
+    _accumulate(samples, cuts, slope, False, with_gradient, buffers)
+
+
+@compiled
+def log(x):
+    return kernels._log(x)
 
 
 @compiled
@@ -81,12 +90,12 @@ def renew_leaves(sub, point, renewed, buffers, stop=0):
 
 
 @compiled
-def _residual(sub, point, gradient, scratch):
-    return problem.residual(sub, point, gradient, scratch)
+def _residual(sub, point, buffers, scratch):
+    return problem.residual(sub, point, buffers, scratch)
 
 
 def residual(sub, point, buffers):
-    return _residual(sub, point, buffers.gradient, np.zeros(point.cuts.shape))
+    return _residual(sub, point, buffers, np.zeros(point.cuts.shape))
 
 
 @compiled

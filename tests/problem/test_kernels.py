@@ -52,6 +52,7 @@ def central_difference(truth, tree, payoff, field, step):
     return slopes
 
 
+@pytest.mark.every_value
 @shapes
 @gammas
 @densities
@@ -64,6 +65,7 @@ def test_mass_is_the_papers(draw_case, depth, n_classes, gamma, sparse):
     assert mass.sum() == pytest.approx(1.0, abs=1e-14)
 
 
+@pytest.mark.every_value
 @shapes
 @gammas
 @densities
@@ -97,6 +99,7 @@ def test_gradient_is_the_limit_of_differences(rng, draw_case, depth, gamma):
     np.testing.assert_allclose(p * buffers.gradient[:-1], p * by_coef, **exact)
 
 
+@pytest.mark.every_value
 @shapes
 @gammas
 @densities

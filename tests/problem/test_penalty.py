@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from sorct.problem.penalty import Penalty, Strengths
+from tests.budget import examples
 from tests.problem.doors import (
     face_gradient,
     move_on_face,
@@ -17,7 +18,7 @@ from tests.problem.doors import (
 from tests.reference import prox_row
 
 amounts = st.one_of(st.just(0.0), st.floats(1e-6, 4.0))
-check = settings(derandomize=True, deadline=None, max_examples=300)
+check = settings(derandomize=True, deadline=None, max_examples=examples(100))
 rows = st.integers(1, 9).flatmap(
     lambda n: st.lists(st.floats(-3, 3), min_size=n, max_size=n).map(np.array)
 )
@@ -231,6 +232,7 @@ def generic_minimiser(penalty, v, step):
     return found.x[:n].reshape(v.shape)
 
 
+@pytest.mark.every_value
 @groups
 @signs
 @frees
@@ -317,6 +319,7 @@ def test_the_face_gradient_is_the_slope_along_the_face(rng, start, bounds, free)
         assert change == pytest.approx(-step * (face @ face), abs=1e-13)
 
 
+@pytest.mark.every_value
 @groups
 @signs
 def test_a_move_stays_on_the_face_and_in_the_bounds(rng, start, bounds):

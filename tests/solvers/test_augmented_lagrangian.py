@@ -40,6 +40,7 @@ def free_slope(truth, tree, renewed):
     return np.concatenate([d_coef[free_coef], d_threshold[free_threshold]])
 
 
+@pytest.mark.every_value
 @sizes
 @strengths
 @pytest.mark.parametrize("floor", [0.0, 0.6])
@@ -143,6 +144,7 @@ def test_a_huge_penalty_leaves_exact_zeros(draw_case, depth, n_classes, name):
     assert solution.objective == solution.cost
 
 
+@pytest.mark.every_value
 @sizes
 @strengths
 @pytest.mark.parametrize("max_iter", [1, 5, 5000])
@@ -170,6 +172,7 @@ def test_a_monotone_solve_never_ends_above_its_start(
         assert again.objective <= solution.objective + 1e-13
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(("depth", "n_classes"), [(1, 2), (2, 4)])
 @strengths
 def test_no_step_of_a_monotone_solve_leads_up(

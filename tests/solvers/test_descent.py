@@ -44,6 +44,7 @@ def start(case, multiplier):
     return problem.data.samples, sub, problem.point(case.tree)
 
 
+@pytest.mark.every_value
 @trees
 @floors
 @pytest.mark.parametrize("max_iter", [1, 7, 50, 5000])

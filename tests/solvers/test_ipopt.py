@@ -19,6 +19,8 @@ FLOOR = 0.1
 DATA = [(load_iris, 2), (load_wine, 2), (load_breast_cancer, 1)]
 ALPHAS = [(0.0, 0.0), (2.0**-4, 0.0), (0.0, 2.0**-4), (2.0**-4, 2.0**-4)]
 CELLS = [(*data, *alphas) for data in DATA for alphas in ALPHAS]
+#: All penalties on one data set, and both at once on the others.
+QUICK = [cell for cell in CELLS if cell[0] is load_iris or all(cell[2:])]
 
 
 class Cell(NamedTuple):
@@ -49,7 +51,15 @@ def problem_of(cell):
     return minmax_scale(X), y, depth, terms | {"min_recall": FLOOR}
 
 
-@pytest.fixture(scope="module", params=CELLS, ids=name_of)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(
+            cell, id=name_of(cell), marks=[] if cell in QUICK else [pytest.mark.slow]
+        )
+        for cell in CELLS
+    ],
+)
 def cell(request):
     """Our tree for a cell."""
     X, y, depth, terms = problem_of(request.param)

@@ -1,17 +1,19 @@
 """Datafit: what a tree's leaves are worth to its samples, and how leaves are renewed.
 
 A datafit is a table of leaf payoffs, a rule that renews the leaves at fixed cuts, and a
-loss of the root value V(x) = sum over leaves of reach x payoff. Today there are two,
-both with the loss V itself, so that the fit is <payoff, mass>:
+loss of the root value V(x) = sum over leaves of reach x payoff. There are three:
 
 - ``ExpectedCost``: a leaf has a label and pays what that costs; labels are renewed
-  exactly (``labels.py``).
+  exactly (``labels.py``). The loss is V itself, so that the fit is <payoff, mass>.
 - ``Entropy``: a leaf pays -log of the share of the sample's code in it; renewing it
-  moves the tangent of the entropy to the masses of the moment.
+  moves the tangent of the entropy to the masses of the moment. The loss is V.
+- ``Likelihood``: a leaf pays the probability that it gives to the sample's code, V is
+  the probability that the tree gives to it, and the loss is -log V. Leaves give their
+  label probability 1 ("pure") or learn a distribution, as logits beside the cuts.
 
 A further one is an object like these, a number for its rule and a branch in
-``fill_payoff``, ``payoff_value`` and ``problem.renew_leaves``. One with another loss
-also multiplies a factor per sample into the kernels (see ``kernels.py``).
+``fill_payoff``, ``fit_value`` and ``problem.renew_leaves``. Its loss is a factor per
+sample in the kernels (see ``kernels.py``).
 """
 
 from __future__ import annotations
@@ -25,14 +27,19 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.compilation import compiled_inside
 
-# Rules that renew the leaves.
-LABELS, TANGENT = 0, 1
+# Rules that renew the leaves; those from PURE on have the loss -log V.
+LABELS, TANGENT, PURE, LEARNED = 0, 1, 2, 3
 
 # Mass, as a share of a leaf's even part, that every code has in every leaf besides its
 # own, so that logarithms are finite.
 LITTLE = 1e-3
-# A tangent that has changed by less than this is the same.
-_SAME_TANGENT = 1e-9
+# A tangent that has changed by less than this is the same, and probabilities of leaves
+# that steps beside the cuts can bring into place.
+_SAME_TANGENT, _SAME_PROBA = 1e-9, 1e-2
+# Mass that every leaf is given beside its own when it learns its distribution, spread
+# over the codes as the whole sample is: no probability is 0. A share of the sample, so
+# that weight 2 is a row twice.
+PSEUDO = 2e-3
 
 
 class Datafit(Protocol):
@@ -49,8 +56,8 @@ class Datafit(Protocol):
     def table(self, n_codes: int) -> FloatArray:
         """Payoff of every code at every label; empty where leaves have none."""
 
-    def value(self, mass: FloatArray, label: IntArray) -> float:
-        """Fit of given masses and labels."""
+    def pseudo(self, share: FloatArray) -> FloatArray:
+        """Mass of every code that each leaf has beside its own when it learns."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,15 @@ class ExpectedCost:
 
     cost_matrix: FloatArray
     first: int = -1
-    rule = LABELS
+
+    @property
+    def rule(self) -> int:
+        """Leaves are labelled."""
+        return LABELS
+
+    def pseudo(self, share: FloatArray) -> FloatArray:
+        """Nothing: leaves learn no distribution."""
+        return np.zeros_like(share)
 
     @property
     def n_labels(self) -> int:
@@ -83,9 +98,29 @@ class ExpectedCost:
         """Costs of every class under every label."""
         return self.cost_matrix
 
-    def value(self, mass: FloatArray, label: IntArray) -> float:
+    def value(self, mass: FloatArray, label: IntArray, loss: float = 0.0) -> float:
         """Expected cost for given masses and labels."""
         return float(np.sum(self.cost_matrix[:, label] * mass))
+
+    def empty_value(self, share: FloatArray) -> float:
+        """Fit of the best tree that treats all samples alike."""
+        return float(self.label_cost(share).min())
+
+    def best_value(self, mass: FloatArray) -> float:
+        """Fit of given masses when every leaf has what suits it best."""
+        return float((mass.T @ self.cost_matrix).min(axis=1).sum())
+
+    def leaf_losses(self, mass: FloatArray, label: IntArray) -> FloatArray:
+        """What every leaf adds to the fit."""
+        return np.asarray((self.cost_matrix[:, label] * mass).sum(axis=0))
+
+    def empty_labels(self, share: FloatArray) -> FloatArray | None:
+        """Share of every label in the best tree without columns; None: the cheapest."""
+        return None
+
+    def leaf_labels(self, leaf_proba: FloatArray) -> IntArray:
+        """Label of least expected cost for leaves with given distributions."""
+        return np.asarray(np.argmin(self.cost_matrix.T @ leaf_proba, axis=0))
 
     def in_order(self, label: IntArray) -> IntArray:
         """Rearrange labels such that those which come first do."""
@@ -96,6 +131,56 @@ class ExpectedCost:
     def label_cost(self, share: FloatArray) -> FloatArray:
         """Expected cost of giving everybody the same label, for every label."""
         return np.asarray(share @ self.cost_matrix)
+
+
+@dataclass(frozen=True)
+class Likelihood(ExpectedCost):
+    """Mean of -log of the probability that the tree gives to a sample's class.
+
+    Costs act on decisions only, see ``Tree.predict``. Where leaves learn, the fit also
+    has ``pseudo`` samples in every leaf,
+
+        -sum_i w_i log V_i + sum_l sum_k pseudo_k log(share_k / proba_kl),
+
+    which is 0 for a leaf that says what the whole sample says.
+
+    Attributes
+    ----------
+    learned : bool
+        Whether leaves learn distributions; else they are pure.
+    """
+
+    learned: bool = True
+
+    @property
+    def rule(self) -> int:
+        """Leaves learn, or are pure."""
+        return LEARNED if self.learned else PURE
+
+    def pseudo(self, share: FloatArray) -> FloatArray:
+        """A little, spread as the codes are."""
+        return PSEUDO * share
+
+    def value(self, mass: FloatArray, label: IntArray, loss: float = 0.0) -> float:
+        """The loss, which masses do not tell."""
+        return loss
+
+    def empty_value(self, share: FloatArray) -> float:
+        """Entropy of the classes."""
+        return float(-np.sum(share * np.log(share)))
+
+    def best_value(self, mass: FloatArray) -> float:
+        """Entropy of the classes in the leaves."""
+        return float(self.leaf_losses(mass, np.zeros(0, dtype=np.int64)).sum())
+
+    def leaf_losses(self, mass: FloatArray, label: IntArray) -> FloatArray:
+        """Entropy of the classes in every leaf, were its samples there alone."""
+        padded = mass + LITTLE / mass.size
+        return np.asarray(-np.sum(padded * np.log(padded / padded.sum(axis=0)), axis=0))
+
+    def empty_labels(self, share: FloatArray) -> FloatArray | None:
+        """Pure leaves get the shares of their classes."""
+        return None if self.learned else share
 
 
 @dataclass(frozen=True)
@@ -113,6 +198,10 @@ class Entropy:
         """No labels, so no table of theirs."""
         return np.zeros((n_codes, 0))
 
+    def pseudo(self, share: FloatArray) -> FloatArray:
+        """Nothing: leaves learn no distribution."""
+        return np.zeros_like(share)
+
     def value(self, mass: FloatArray, label: IntArray) -> float:
         """Entropy of given masses."""
         padded = mass + LITTLE / mass.size
@@ -121,25 +210,56 @@ class Entropy:
 
 @compiled_inside
 def fill_payoff(
-    rule: int, table: FloatArray, label: IntArray, payoff: FloatArray
+    rule: int,
+    table: FloatArray,
+    label: IntArray,
+    logit: FloatArray,
+    payoff: FloatArray,
 ) -> None:
-    """Payoffs of labelled leaves; those of a tangent stay until it is renewed."""
-    if rule == LABELS:
-        for k in range(payoff.shape[0]):
-            for leaf in range(label.size):
+    """Payoffs of the leaves; those of a tangent stay until it is renewed."""
+    for leaf in range(label.size):
+        if rule == LABELS:
+            for k in range(payoff.shape[0]):
                 payoff[k, leaf] = table[k, label[leaf]]
+        elif rule == PURE:
+            for k in range(payoff.shape[0]):
+                payoff[k, leaf] = 1.0 if label[leaf] == k else 0.0
+        elif rule == LEARNED:
+            _fill_softmax(logit, leaf, payoff)
 
 
 @compiled_inside
-def payoff_value(
+def _fill_softmax(logit: FloatArray, leaf: int, proba: FloatArray) -> None:
+    """Distribution of a leaf from its logits."""
+    highest, total = logit[0, leaf], 0.0
+    for k in range(proba.shape[0]):
+        highest = max(highest, logit[k, leaf])
+    for k in range(proba.shape[0]):
+        proba[k, leaf] = math.exp(logit[k, leaf] - highest)
+        total += proba[k, leaf]
+    for k in range(proba.shape[0]):
+        proba[k, leaf] /= total
+
+
+@compiled_inside
+def fit_value(
     rule: int,
     table: FloatArray,
+    pseudo: FloatArray,
+    share: FloatArray,
     payoff: FloatArray,
     mass: FloatArray,
+    loss: float,
     label: IntArray,
 ) -> float:
-    """<payoff, mass>, under the labels given where leaves are labelled."""
+    """Fit of the tree: <payoff, mass> under the labels given, or -log V summed up."""
     value = 0.0
+    if rule >= PURE:
+        if rule == LEARNED:
+            for k in range(mass.shape[0]):
+                for leaf in range(label.size):
+                    value += pseudo[k] * math.log(share[k] / payoff[k, leaf])
+        return value + loss
     for k in range(mass.shape[0]):
         for leaf in range(label.size):
             if rule == LABELS:
@@ -163,3 +283,38 @@ def renew_tangent(mass: FloatArray, payoff: FloatArray) -> bool:
             change = max(change, abs(cost - payoff[k, leaf]))
             payoff[k, leaf] = cost
     return change > _SAME_TANGENT
+
+
+@compiled_inside
+def fill_logit_gradient(
+    pseudo: FloatArray, payoff: FloatArray, drawn: FloatArray, gradient: FloatArray
+) -> None:
+    """Derivatives of the fit with respect to the logits of the leaves.
+
+    With the rows that a leaf answers for, R = payoff drawn, the derivative is
+    payoff (R_l + pseudo_l) - (R + pseudo): 0 where the leaf says what its rows are.
+    """
+    for leaf in range(gradient.shape[1]):
+        total = 0.0
+        for k in range(gradient.shape[0]):
+            total += payoff[k, leaf] * drawn[k, leaf] + pseudo[k]
+        for k in range(gradient.shape[0]):
+            own = payoff[k, leaf] * drawn[k, leaf] + pseudo[k]
+            gradient[k, leaf] = payoff[k, leaf] * total - own
+
+
+@compiled_inside
+def renew_logits(
+    pseudo: FloatArray, payoff: FloatArray, drawn: FloatArray, logit: FloatArray
+) -> bool:
+    """Let every leaf say what its rows are (an EM step); tell if that is news."""
+    change = 0.0
+    for leaf in range(logit.shape[1]):
+        total = 0.0
+        for k in range(logit.shape[0]):
+            total += payoff[k, leaf] * drawn[k, leaf] + pseudo[k]
+        for k in range(logit.shape[0]):
+            proba = (payoff[k, leaf] * drawn[k, leaf] + pseudo[k]) / total
+            change = max(change, abs(proba - payoff[k, leaf]))
+            logit[k, leaf] = math.log(proba)
+    return change > _SAME_PROBA

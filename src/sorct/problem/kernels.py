@@ -11,9 +11,10 @@ threshold is in the solver's units, n_columns times the model's:
 
 where the value of leaf l for a sample of code k is ``payoff[k, l]``. The value of the
 root is V = sum over leaves of reach x payoff, and the factor is the derivative of a
-loss of V. Both datafits of today have the loss V itself and so the factor 1. A loss
-such as -log V enters in ``_ascend_value``: values first, from the leaves to the root,
-then the factor of every sample, by which ``reach[0]`` is multiplied and with it all d.
+loss of V: 1 for the loss V itself (``_ascend_value``), -1 / V for the loss -log V
+(``_ascend_log``: values first, from the leaves to the root, then the factor of every
+sample). The latter also sums up the loss, and ``drawn[k, l]``, the reach of leaf l
+divided by V over the samples of code k: minus the derivative in ``payoff[k, l]``.
 
 Constraints add payoffs times a multiplier that is known only after all samples were
 seen. So a code k has a second payoff as well: the gradient of <second_payoff[k],
@@ -45,6 +46,8 @@ from sorct.problem.compilation import (
 # A block is skipped for a cut if the derivatives of its samples add up to less than
 # this: that changes no digit of a gradient of size 1e-6, the smallest that matters.
 _NEGLIGIBLE = 1e-20
+# Least probability that a tree can give to a sample's class: products of two are not 0.
+_LEAST = 1e-150
 
 
 class Buffers(NamedTuple):
@@ -67,6 +70,9 @@ class Buffers(NamedTuple):
     value: FloatArray
     pull: FloatArray
     columns: IntArray
+    drawn: FloatArray
+    loss: FloatArray
+    logit_gradient: FloatArray
 
 
 def make_buffers(n_columns: int, n_branches: int, n_codes: int) -> Buffers:
@@ -84,6 +90,9 @@ def make_buffers(n_columns: int, n_branches: int, n_codes: int) -> Buffers:
         np.zeros((n_branches + n_leaves + 1, BLOCK)),
         np.zeros(n_branches),
         np.zeros(n_columns, dtype=np.int64),
+        np.zeros((n_codes, n_leaves)),
+        np.zeros(1),
+        np.zeros((n_codes, n_leaves)),
     )
 
 
@@ -113,6 +122,36 @@ def _exp(x: float) -> float:
     e = e * r + 1.0
     power = bits_of_float(shifted) << 52
     return float(float_of_bits(bits_of_float(e) + power))
+
+
+@compiled_in_order
+def _log(x: float) -> float:
+    """log(x) for normal x > 0 to about one unit in the last place, without a branch.
+
+    x = 2^n m with m in [sqrt(1/2), sqrt(2)]; log m = 2 artanh s, s = (m - 1) / (m + 1),
+    whose series to s^21 is exact to 1e-17 there. Numbers become float64 by their bits:
+    2^52 + n has n as its last bits.
+    """
+    bits = bits_of_float(x)
+    m = float_of_bits((bits & 0xFFFFFFFFFFFFF) | 0x3FE0000000000000)
+    n = float_of_bits((bits >> 52) | 0x4330000000000000) - 4503599627371518.0
+    low = m < 0.7071067811865476
+    m = m + m if low else m
+    n = n - 1.0 if low else n
+    s = (m - 1.0) / (m + 1.0)
+    q = s * s
+    e = 1.0 / 21.0
+    e = e * q + 1.0 / 19.0
+    e = e * q + 1.0 / 17.0
+    e = e * q + 1.0 / 15.0
+    e = e * q + 1.0 / 13.0
+    e = e * q + 1.0 / 11.0
+    e = e * q + 1.0 / 9.0
+    e = e * q + 1.0 / 7.0
+    e = e * q + 1.0 / 5.0
+    e = e * q + 1.0 / 3.0
+    rest = 2.0 * s * q * e + n * 1.90821492927058770002e-10
+    return float(2.0 * s + rest + n * 6.93147180369123816490e-01)
 
 
 @compiled_in_order
@@ -364,6 +403,59 @@ def _ascend_value(samples: Samples, b: int, buffers: Buffers) -> None:
 
 
 @compiled_inside
+def _fill_factor(value: FloatArray, reach: FloatArray, factor: FloatArray) -> float:
+    """Weighted sum of -log V; the factors 1 / V."""
+    loss = 0.0
+    for i in range(value.size):
+        v = max(value[i], _LEAST)
+        loss -= reach[i] * _log(v)
+        factor[i] = 1.0 / v
+    return loss
+
+
+@compiled_apart
+def _ascend_log(
+    samples: Samples, b: int, with_gradient: bool, buffers: Buffers
+) -> None:
+    """Values from the leaves up, then the loss -log V and what hangs on it."""
+    branch, reach, value = buffers.branch, buffers.reach, buffers.value
+    n_branches = buffers.pull.size
+    first, n = samples.start[b], samples.start[b + 1] - samples.start[b]
+    for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
+        begin = samples.segment_start[s] - first
+        end = samples.segment_start[s + 1] - first
+        for leaf in range(n_branches + 1):
+            payoff = buffers.payoff[samples.segment_code[s], leaf]
+            own = value[n_branches + leaf, begin:end]
+            for i in range(own.size):
+                own[i] = payoff
+    for step in range(n_branches):
+        t = n_branches - 1 - step
+        for i in range(n):
+            gain = value[2 * t + 1, i] - value[2 * t + 2, i]
+            value[t, i] = value[2 * t + 2, i] + branch[t, i] * gain
+    factor = value[2 * n_branches + 1, :n]
+    buffers.loss[0] += _fill_factor(value[0, :n], reach[0, :n], factor)
+    if not with_gradient:
+        return
+    for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
+        begin = samples.segment_start[s] - first
+        end = samples.segment_start[s + 1] - first
+        for leaf in range(n_branches + 1):
+            own = reach[n_branches + leaf, begin:end]
+            drawn = _dot(own, factor[begin:end])
+            buffers.drawn[samples.segment_code[s], leaf] += drawn
+    for t in range(n_branches):
+        pull = 0.0
+        for i in range(n):
+            gain = value[2 * t + 2, i] - value[2 * t + 1, i]
+            d = factor[i] * reach[t, i] * gain * density(branch[t, i])
+            branch[t, i] = d
+            pull += abs(d)
+        buffers.pull[t] = pull
+
+
+@compiled_inside
 def _dot(one: FloatArray, other: FloatArray) -> float:
     """Sum of products of two rows."""
     total = 0.0
@@ -407,9 +499,11 @@ def _add_second(
 
 @compiled_inside
 def _clear(buffers: Buffers, with_gradient: bool) -> None:
+    buffers.loss[0] = 0.0
     for k in range(buffers.mass.shape[0]):
         for leaf in range(buffers.mass.shape[1]):
             buffers.mass[k, leaf] = 0.0
+            buffers.drawn[k, leaf] = 0.0
     if with_gradient:
         for t in range(buffers.pull.size):
             for j in range(buffers.gradient.shape[0]):
@@ -425,12 +519,14 @@ def accumulate(
     samples: Samples,
     cuts: FloatArray,
     slope: float,
+    by_log: bool,
     with_gradient: bool,
     buffers: Buffers,
 ) -> None:
-    """Fill ``mass`` and, if asked, the gradient of <payoff, mass> in the cuts.
+    """Fill ``mass`` and, if asked, the gradient in the cuts of <payoff, mass>.
 
-    With it come the gradients of the codes that have a second payoff.
+    With it come the gradients of the codes that have a second payoff. If ``by_log``,
+    the gradient is that of the sum of -log V, which is filled as well.
     """
     p, n_branches = buffers.columns.size, cuts.shape[1]
     _clear(buffers, with_gradient)
@@ -442,7 +538,10 @@ def accumulate(
         fill_scores(x, buffers.columns, n_columns, cuts, slope, buffers.branch)
         fill_cdf(buffers.branch, n_branches, n)
         _descend_reach(samples, b, buffers)
-        if with_gradient:
+        if by_log:
+            _ascend_log(samples, b, with_gradient, buffers)
+        elif with_gradient:
             _add_second(samples, b, x, slope, buffers)
             _ascend_value(samples, b, buffers)
+        if with_gradient:
             _add_gradient(x, slope, buffers)

@@ -27,11 +27,16 @@ from sorct.problem.constraints import (
 )
 from sorct.problem.datafit import (
     LABELS,
+    LEARNED,
+    PURE,
+    TANGENT,
     Datafit,
     Entropy,
     ExpectedCost,
+    fill_logit_gradient,
     fill_payoff,
-    payoff_value,
+    fit_value,
+    renew_logits,
     renew_tangent,
 )
 from sorct.problem.kernels import Buffers, accumulate
@@ -51,15 +56,17 @@ _BETTER = 1e-14
 
 
 class Point(NamedTuple):
-    """Cuts and labels in the solver's variables.
+    """Cuts and leaves in the solver's variables.
 
     ``cuts`` has shape (n_columns + 1, n_branches): the coefficients, a row per column,
     and below them the thresholds times n_groups, so that gradients of coefficients and
-    of thresholds are of similar size.
+    of thresholds are of similar size. ``logit`` has shape (n_codes, n_leaves) where
+    leaves learn distributions, and no rows elsewhere.
     """
 
     cuts: FloatArray
     label: IntArray
+    logit: FloatArray
 
     @property
     def coef(self) -> FloatArray:
@@ -86,6 +93,7 @@ class Subproblem(NamedTuple):
     centre: FloatArray
     floors: Floors
     penalty: Penalty
+    pseudo: FloatArray
 
 
 @dataclass(frozen=True)
@@ -132,7 +140,18 @@ class Problem:
             self.data.centre,
             floors,
             penalty,
+            datafit.pseudo(self.data.share),
         )
+
+    @property
+    def learns_leaves(self) -> bool:
+        """Whether leaves learn distributions."""
+        return self.datafit.rule == LEARNED
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether every stationary tree is the best: one cut between pure leaves."""
+        return self.datafit.rule == PURE and self.topology.depth == 1
 
     @property
     def n_groups(self) -> int:
@@ -145,8 +164,17 @@ class Problem:
 
     @property
     def trivial_cost(self) -> float:
-        """Expected cost of always predicting the cheapest class."""
-        return float(self.datafit.label_cost(self.data.share).min())
+        """Fit of the best tree that treats all samples alike."""
+        return self.datafit.empty_value(self.data.share)
+
+    def fit(self, params: Params, mass: FloatArray, loss: float) -> float:
+        """Datafit of a tree whose masses and sum of -log V are known."""
+        value = self.datafit.value(mass, params.leaf_class, loss)
+        if not self.learns_leaves or params.leaf_proba is None:
+            return value
+        share = self.data.share[:, np.newaxis]
+        surprise = np.log(share / params.leaf_proba)
+        return value + float(np.sum(self.datafit.pseudo(share) * surprise))
 
     @property
     def subsampled(self) -> Problem:
@@ -169,25 +197,44 @@ class Problem:
         threshold = self.n_groups * params.threshold
         coef = self.penalty.clip(params.coef)
         label = self.datafit.in_order(params.leaf_class).copy()
-        return Point(np.vstack([coef, threshold]), label)
+        return Point(np.vstack([coef, threshold]), label, self._logit(params))
+
+    def _logit(self, params: Params) -> FloatArray:
+        """Logits of the leaves; those of a new tree say what the whole sample says."""
+        if not self.learns_leaves:
+            return np.zeros((0, self.topology.n_leaves))
+        if params.leaf_proba is not None:
+            return np.log(params.leaf_proba)
+        share = np.log(self.data.share)[:, np.newaxis]
+        return np.repeat(share, self.topology.n_leaves, axis=1)
 
     def params(self, point: Point) -> Params:
         """Tree in the model's variables (a copy)."""
         threshold = clip_thresholds(point.threshold / self.n_groups)
-        return Params(point.coef.copy(), threshold, point.label.copy())
+        if not self.learns_leaves:
+            return Params(point.coef.copy(), threshold, point.label.copy())
+        raised = np.exp(point.logit - point.logit.max(axis=0))
+        proba = raised / raised.sum(axis=0)
+        label = self.datafit.leaf_labels(proba)
+        return Params(point.coef.copy(), threshold, label, proba)
 
 
 @compiled_inside
 def lagrangian(
-    sub: Subproblem,
-    payoff: FloatArray,
-    mass: FloatArray,
-    label: IntArray,
-    renewed: FloatArray,
+    sub: Subproblem, buffers: Buffers, label: IntArray, renewed: FloatArray
 ) -> float:
     """Datafit plus the constraint's terms; fills the renewed multipliers."""
-    value = payoff_value(sub.rule, sub.table, payoff, mass, label)
-    return renew_multipliers(value, sub.floors, mass, label, renewed)
+    value = fit_value(
+        sub.rule,
+        sub.table,
+        sub.pseudo,
+        sub.floors.share,
+        buffers.payoff,
+        buffers.mass,
+        buffers.loss[0],
+        label,
+    )
+    return renew_multipliers(value, sub.floors, buffers.mass, label, renewed)
 
 
 @compiled_here
@@ -205,30 +252,35 @@ def evaluate(
     mean reward is accumulated apart, for the codes that had a multiplier at the last
     evaluation. Should another code get one now, a second pass over the data is made.
     """
-    value, known = 0.0, False
-    fill_payoff(sub.rule, sub.table, point.label, buffers.payoff)
+    value, known, by_log = 0.0, False, sub.rule >= PURE
+    fill_payoff(sub.rule, sub.table, point.label, point.logit, buffers.payoff)
     fill_second_payoff(sub.floors, point.label, buffers)
     while not known:
         for k in range(renewed.size):
             buffers.has_second[k] = 1 if renewed[k] > 0.0 else 0
-        accumulate(samples, point.cuts, sub.slope, with_gradient, buffers)
-        value = lagrangian(sub, buffers.payoff, buffers.mass, point.label, renewed)
+        accumulate(samples, point.cuts, sub.slope, by_log, with_gradient, buffers)
+        value = lagrangian(sub, buffers, point.label, renewed)
         known = not (with_gradient and gradient_missing(renewed, buffers.has_second))
     if with_gradient:
         add_second_gradient(renewed, buffers)
+        if sub.rule == LEARNED:
+            drawn, gradient = buffers.drawn, buffers.logit_gradient
+            fill_logit_gradient(sub.pseudo, buffers.payoff, drawn, gradient)
     return value + penalty_value(sub.penalty, point.cuts)
 
 
 @compiled_apart
 def residual(
-    sub: Subproblem, point: Point, gradient: FloatArray, scratch: FloatArray
+    sub: Subproblem, point: Point, buffers: Buffers, scratch: FloatArray
 ) -> float:
     """Largest change of a coordinate in one proximal gradient step.
 
     It is zero exactly at the stationary points of the penalised problem in its box. The
     step length is n_groups, so that the number means the same for every table: changes
-    of a / n_groups and of the threshold, which is how a cut uses them.
+    of a / n_groups and of the threshold, which is how a cut uses them. For the logits
+    of leaves it is 1: the mass by which a leaf misses what its rows are.
     """
+    gradient = buffers.gradient
     p, n_branches = sub.centre.size, point.cuts.shape[1]
     worst, step = 0.0, sub.penalty.linf.size
     for j in range(p):
@@ -241,6 +293,9 @@ def residual(
     for t in range(n_branches):
         moved = clip_scaled(point.cuts[p, t] - step * gradient[p, t], step)
         worst = max(worst, abs(moved - point.cuts[p, t]))
+    for k in range(point.logit.shape[0]):
+        for leaf in range(point.logit.shape[1]):
+            worst = max(worst, abs(buffers.logit_gradient[k, leaf]))
     return worst
 
 
@@ -282,8 +337,8 @@ def _relabel(
     if not known:
         return False
     label, trial = labelling.label, labelling.renewed
-    now = lagrangian(sub, buffers.payoff, mass, point.label, trial)
-    if lagrangian(sub, buffers.payoff, mass, label, trial) >= now - _BETTER:
+    now = lagrangian(sub, buffers, point.label, trial)
+    if lagrangian(sub, buffers, label, trial) >= now - _BETTER:
         return False
     for leaf in range(point.label.size):
         point.label[leaf] = label[leaf]
@@ -300,6 +355,11 @@ def renew_leaves(
     stop: IntArray,
 ) -> bool:
     """Renew the leaves at fixed cuts by the datafit's rule; tell if any changed."""
+    changed = False
     if sub.rule == LABELS:
-        return _relabel(sub, point, renewed, buffers, labelling, stop)
-    return renew_tangent(buffers.mass, buffers.payoff)
+        changed = _relabel(sub, point, renewed, buffers, labelling, stop)
+    elif sub.rule == TANGENT:
+        changed = renew_tangent(buffers.mass, buffers.payoff)
+    elif sub.rule == LEARNED:
+        changed = renew_logits(sub.pseudo, buffers.payoff, buffers.drawn, point.logit)
+    return changed

@@ -37,6 +37,7 @@ class _RoundEnd:
 
     params: Params
     mass: FloatArray
+    fit: float
     attained: FloatArray
 
     @classmethod
@@ -45,8 +46,9 @@ class _RoundEnd:
     ) -> _RoundEnd:
         params, data = problem.params(point), problem.data
         mass = masses_at(data.samples, sub, problem.point(params), scratch)
+        fit = problem.fit(params, mass, float(scratch.buffers.loss[0]))
         attained = problem.constraint.attained(mass, params.leaf_class, data.share)
-        return cls(params, mass, attained)
+        return cls(params, mass, fit, attained)
 
 
 @dataclass
@@ -176,8 +178,7 @@ class AugmentedLagrangian:
         *,
         stopped: bool,
     ) -> Solution:
-        params, penalty = end.params, problem.penalty
-        cost = problem.datafit.value(end.mass, params.leaf_class)
+        params, penalty, cost = end.params, problem.penalty, end.fit
         violation = problem.constraint.violation(end.attained)
         if progress.residual <= self.tol and violation <= FEASIBLE:
             status = Status.CONVERGED

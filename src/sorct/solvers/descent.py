@@ -19,6 +19,7 @@ from sorct.problem.compilation import (
     compiled_here,
     forget_cache,
 )
+from sorct.problem.datafit import LEARNED
 from sorct.problem.kernels import Buffers, make_buffers
 from sorct.problem.labels import Labelling, make_labelling
 from sorct.problem.problem import (
@@ -45,7 +46,8 @@ from sorct.solvers.work import (
     FACE,
     MOVE,
     Work,
-    copy_cuts,
+    copy_logits,
+    copy_point,
     dot,
     fill,
     largest,
@@ -114,7 +116,7 @@ def make_scratch(sub: Subproblem, point: Point) -> Scratch:
     p, n_branches, n_codes = sub.centre.size, point.cuts.shape[1], sub.floors.floor.size
     return Scratch(
         make_work(point),
-        make_memory(point.cuts.size),
+        make_memory(point.cuts.size + point.logit.size),
         make_buffers(p, n_branches, n_codes),
         make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),
         np.zeros(n_codes),
@@ -186,11 +188,20 @@ def leaf_masses(problem: Problem, params: Params) -> FloatArray:
     return masses_at(problem.data.samples, sub, point, make_scratch(sub, point))
 
 
+def gradient_at(problem: Problem, params: Params) -> FloatArray:
+    """Gradient of the fit in the cuts of a tree, without penalties and floors."""
+    point, sub = problem.point(params), problem.subproblem()
+    scratch = make_scratch(sub, point)
+    descend(problem.data.samples, sub, point, 0.0, 1, never(), scratch=scratch)
+    return scratch.buffers.gradient
+
+
 def masses_at(
     samples: Samples, sub: Subproblem, point: Point, scratch: Scratch
 ) -> FloatArray:
     """Masses at a point, in memory that may have been used: it holds the result."""
     scratch.work.trial.cuts[:] = point.cuts
+    scratch.work.trial.logit[:] = point.logit
     state = _make_state(0.0, 0, False)
     call_apart(_descend, samples, sub, point, never(), state, scratch)
     return scratch.buffers.mass
@@ -236,19 +247,24 @@ def _accept(
     scratch: Scratch,
 ) -> int:
     """Make the trial the point; return what to do next."""
-    copy_cuts(scratch.work.trial, point)
+    copy_point(scratch.work.trial, point)
     state.value, state.iteration = value, state.iteration + 1
     if state.bar == _ANY:
         fill(scratch.history, value)
         state.first = value if state.iteration <= 2 else state.first
-    gradient = scratch.buffers.gradient
-    state.residual = residual(sub, point, gradient, scratch.work.scratch)
+    buffers = scratch.buffers
+    state.residual = residual(sub, point, buffers, scratch.work.scratch)
     end = state.residual <= state.tol or state.iteration >= state.max_iter
     end = end or stop[0] != 0
-    if (end or state.iteration % _RENEW_EVERY == 1) and renew_leaves(
-        sub, point, scratch.renewed, scratch.buffers, scratch.labelling, stop
+    due = end or state.iteration % _RENEW_EVERY == 1
+    if sub.rule == LEARNED:
+        # Leaves move with the cuts and are renewed only to catch up.
+        due = not end and due and not state.on_face
+    if due and renew_leaves(
+        sub, point, scratch.renewed, buffers, scratch.labelling, stop
     ):
         # The same cuts come next, with the new leaves; any value is accepted.
+        copy_logits(point, scratch.work.trial)
         state.on_face, state.n_turn, state.bar = 0, _TURN, _ANY
         forget(scratch.memory)
         fill(scratch.work.vector[MOVE], 0.0)
@@ -259,13 +275,13 @@ def _accept(
 @compiled_here
 def _learn(sub: Subproblem, point: Point, state: State, scratch: Scratch) -> None:
     """Learn from the accepted step how long, or where to, the next one should be."""
-    gradient, work = scratch.buffers.gradient, scratch.work
+    buffers, work = scratch.buffers, scratch.work
     if state.on_face:
         was_cut = state.outcome == CUT
-        state.along = learn_on_face(sub, point, gradient, work, scratch.memory, was_cut)
+        state.along = learn_on_face(sub, point, buffers, work, scratch.memory, was_cut)
     else:
         short = state.iteration % 2 == 0
-        state.step = learn_spectral(sub, gradient, work, short, state.step)
+        state.step = learn_spectral(sub, buffers, work, short, state.step)
         scratch.history[state.iteration % _MEMORY] = state.value
     state.n_turn, state.n_cuts, state.scale = state.n_turn - 1, 0, 1.0
 

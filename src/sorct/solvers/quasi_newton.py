@@ -11,6 +11,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
+from sorct.problem.kernels import Buffers
 from sorct.problem.penalty_face import face_gradient, move_on_face, project_on_face
 from sorct.problem.problem import Point, Subproblem
 from sorct.problem.thresholds import at_bound
@@ -24,6 +25,7 @@ from sorct.solvers.work import (
     combine,
     dot,
     fill_slope,
+    settle_logits,
     settle_thresholds,
 )
 
@@ -71,6 +73,9 @@ def fill_face(sub: Subproblem, point: Point, work: Work) -> float:
         threshold, i = point.cuts[p, t], p * n_branches + t
         blocked = at_bound(threshold, n_groups) and threshold * slope[i] < 0.0
         face[i] = 0.0 if blocked else slope[i]
+        largest = max(largest, abs(face[i]))
+    for i in range(point.cuts.size, face.size):
+        face[i] = slope[i]
         largest = max(largest, abs(face[i]))
     return largest
 
@@ -125,6 +130,7 @@ def propose_on_face(sub: Subproblem, point: Point, scale: float, work: Work) -> 
         outcome = CUT
     for i in range(n_coefs, move.size):
         move[i] = scale * direction[i]
+    settle_logits(point, work)
     if not settle_thresholds(sub, point, work):
         return UNSETTLED
     for i in range(n_coefs, move.size):
@@ -153,7 +159,7 @@ def remember(work: Work, memory: Memory) -> None:
 def learn_on_face(
     sub: Subproblem,
     point: Point,
-    gradient: FloatArray,
+    buffers: Buffers,
     work: Work,
     memory: Memory,
     was_cut: bool,
@@ -164,7 +170,7 @@ def learn_on_face(
     """
     change, face = work.vector[CHANGE], work.vector[FACE]
     combine(change, 0.0, -1.0, face)
-    fill_slope(sub, gradient, work)
+    fill_slope(sub, buffers, work)
     along = fill_face(sub, point, work)
     combine(change, 1.0, 1.0, face)
     if not was_cut:

@@ -4,8 +4,8 @@ A step is accepted when the objective falls below the largest of the last few va
 (Wright, Nowak and Figueiredo, 2009; Grippo, Lampariello and Lucidi, 1986).
 """
 
-from sorct._typing import FloatArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
+from sorct.problem.kernels import Buffers
 from sorct.problem.penalty import prox
 from sorct.problem.problem import Point, Subproblem
 from sorct.solvers.work import (
@@ -16,6 +16,7 @@ from sorct.solvers.work import (
     combine,
     dot,
     fill_slope,
+    settle_logits,
     settle_thresholds,
 )
 
@@ -40,6 +41,7 @@ def propose_spectral(sub: Subproblem, point: Point, step: float, work: Work) -> 
         for i in range(p * n_branches, move.size):
             move[i] = -step * slope[i]
         settled = settle_thresholds(sub, point, work)
+    settle_logits(point, work)
 
 
 @compiled_inside
@@ -64,11 +66,11 @@ def next_step(work: Work, short: bool, step: float) -> float:
 
 @compiled_apart
 def learn_spectral(
-    sub: Subproblem, gradient: FloatArray, work: Work, short: bool, step: float
+    sub: Subproblem, buffers: Buffers, work: Work, short: bool, step: float
 ) -> float:
     """Renew the slope at the accepted point; return the length of the next step."""
     change, slope = work.vector[CHANGE], work.vector[SLOPE]
     combine(change, 0.0, -1.0, slope)
-    fill_slope(sub, gradient, work)
+    fill_slope(sub, buffers, work)
     combine(change, 1.0, 1.0, slope)
     return next_step(work, short, step)

@@ -1,7 +1,9 @@
 """What the compiled steps share: scratch memory and the coordinates of a cut.
 
-A tree's cuts are one flat vector: the matrix of cuts row by row, so that the thresholds
-come last.
+A tree is one flat vector: the matrix of cuts row by row, so that the thresholds come
+after the coefficients, then the logits of the leaves, where they learn distributions.
+Logits are measured in units of ``_LOGIT``: coefficients change a loss much faster, and
+steps suit variables of one size best.
 
 With x >= 0 a threshold and all its coefficients pull the same way. A cut therefore
 moves in centred coordinates: its threshold follows the coefficients such that the cut
@@ -15,6 +17,7 @@ import numpy as np
 
 from sorct._typing import BoolArray, FloatArray
 from sorct.problem.compilation import compiled_inside
+from sorct.problem.kernels import Buffers
 from sorct.problem.problem import Point, Subproblem
 from sorct.problem.thresholds import clip_scaled, leaves_box
 
@@ -23,6 +26,7 @@ from sorct.problem.thresholds import clip_scaled, leaves_box
 # point; MOVE is the last move and CHANGE what the gradient did along it; DIRECTION is
 # where a quasi-Newton step goes.
 SLOPE, FACE, MOVE, CHANGE, DIRECTION = 0, 1, 2, 3, 4
+_LOGIT = 8.0
 
 
 class Work(NamedTuple):
@@ -38,10 +42,10 @@ def make_work(point: Point) -> Work:
     """Allocate the scratch memory of one solve; the trial is the point itself."""
     n_branches = point.cuts.shape[1]
     return Work(
-        Point(point.cuts.copy(), point.label),
+        Point(point.cuts.copy(), point.label, point.logit.copy()),
         np.ones(n_branches, dtype=np.bool_),
         np.zeros(point.cuts.shape),
-        np.zeros((5, point.cuts.size)),
+        np.zeros((5, point.cuts.size + point.logit.size)),
     )
 
 
@@ -78,9 +82,9 @@ def combine(out: FloatArray, keep: float, by: float, b: FloatArray) -> None:
 
 
 @compiled_inside
-def fill_slope(sub: Subproblem, gradient: FloatArray, work: Work) -> None:
-    """Gradient of the smooth part in the coordinates of every cut."""
-    slope, p = work.vector[SLOPE], sub.centre.size
+def fill_slope(sub: Subproblem, buffers: Buffers, work: Work) -> None:
+    """Gradient of the smooth part in the coordinates of every cut, and of leaves."""
+    slope, p, gradient = work.vector[SLOPE], sub.centre.size, buffers.gradient
     n_branches = gradient.shape[1]
     for t in range(n_branches):
         slope[p * n_branches + t] = gradient[p, t]
@@ -89,6 +93,21 @@ def fill_slope(sub: Subproblem, gradient: FloatArray, work: Work) -> None:
         for t in range(n_branches):
             shift = sub.centre[j] * work.scratch[p, t]
             slope[j * n_branches + t] = gradient[j, t] + shift
+    i, logit = gradient.size, work.trial.logit
+    for k in range(logit.shape[0]):
+        for leaf in range(logit.shape[1]):
+            slope[i] = _LOGIT * buffers.logit_gradient[k, leaf]
+            i += 1
+
+
+@compiled_inside
+def settle_logits(point: Point, work: Work) -> None:
+    """Logits of the trial from the move."""
+    i, move = point.cuts.size, work.vector[MOVE]
+    for k in range(point.logit.shape[0]):
+        for leaf in range(point.logit.shape[1]):
+            work.trial.logit[k, leaf] = point.logit[k, leaf] + _LOGIT * move[i]
+            i += 1
 
 
 @compiled_inside
@@ -120,8 +139,17 @@ def settle_thresholds(sub: Subproblem, point: Point, work: Work) -> bool:
 
 
 @compiled_inside
-def copy_cuts(source: Point, target: Point) -> None:
-    """Copy all cuts."""
+def copy_point(source: Point, target: Point) -> None:
+    """Copy all cuts and logits; labels are shared."""
     for j in range(source.cuts.shape[0]):
         for t in range(source.cuts.shape[1]):
             target.cuts[j, t] = source.cuts[j, t]
+    copy_logits(source, target)
+
+
+@compiled_inside
+def copy_logits(source: Point, target: Point) -> None:
+    """Copy all logits."""
+    for k in range(source.logit.shape[0]):
+        for leaf in range(source.logit.shape[1]):
+            target.logit[k, leaf] = source.logit[k, leaf]

@@ -1,0 +1,81 @@
+"""Restriction: a problem on some variables alone, with fewer columns to look at.
+
+Trees go down to it and come up again unchanged: scores, penalties and bounds are the
+same numbers, and only the units in which thresholds are told differ, since a cut's sum
+is divided by the number of groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sorct._typing import IntArray
+from sorct.data.samples import Samples, TrainingSet
+from sorct.problem.problem import Problem
+from sorct.problem.thresholds import clip_thresholds
+from sorct.tree.params import Params
+
+
+def used_groups(problem: Problem, params: Params) -> IntArray:
+    """Groups of columns that some cut of a tree uses."""
+    used = params.coef.any(axis=1)
+    starts = problem.penalty.start[:-1]
+    return np.flatnonzero(np.logical_or.reduceat(used, starts))
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """A problem, the columns of some of its groups, and the problem on these alone."""
+
+    whole: Problem
+    columns: IntArray
+    part: Problem
+
+    @classmethod
+    def of(cls, problem: Problem, groups: IntArray) -> Restriction:
+        """Keep some groups, at least one."""
+        penalty = problem.penalty
+        sizes = np.diff(penalty.start)[groups]
+        columns = np.concatenate(
+            [np.arange(penalty.start[g], penalty.start[g + 1]) for g in groups]
+        )
+        kept = penalty._replace(
+            start=np.append(0, np.cumsum(sizes)),
+            local=penalty.local[groups],
+            lower=penalty.lower[columns],
+            upper=penalty.upper[columns],
+            linf=penalty.linf[groups],
+            free=penalty.free[groups],
+        )
+        part = replace(
+            problem,
+            data=_some_columns(problem.data, columns),
+            penalty=kept,
+            gamma=problem.gamma * len(groups) / problem.n_groups,
+        )
+        return cls(problem, columns, part)
+
+    def down(self, params: Params) -> Params:
+        """A tree of the whole problem without the other columns."""
+        threshold = params.threshold * (self.whole.n_groups / self.part.n_groups)
+        return replace(
+            params,
+            coef=params.coef[self.columns],
+            threshold=clip_thresholds(threshold),
+        )
+
+    def up(self, params: Params) -> Params:
+        """A tree of the part as one of the whole problem."""
+        coef = np.zeros((self.whole.data.n_columns, params.coef.shape[1]))
+        coef[self.columns] = params.coef
+        threshold = params.threshold * (self.part.n_groups / self.whole.n_groups)
+        return replace(params, coef=coef, threshold=threshold)
+
+
+def _some_columns(data: TrainingSet, columns: IntArray) -> TrainingSet:
+    samples = data.samples
+    parts = [samples.block(b)[0][columns].ravel() for b in range(samples.n_blocks)]
+    kept: Samples = samples._replace(x=np.concatenate(parts))
+    return TrainingSet(kept, data.share, data.centre[columns], data.variance[columns])
