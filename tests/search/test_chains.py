@@ -50,7 +50,13 @@ def assert_same_search(one, other):
     assert str(one.summary) == str(other.summary)
 
 
-@problems
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(options, id=name, marks=[pytest.mark.slow] * (name == "deep"))
+        for name, options in PROBLEMS.items()
+    ],
+)
 def test_neither_jobs_nor_repetition_change_anything(draw_case, options):
     """One thread, two, or five, again and again: the same descents to the last bit."""
     problem = draw_case(**options).problem

@@ -116,6 +116,7 @@ def test_the_callback_hears_of_every_start_once(draw_case, n_jobs):
     assert best == list(np.minimum.accumulate(objectives))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("answer", [True, np.True_, False, None, 0])
 def test_only_true_stops_a_search(draw_case, n_jobs, answer):
@@ -146,6 +147,7 @@ def test_an_error_in_the_callback_reaches_the_caller(draw_case):
         search(draw_case().problem, 10, callback=callback)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("total", [0.0, 0.6])
 @pytest.mark.parametrize(("depth", "n_classes"), [(1, 2), (2, 3), (3, 5)])
 @pytest.mark.parametrize("name", ["alpha_local", "alpha_global"])

@@ -186,6 +186,7 @@ def test_floors_are_met_everywhere(name):
         assert (truth.recall(solution.params) >= truth.floor - 1.1 * FEASIBLE).all()
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("seed", [SEED, 15])
 @pytest.mark.parametrize("strongest", [1.0, 8.0, 1e3])
 def test_high_floors_are_met_under_any_penalty(strongest, seed):
@@ -242,6 +243,7 @@ def plain_loop(truth, alphas, n_starts, seed):
     return least
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("seed", [SEED, 7])
 @pytest.mark.parametrize("name", ["iris", "iris with floors", "wine", "depth 1"])
 def test_the_path_is_no_worse_than_a_plain_loop_over_starts(name, seed):
@@ -308,6 +310,7 @@ def test_the_callback_hears_of_every_point_once(n_jobs):
         assert solution.objective <= progress.objective
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("n_heard", [1, 2, 4])
 @pytest.mark.parametrize("answer", [True, np.True_, None, False])
 def test_only_true_ends_a_sweep(n_heard, answer):
@@ -329,6 +332,7 @@ def test_only_true_ends_a_sweep(n_heard, answer):
         assert_identical(solutions, sweep(problem, SMALL))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("name", ["iris", "planted"])
 def test_no_time_still_gives_a_whole_path(name, n_jobs):

@@ -1,9 +1,11 @@
 """Warm up: where compiled code cannot be kept, or not be read, work goes on without.
 
 In processes of their own, which choose their cache when they begin. A function of a
-line stands for the real one, which takes half a minute to compile.
+line stands for the real one, which takes half a minute to compile; ``make test-slow``
+has the real one, too.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -77,28 +79,66 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
 """
 
 
+#: Imports what others wrote, then runs in a child what every line of its input holds.
+PARENT = """
+import json, os, sys, traceback
+import numba, numpy, pandas, scipy.special, sklearn.metrics
+for line in sys.stdin:
+    job = json.loads(line)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(write, 1)
+        os.dup2(write, 2)
+        os.close(read)
+        os.close(write)
+        os.environ["NUMBA_CACHE_DIR"] = job["cache"]
+        numba.config.reload_config()
+        sys.path.insert(0, job["folder"])
+        code = 0
+        try:
+            exec(job["code"], {"__name__": "__main__"})
+        except BaseException:
+            traceback.print_exc()
+            code = 1
+        sys.stdout.flush()
+        os._exit(code)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        told = pipe.read()
+    _, status = os.waitpid(child, 0)
+    print(json.dumps([os.waitstatus_to_exitcode(status), told]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def parent():
+    """Start one process that has everything imported but ours."""
+    paths = os.pathsep.join(filter(None, sys.path))
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        process.stdin.close()
+
+
 @pytest.fixture(params=[CHILD, pytest.param(REAL, marks=pytest.mark.slow)])
-def run(tmp_path, request):
+def run(tmp_path, request, parent):
     """Return a function that runs a child and gives its lines."""
     (tmp_path / "small.py").write_text(SOURCE)
-    cache = tmp_path / "cache"
+    job = {"folder": str(tmp_path), "cache": str(tmp_path / "cache")}
 
     def run(before="", after=""):
         code = request.param.format(before=before, after=after)
-        paths = [str(tmp_path), *filter(None, sys.path)]
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(paths),
-                "NUMBA_CACHE_DIR": str(cache),
-            },
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert done.returncode == 0, done.stderr
-        *warnings, folder, added = done.stdout.splitlines()
+        parent.stdin.write(json.dumps({**job, "code": code}) + "\n")
+        parent.stdin.flush()
+        code, told = json.loads(parent.stdout.readline())
+        assert code == 0, told
+        *warnings, folder, added = told.splitlines()
         assert added == "added 1.0"
         return warnings, folder.removeprefix("cache ")
 

@@ -14,16 +14,17 @@ from sorct.problem.problem import Problem
 from sorct.solvers.descent import descend
 from sorct.tree.params import Params
 
-_FLATTEST, _FACTOR, _FACTOR_DEEP = 8.0, 4.0, 2.0
+# The flattest gamma: so much, or this share of the problem's own where that is more.
+_FLATTEST, _FLATTEST_SHARE, _FACTOR, _FACTOR_DEEP = 8.0, 1.0 / 64.0, 4.0, 2.0
 # The descent at every gamma; the tangent is renewed every ten iterations.
 _TOL, _ITERATIONS, _ITERATIONS_DEEP = 1e-4, 40, 72
 
 
 def gamma_ladder(gamma: float, factor: float) -> list[float]:
     """Gammas up to the problem's own, from flat to steep."""
-    ladder = [gamma]
-    while ladder[-1] > _FLATTEST * 1.001:
-        ladder.append(max(ladder[-1] / factor, _FLATTEST))
+    ladder, flattest = [gamma], max(_FLATTEST, _FLATTEST_SHARE * gamma)
+    while ladder[-1] > flattest * 1.001:
+        ladder.append(max(ladder[-1] / factor, flattest))
     return ladder[::-1]
 
 

@@ -115,6 +115,9 @@ class _Search:
     def until_agreed(self) -> Solution:
         """Best of as many runs as it takes."""
         polisher = Polisher.of(self.problem, _DESCENT, self.soft)
+        if self.problem.is_convex:
+            self.log.ended = "convex: no tree is better"
+            return self.finish(self.problem, polisher.empty, 0)
         chains: list[Solution] = []
         ends: list[Solution] = []
         for run in range(_MAX_RUNS):

@@ -164,15 +164,14 @@ def _regrow(
 
 
 def _cost(problem: Problem, params: Params) -> float:
-    """Expected cost when every leaf has the label that suits it best."""
-    mass = leaf_masses(problem, params)
-    return float((mass.T @ problem.datafit.cost_matrix).min(axis=1).sum())
+    """Fit when every leaf has what suits it best."""
+    return problem.datafit.best_value(leaf_masses(problem, params))
 
 
 def _losses(problem: Problem, solution: Solution) -> FloatArray:
-    """Expected cost in every leaf, and a little more so that none is ruled out."""
-    paid = problem.datafit.cost_matrix[:, solution.params.leaf_class] * solution.mass
-    loss = paid.sum(axis=0)
+    """What every leaf adds to the fit, and a little more so that none is ruled out."""
+    label = solution.params.leaf_class
+    loss = problem.datafit.leaf_losses(solution.mass, label)
     return np.asarray(loss + 0.1 * loss.mean() + 1e-12)
 
 
@@ -183,7 +182,8 @@ def wasted_cuts(solution: Solution) -> list[int]:
     little, found = _EMPTY / label.size, []
     for t in topology.level_nodes(topology.depth - 1):
         leaves = topology.leaves_below(t)
-        if np.ptp(label[leaves]) == 0 or mass[leaves].min() < little:
+        alike = solution.params.leaf_proba is None and np.ptp(label[leaves]) == 0
+        if alike or mass[leaves].min() < little:
             found.append(t)
     return found
 

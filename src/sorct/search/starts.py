@@ -69,6 +69,8 @@ def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
     label = _labels_around(int(np.argmin(cost)), cost.size, topology.n_leaves)
     label = problem.datafit.in_order(label)
     mass, multiplier = _label_masses(problem.constraint, cost)
+    share = problem.datafit.empty_labels(data.share)
+    mass = mass if share is None else share
     leaf_mass = np.zeros(topology.n_leaves)
     first_leaf = {int(k): int(np.argmax(label == k)) for k in np.unique(label)}
     for k, leaf in first_leaf.items():
@@ -76,7 +78,10 @@ def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
     proba = _turning_left(topology, leaf_mass)
     threshold = clip_thresholds(-quantile(proba) / problem.gamma)
     coef = np.zeros((data.n_columns, topology.n_branches))
-    return Params(coef, threshold, label), multiplier
+    if not problem.learns_leaves:
+        return Params(coef, threshold, label), multiplier
+    proba = np.repeat(data.share[:, np.newaxis], topology.n_leaves, axis=1)
+    return Params(coef, threshold, label, proba), multiplier
 
 
 def _label_masses(

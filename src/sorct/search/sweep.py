@@ -23,7 +23,7 @@ from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
 from sorct.search.moves import Chain, move
 from sorct.search.polish import HOLD, ROUGH, Polisher, without_idle_cuts
-from sorct.search.starts import draw_start
+from sorct.search.starts import draw_start, empty_tree
 from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import never
@@ -133,9 +133,12 @@ class Sweep:
         stop = never()
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
             sweep = _SweepState(self, problem, grid, seed, callback, workers, stop)
-            sweep.forward()
-            sweep.learn()
-            sweep.settle()
+            if problem.is_convex:
+                sweep.downward()
+            else:
+                sweep.forward()
+                sweep.learn()
+                sweep.settle()
             late = stop[0] != 0
         solutions = tuple(sweep.best)
         if late:
@@ -163,6 +166,32 @@ class _SweepState:
         self.problems = [self.problem.at(pair) for pair in self.strengths]
         self.subsampled = self.problem.subsampled
 
+    # -- downward: one tree from point to point, where that is enough -----------------
+
+    def downward(self) -> None:
+        """From the strongest penalties to the weakest, each from the one before.
+
+        Strong penalties leave few columns, and few columns are quick to solve for.
+        """
+        n_points = len(self.strengths)
+        found: list[Solution] = []
+        for k in reversed(range(n_points)):
+            begun = time.perf_counter()
+            before = found[-1].params if found else empty_tree(self.problem)[0]
+            (solution,) = self.workers.run([partial(self._descended, k, before)])
+            found.append(solution)
+            self.best = found[::-1]
+            self.seconds.insert(0, time.perf_counter() - begun)
+            self._tell(k, n_points - k, solution)
+
+    def _descended(self, k: int, params: Params) -> Solution:
+        """Solve point k from a tree, first on some of the rows where there are many."""
+        if self.subsampled is not self.problem:
+            some = self.subsampled.at(self.strengths[k])
+            params = ROUGH.solve(some, params, stop=self.stop).params
+        found = self.options.solver.solve(self.problems[k], params, stop=self.stop)
+        return without_idle_cuts(self.problems[k], found)
+
     # -- forward: the pool from point to point ---------------------------------------
 
     def forward(self) -> None:
@@ -179,7 +208,7 @@ class _SweepState:
                 solution = self._finished(k, pool[0])
             self.best.append(solution)
             self.seconds.append(time.perf_counter() - begun)
-            self._tell(k)
+            self._tell(k, k + 1, solution)
 
     def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
         """Distinct trees of point k, the best first, from those of another point."""
@@ -248,16 +277,16 @@ class _SweepState:
         values = self._values(k, self.best)
         return self._still(k, self.best[int(np.argmin(values))])
 
-    def _tell(self, k: int) -> None:
+    def _tell(self, k: int, n_done: int, solution: Solution) -> None:
         if self.callback is None:
             return
         strengths = self.strengths[k]
         progress = SweepProgress(
-            k + 1,
+            n_done,
             len(self.strengths),
             strengths.alpha_local,
             strengths.alpha_global,
-            self.best[k].objective,
+            solution.objective,
             time.perf_counter() - self.begun,
         )
         if self.callback(progress):

@@ -1,0 +1,96 @@
+"""Collapse: take away cuts that nobody who follows the rules by hand has a use for.
+
+People go to the more probable side at every cut. A cut may be there only to sharpen the
+one above it, or lead to a leaf that no row of training reaches that way: then all rows
+that come to it by hand go to one side. Such a cut is emptied, if that changes no
+prediction on a row of training, and the tree is solved again without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct.problem.problem import Problem
+from sorct.search.polish import without_idle_cuts
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.solution import Solution
+from sorct.tree.link import cdf
+from sorct.tree.params import Params
+from sorct.tree.topology import Topology
+
+
+def collapsed(
+    problem: Problem, solution: Solution, solver: AugmentedLagrangian
+) -> Solution:
+    """The solution without such cuts; the same if there are none."""
+    if problem.topology.depth == 1 or not solution.feasible:
+        return solution
+    before = _predicted(problem, solution.params)
+    params = solution.params
+    for t, side in _one_sided(problem, params):
+        trial = _emptied(params, t, side)
+        if np.array_equal(_predicted(problem, trial), before):
+            params = trial
+    if params is solution.params:
+        return solution
+    found = solver.solve(problem, params, multiplier=solution.multiplier)
+    if not found.feasible:
+        return solution
+    return without_idle_cuts(problem, found)
+
+
+def _scores(problem: Problem, params: Params) -> FloatArray:
+    """Scores of the cuts for all rows, (n_branches, n)."""
+    samples, p = problem.data.samples, problem.n_groups
+    threshold = params.threshold[:, np.newaxis]
+    parts = [
+        params.coef.T @ samples.block(b)[0] / p - threshold
+        for b in range(samples.n_blocks)
+    ]
+    return problem.gamma * np.hstack(parts)[:, : samples.n_rows]
+
+
+def _predicted(problem: Problem, params: Params) -> IntArray:
+    """Most probable class of every row."""
+    left, topology = cdf(_scores(problem, params)), problem.topology
+    reach = np.ones((topology.n_nodes, left.shape[1]))
+    for t in range(topology.n_branches):
+        yes, no = topology.children(t)
+        reach[yes] = reach[t] * left[t]
+        reach[no] = reach[t] - reach[yes]
+    leaf = params.leaf_proba
+    if leaf is None:
+        leaf = np.eye(problem.datafit.n_labels)[params.leaf_class].T
+    return np.asarray(np.argmax(leaf @ reach[topology.n_branches :], axis=0))
+
+
+def _one_sided(problem: Problem, params: Params) -> list[tuple[int, bool]]:
+    """Cuts with columns at which all rows that come by hand go one way, and which."""
+    goes_left, topology = _scores(problem, params) > 0.0, problem.topology
+    comes = _comes(topology, goes_left)
+    found = []
+    for t in range(topology.n_branches):
+        sides = goes_left[t, comes[t]]
+        if params.coef[:, t].any() and sides.size and sides.min() == sides.max():
+            found.append((t, bool(sides[0])))
+    return found
+
+
+def _comes(topology: Topology, goes_left: BoolArray) -> BoolArray:
+    """Which rows come to which cut by hand."""
+    comes = np.ones((topology.n_nodes, goes_left.shape[1]), dtype=np.bool_)
+    for t in range(topology.n_branches):
+        yes, no = topology.children(t)
+        comes[yes] = comes[t] & goes_left[t]
+        comes[no] = comes[t] & ~goes_left[t]
+    return comes
+
+
+def _emptied(params: Params, t: int, side: bool) -> Params:
+    """The tree with cut t sending everything to one side."""
+    coef, threshold = params.coef.copy(), params.threshold.copy()
+    coef[:, t], threshold[t] = 0.0, -1.0 if side else 1.0
+    return replace(params, coef=coef, threshold=threshold)

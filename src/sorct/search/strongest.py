@@ -1,0 +1,93 @@
+"""Strongest: the penalty from which on the best tree uses nothing.
+
+A tree with fit f and penalty alpha n is better than the empty tree, of fit e, as long
+as alpha < (e - f) / n. The strength that empties the tree is the largest such ratio
+over all trees. A tree that is best at some strength has a ratio above it, and solving
+again just below that ratio leads to a tree with a larger one (Dinkelbach's method for
+fractions), until nothing is gained. Where the problem is convex, the ratio of small
+trees is the slope at the empty tree, and known at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sorct._typing import IntArray
+from sorct.problem.penalty import Strengths
+from sorct.problem.problem import Problem
+from sorct.search.polish import ROUGH, Polisher
+from sorct.search.starts import draw_start, empty_tree
+from sorct.solvers.descent import gradient_at, never
+from sorct.solvers.solution import Solution
+
+# Starts without penalties, of which the best ratio is taken further; rounds at most;
+# where below the ratio the next tree is solved for; gains that end the rounds.
+_STARTS, _ROUNDS, _BELOW, _GAIN = 6, 8, 0.7, 1.02
+
+
+def emptying_strength(
+    problem: Problem, seed: int, *, linf: bool = False, stop: IntArray | None = None
+) -> float:
+    """Strength from which on no tree beats the empty one, as far as could be found.
+
+    It is that of the local penalty or, if ``linf``, of the global one. 0 where no tree
+    is better than the empty one even without penalties.
+    """
+    stop = never() if stop is None else stop
+    problem = problem.subsampled
+    if problem.is_convex:
+        return _slope_at_empty(problem)
+    ratios = [
+        _raised(problem, found, linf, stop)
+        for found in _first_trees(problem, seed, stop)
+    ]
+    return max(ratios, default=0.0)
+
+
+def _first_trees(problem: Problem, seed: int, stop: IntArray) -> list[Solution]:
+    """Trees of a few starts without penalties."""
+    free = replace(problem, penalty=problem.penalty.scaled(0.0))
+    polisher = Polisher.of(free, ROUGH, stop)
+    return [
+        polisher.polish(draw_start(free, seed, k, stop).params, stop)
+        for k in range(_STARTS)
+    ]
+
+
+def _raised(problem: Problem, found: Solution, linf: bool, stop: IntArray) -> float:
+    """Largest ratio that a tree leads to."""
+    ratio = _ratio(problem, found, linf)
+    for _ in range(_ROUNDS):
+        if ratio <= 0.0 or stop[0] != 0:
+            break
+        below = _at(problem, _BELOW * ratio, linf)
+        found = ROUGH.solve(below, found.params, stop=stop)
+        before, ratio = ratio, max(ratio, _ratio(problem, found, linf))
+        if ratio < _GAIN * before:
+            break
+    return max(ratio, 0.0)
+
+
+def _at(problem: Problem, alpha: float, linf: bool) -> Problem:
+    return problem.at(Strengths(0.0, alpha) if linf else Strengths(alpha, 0.0))
+
+
+def _ratio(problem: Problem, found: Solution, linf: bool) -> float:
+    """What a tree gains over the empty one, per unit of penalty."""
+    paid = _at(problem, 1.0, linf).penalty.value_of(found.norms)
+    return (problem.trivial_cost - found.cost) / paid if paid > 0.0 else 0.0
+
+
+def _slope_at_empty(problem: Problem) -> float:
+    """Steepest descent of a group from the empty tree of one cut, per unit of alpha."""
+    params, _ = empty_tree(problem)
+    slope = gradient_at(problem, params)[:-1]
+    penalty = problem.penalty
+    # A coefficient that may not have the sign which would help does not help.
+    lower, upper = penalty.lower[:, np.newaxis], penalty.upper[:, np.newaxis]
+    down = np.where(slope > 0.0, -lower * slope, -upper * slope)
+    groups = np.add.reduceat(down.sum(axis=1), penalty.start[:-1])
+    paid = np.maximum(penalty.local, 1e-300)
+    return float(np.max(np.where(penalty.local > 0.0, groups / paid, 0.0)) * paid.size)

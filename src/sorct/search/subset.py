@@ -1,0 +1,132 @@
+"""Subset: a good tree with few variables, from one with too many.
+
+The variables that matter least are left out and the rest refitted under a small share
+of the penalty. Then variables are exchanged: the one outside whose coefficients would
+lower the fit fastest comes in, the tree is refitted, the one that matters least goes
+out, and the exchange is kept if the fit is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sorct._typing import FloatArray, IntArray
+from sorct.problem.problem import Problem
+from sorct.problem.restriction import Restriction
+from sorct.search.polish import without_idle_cuts
+from sorct.search.relax import RELAXED
+from sorct.search.starts import empty_tree
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.descent import gradient_at
+from sorct.solvers.solution import Solution
+from sorct.tree.topology import Topology
+
+# Exchanges that are tried in a row without success before it ends.
+_TRIES = 2
+# Exchanges in all, at most.
+_EXCHANGES = 8
+_BETTER = 1e-6
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """Trees of a problem within a limit.
+
+    Attributes
+    ----------
+    problem : Problem
+        With the penalties of the moment.
+    solver : AugmentedLagrangian
+    variable : array of shape (n_groups,)
+        Variable that every group of columns belongs to.
+    allows : callable
+        Whether variables, given by number, may be used together.
+    """
+
+    problem: Problem
+    solver: AugmentedLagrangian
+    variable: IntArray
+    allows: Callable[[IntArray], bool]
+
+    def within(self, solution: Solution) -> Solution:
+        """A tree within the limit, near a solution."""
+        kept = self._trimmed(solution, self._used(solution))
+        if kept.size == 0:
+            return solution if self._used(solution).size == 0 else self._grown()
+        return self._exchanged(self._refitted(solution, kept))
+
+    def _used(self, solution: Solution) -> IntArray:
+        weight = self._weights(solution)
+        return np.flatnonzero(weight > 0.0)
+
+    def _weights(self, solution: Solution) -> FloatArray:
+        """How much every variable matters: what it moves in cuts that samples pass."""
+        coef, data = solution.params.coef, self.problem.data
+        topology = Topology.of_branches(coef.shape[1])
+        leaf_mass = solution.mass.sum(axis=0)
+        passing = np.array(
+            [leaf_mass[topology.leaves_below(t)].sum() for t in range(coef.shape[1])]
+        )
+        moved = np.abs(coef) @ passing * np.sqrt(data.variance)
+        # A column that is used matters, however little.
+        moved = np.where(coef.any(axis=1), np.maximum(moved, 1e-300), 0.0)
+        groups = np.add.reduceat(moved, self.problem.penalty.start[:-1])
+        return np.bincount(self.variable, groups).astype(np.float64)
+
+    def _trimmed(self, solution: Solution, used: IntArray) -> IntArray:
+        """Variables that matter most, as many as are allowed."""
+        order = used[np.argsort(-self._weights(solution)[used], kind="stable")]
+        kept: list[int] = []
+        for variable in order.tolist():
+            if self.allows(np.array([*kept, variable])):
+                kept.append(variable)
+        return np.array(sorted(kept), dtype=np.int64)
+
+    def _refitted(self, solution: Solution, variables: IntArray) -> Solution:
+        """Refit on some variables under a share of the penalty."""
+        groups = np.flatnonzero(np.isin(self.variable, variables))
+        eased = replace(self.problem, penalty=self.problem.penalty.scaled(RELAXED))
+        small = Restriction.of(eased, groups)
+        start, stay = small.down(solution.params), solution.multiplier
+        found = self.solver.solve(small.part, start, multiplier=stay)
+        found = without_idle_cuts(small.part, found)
+        return replace(found, params=small.up(found.params))
+
+    def _exchanged(self, solution: Solution) -> Solution:
+        """Let better variables in for worse ones, as long as that pays."""
+        n_idle = 0
+        for _ in range(_EXCHANGES):
+            used = self._used(solution)
+            candidates = self._candidates(solution, used)
+            if n_idle >= min(_TRIES, candidates.size):
+                break
+            more = np.append(used, candidates[n_idle])
+            grown = self._refitted(solution, more)
+            kept = self._trimmed(grown, self._used(grown))
+            trial = self._refitted(grown, kept) if kept.size else solution
+            better = trial.feasible >= solution.feasible and (
+                trial.cost < solution.cost * (1.0 - _BETTER)
+            )
+            solution, n_idle = (trial, 0) if better else (solution, n_idle + 1)
+        return solution
+
+    def _candidates(self, solution: Solution, used: IntArray) -> IntArray:
+        """Variables outside, the steepest first."""
+        slope = np.abs(gradient_at(self.problem, solution.params)[:-1]).max(axis=1)
+        slope = slope * np.sqrt(self.problem.data.variance)
+        groups = np.add.reduceat(slope, self.problem.penalty.start[:-1])
+        steep = np.bincount(self.variable, groups)
+        steep[used] = 0.0
+        order = np.argsort(-steep, kind="stable")
+        allowed = np.array([self.allows(np.array([v])) for v in order])
+        return np.asarray(order[allowed & (steep[order] > 0.0)])
+
+    def _grown(self) -> Solution:
+        """Nothing of a tree may be kept: begin with the empty one."""
+        params, multiplier = empty_tree(self.problem)
+        still = replace(self.solver, max_iter=1)
+        empty = still.solve(self.problem, params, multiplier=multiplier)
+        return self._exchanged(empty)
