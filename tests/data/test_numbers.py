@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sorct.data.numbers import mark_shown, numbers_as_text, read_numbers
+from tests.budget import examples
 
-check = settings(derandomize=True, deadline=None)
+check = settings(derandomize=True, deadline=None, max_examples=examples(50))
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 GROUPS = {".": [",", " ", "\u00a0", "\u202f", "'", "’", ""], ",": [".", " ", "'", ""]}
 MONEY = ["", "$", "€", "£", "USD ", "CHF "]

@@ -14,8 +14,9 @@ from sorct import read_table
 from sorct.data.columns import read_columns
 from sorct.data.reading import Roles, read_training
 from sorct.data.sheet import ReadingError, ReadOptions, open_sheet
+from tests.budget import examples
 
-check = settings(derandomize=True, deadline=None)
+check = settings(derandomize=True, deadline=None, max_examples=examples(30))
 N = 40
 
 

@@ -36,6 +36,7 @@ forms = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 # -- codes -----------------------------------------------------------------------------
 
 
+@pytest.mark.every_value
 @labels
 @forms
 def test_codes_are_the_inverse_of_labels(rng, labels, form):

@@ -146,6 +146,7 @@ def test_a_path_has_a_tree_and_seconds_for_every_pair(n_local, n_trees, n_second
         Path(np.arange(n_local), np.zeros(1), trees, np.zeros(n_seconds))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(
     "key", ["alpha_local", "alpha_global", "objective", "cost", "residual"]
 )

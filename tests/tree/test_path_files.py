@@ -75,7 +75,7 @@ def in_training(data, **changes):
         (lambda data: [data], "not a sorct path"),
         (lambda data: {**data, "format": "sorct-tree"}, "not a sorct path"),
         (lambda data: without(data, "format"), "not a sorct path"),
-        (lambda data: {**data, "version": 99}, "version 99, expected 1"),
+        (lambda data: {**data, "version": 99}, r"version 99, expected \(1, 2\)"),
         (lambda data: without(data, "version"), "version None"),
         (lambda data: without(data, "common"), "'common' or 'trees'"),
         (lambda data: without(data, "trees"), "'common' or 'trees'"),

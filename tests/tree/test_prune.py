@@ -64,6 +64,7 @@ def test_a_node_has_a_class_if_all_leaves_it_opens_have_it(rng, depth, gamma):
             assert found[node] == (labels.pop() if len(labels) == 1 else SEVERAL)
 
 
+@pytest.mark.every_value
 @depths
 @gammas
 def test_pruning_changes_no_prediction(rng, depth, gamma):
@@ -75,6 +76,7 @@ def test_pruning_changes_no_prediction(rng, depth, gamma):
         np.testing.assert_array_equal(after.argmax(axis=1), before.argmax(axis=1))
 
 
+@pytest.mark.every_value
 @depths
 @gammas
 def test_idle_cuts_are_exact_zeros_and_others_untouched(rng, depth, gamma):
@@ -99,6 +101,7 @@ def test_idle_cuts_are_exact_zeros_and_others_untouched(rng, depth, gamma):
     assert n_idle > 0
 
 
+@pytest.mark.every_value
 @depths
 @gammas
 def test_pruning_twice_is_pruning_once(rng, depth, gamma):

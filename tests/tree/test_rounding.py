@@ -282,6 +282,7 @@ def test_data_without_labels_are_refused(rng, table):
 # -- every kind of variable ------------------------------------------------------------
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("categorical", ["whole", "dummies"])
 @pytest.mark.parametrize("digits", [1, 2, 4, 8])
 def test_every_kind_is_rounded_as_it_is_printed(rng, categorical, digits):

@@ -32,6 +32,15 @@ WHOLE = TrainingRecord(
     positive_class="bad",
     feature_cost={"mri": 400.0},
     rounded=3,
+    loss="log",
+    followed=0.99,
+    relaxed=0.125,
+    precision=(0.5, 1.0),
+    class_weight=(1.0, 2.5),
+    confidence=0.95,
+    found=(0.75, 0.25),
+    cv_recall=(0.7, 0.2),
+    cv_precision=(0.4, 0.9),
     others={"note": ["of", {"a": "later"}, None, 1.5]},
 )
 EMPTY = TrainingRecord()
@@ -39,11 +48,14 @@ PART = TrainingRecord(objective=0.25, others={"later": True})
 records = pytest.mark.parametrize("record", [WHOLE, PART, EMPTY], ids=repr)
 NUMBERS = [
     "alpha_local", "alpha_global", "objective", "cost", "residual", "cv_score",
-    "cv_standard_error",
+    "cv_standard_error", "followed", "relaxed", "confidence",
 ]  # fmt: skip
-TEXTS = ["status", "search", "call", "target", "cv_scoring", "cv_rule"]
+TEXTS = ["status", "search", "call", "target", "cv_scoring", "cv_rule", "loss"]
 COUNTS = ["n_iterations", "n_samples", "cv_folds", "rounded"]
-RATES = ["min_recall", "recall"]
+RATES = [
+    "min_recall", "recall", "precision", "found", "cv_recall", "cv_precision",
+    "class_weight",
+]  # fmt: skip
 OBJECTS = ["versions", "monotonic", "feature_cost"]
 
 
@@ -185,7 +197,7 @@ def test_rounding_keeps_what_is_still_true():
     """How the tree was asked for, not what training reached."""
     kept = {
         "alpha_local", "alpha_global", "n_samples", "call", "versions", "rounded",
-        "monotonic", "positive_class", "feature_cost",
+        "monotonic", "positive_class", "feature_cost", "class_weight", "loss",
     }  # fmt: skip
     told = WHOLE.after_rounding(5)
     assert set(told) == kept

@@ -69,6 +69,7 @@ def proba_by_routes(tree, view, row):
     return proba
 
 
+@pytest.mark.every_value
 @depths
 @gammas
 def test_routes_and_cuts_give_the_probabilities(rng, depth, gamma):
@@ -261,6 +262,7 @@ def as_read(cut, X, encoder):
     return total
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("categorical", ["whole", "dummies"])
 @pytest.mark.parametrize("unknown", ["other", "error"])
 def test_raw_cells_of_every_kind_give_the_sum_as_it_reads(rng, categorical, unknown):

@@ -102,14 +102,20 @@ class TableOptions:
                 )
 
 
-#: Options of an estimator with which it reads a table as the paper does.
-PAPER: dict[str, Any] = {
+_PAPER_TABLE: dict[str, Any] = {
     "categorical": "dummies",
     "min_frequency": 1,
     "handle_unknown": "error",
     "scaling": "minmax",
 }
-PAPER_TABLE = TableOptions(**PAPER)
+PAPER_TABLE = TableOptions(**_PAPER_TABLE)
+#: Options of an estimator with which it reads a table and trains as the paper does.
+PAPER: dict[str, Any] = {
+    **_PAPER_TABLE,
+    "loss": "cost",
+    "gamma": 512.0,
+    "followable": False,
+}
 
 
 def _check_choice(name: str, given: Any, choices: tuple[str, ...]) -> None:

@@ -49,6 +49,13 @@ def is_frame(X: Any) -> bool:
     return pandas is not None and isinstance(X, pandas.DataFrame)
 
 
+def has_numbers(X: Any) -> bool:
+    """Whether a checked table has a column of numbers."""
+    if not is_frame(X):
+        return True
+    return bool(X.select_dtypes("number").shape[1] > 0)
+
+
 def as_table(X: Any) -> Any:
     """A checked frame of pandas, or a float64 matrix."""
     X = _in_pandas(X)

@@ -38,6 +38,8 @@ _ROOM = 1000
 # are named, and none is where the leaf itself has less than this share of the samples.
 _LITTLE, _MOST_TOLD = 5e-3, 4
 _NOBODY = 5e-4
+# Shares that differ by no more may read the same.
+_ROUNDING = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,18 +172,35 @@ class Classes:
 
     # -- what a leaf says --------------------------------------------------------------
 
-    def leaf_text(self, code: int, mass: FloatArray) -> str:
-        """Class of a leaf, its share of the sample, and the classes in it."""
+    def leaf_text(
+        self,
+        code: int,
+        mass: FloatArray,
+        rows: str = "samples",
+        says: FloatArray | None = None,
+    ) -> str:
+        """Class of a leaf, its share of the sample, and the classes in it.
+
+        ``says`` is what the leaf says of the classes; it is told where that is not what
+        they are in it, but for a rounding.
+        """
         share = float(mass.sum())
-        text = f"{readable_label(self.labels[code])}  ({100 * share:.1f} % of samples"
-        if share > _NOBODY:
-            parts = [
-                f"{100 * mass[k] / share:.0f} % {readable_label(self.labels[k])}"
-                for k in np.argsort(-mass, kind="stable")
-                if mass[k] / share >= _LITTLE
-            ]
-            text += ": " + ", ".join(parts[:_MOST_TOLD])
+        text = f"{readable_label(self.labels[code])}  ({100 * share:.1f} % of {rows}"
+        told = mass / share if share > _NOBODY else None
+        if told is not None:
+            text += f": {self._mix_text(told)}"
+        if says is not None and (told is None or np.abs(says - told).max() > _ROUNDING):
+            text += f"; says {self._mix_text(says)}"
         return text + ")"
+
+    def _mix_text(self, share: FloatArray) -> str:
+        """Classes by their shares, the largest first."""
+        parts = [
+            f"{100 * share[k]:.0f} % {readable_label(self.labels[k])}"
+            for k in np.argsort(-share, kind="stable")
+            if share[k] >= _LITTLE
+        ]
+        return ", ".join(parts[:_MOST_TOLD])
 
     # -- files -------------------------------------------------------------------------
 

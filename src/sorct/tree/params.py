@@ -31,8 +31,12 @@ class Params:
     coef : array of shape (n_features, n_branches), in [-1, 1]
     threshold : array of shape (n_branches,), in [-1, 1]
     leaf_class : array of shape (n_leaves,), codes of the classes
+    leaf_proba : array of shape (n_classes, n_leaves) or None
+        Distribution of the classes in every leaf, if leaves have one; where they have
+        none a leaf says its class with probability 1.
     """
 
     coef: FloatArray
     threshold: FloatArray
     leaf_class: IntArray
+    leaf_proba: FloatArray | None = None

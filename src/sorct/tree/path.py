@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from sorct.show.report import Report
 
-FORMAT, VERSION = "sorct-path", 1
+FORMAT = "sorct-path"
+# Version 2 has relaxed trees.
+VERSIONS = (1, 2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,15 +48,20 @@ class Path:
         One per grid point, the local axis outermost.
     seconds : array of shape (n_local * n_global,)
         What each took; two paths that differ in nothing else are equal.
+    relaxed : tuple of Tree, or empty
+        The relaxed tree of every point, in the same order: refitted on the variables of
+        the point's own tree under a small share of its penalties.
     """
 
     alphas_local: FloatArray
     alphas_global: FloatArray
     trees: tuple[Tree, ...]
     seconds: FloatArray
+    relaxed: tuple[Tree, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trees", tuple(self.trees))
+        object.__setattr__(self, "relaxed", tuple(self.relaxed))
         self._freeze()
         n_points = self.alphas_local.size * self.alphas_global.size
         if n_points == 0 or not n_points == len(self.trees) == self.seconds.size:
@@ -62,9 +69,15 @@ class Path:
                 f"Expected {n_points} trees and seconds, one per pair of alphas and at "
                 f"least one, got {len(self.trees)} and {self.seconds.size}."
             )
-        pairs = product(self.alphas_local.tolist(), self.alphas_global.tolist())
-        for tree, pair in zip(self.trees, pairs, strict=True):
-            _check_training(tree, pair)
+        if self.relaxed and len(self.relaxed) != n_points:
+            raise ValueError(
+                f"damaged sorct path: expected {n_points} relaxed trees or none, got "
+                f"{len(self.relaxed)}."
+            )
+        pairs = list(product(self.alphas_local.tolist(), self.alphas_global.tolist()))
+        for trees in (self.trees, self.relaxed):
+            for tree, pair in zip(trees, pairs, strict=False):
+                _check_training(tree, pair)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -102,6 +115,11 @@ class Path:
         """Labels of the classes."""
         return self.trees[0].classes
 
+    @property
+    def offered(self) -> tuple[Tree, ...]:
+        """All trees to choose from: those of the points, then the relaxed ones."""
+        return self.trees + self.relaxed
+
     # -- tables ----------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
@@ -115,9 +133,7 @@ class Path:
             cent of columns unused, per cut and in the whole tree), ``n_columns`` and
             ``n_variables`` used, ``residual``, ``seconds``.
         """
-        import pandas as pd
-
-        frame = pd.DataFrame([tree_row(tree) for tree in self.trees])
+        frame = frame_of(self.trees)
         return frame.assign(seconds=self.seconds).rename_axis("point")
 
     def evaluate(self, X: Any, y: Any) -> pd.DataFrame:
@@ -127,11 +143,15 @@ class Path:
         the trees do not know counts as an error, but has no cost.
         The recall of a class that does not occur in ``y`` is NaN.
         """
+        return self._evaluated(self.trees, self.to_frame(), X, y)
+
+    def _evaluated(
+        self, trees: tuple[Tree, ...], frame: pd.DataFrame, X: Any, y: Any
+    ) -> pd.DataFrame:
         table = self.trees[0].encoder.read(X)
         y = label_column(y)
         check_consistent_length(X, y)
-        predicted = [tree.predict_table(table) for tree in self.trees]
-        frame = self.to_frame()
+        predicted = [tree.predict_table(table) for tree in trees]
         frame["accuracy"] = [accuracy_score(y, labels) for labels in predicted]
         recall = np.array(
             [
@@ -185,8 +205,9 @@ class Path:
     ) -> Tree:
         """Tree of the grid point that suits best.
 
-        Among the trees within the limits, the sparsest of those that are almost as good
-        as the best: fewest variables, then fewest columns per cut, then the better one.
+        Among the trees within the limits, relaxed ones included, the sparsest of those
+        that are almost as good as the best: fewest variables, then fewest columns per
+        cut, then the better one.
 
         Parameters
         ----------
@@ -205,9 +226,11 @@ class Path:
             How far the accuracy (or cost) may be from that of the best tree within the
             limits, in the same units.
         """
-        frame = self._scored(X, y)
+        frame, trees = frame_of(self.offered), self.offered
+        if data_given(X, y):
+            frame = self._evaluated(trees, frame, X, y)
         limits = Limits(max_features, max_features_per_cut, max_cost)
-        allowed = limits.allow(self.trees)
+        allowed = limits.allow(trees)
         if not is_finite_number(within) or within < 0:
             raise ValueError(
                 f"within must be a finite number >= 0, got {shown(within)}."
@@ -215,7 +238,7 @@ class Path:
         places, good = np.flatnonzero(allowed), goodness(frame)[allowed]
         kept = frame[allowed]
         found = sparsest(good, kept["n_variables"], kept["local_sparsity"], within)
-        return self.trees[int(places[found])]
+        return trees[int(places[found])]
 
     def report(
         self,
@@ -265,24 +288,27 @@ class Path:
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in ("alphas_local", "alphas_global")
         )
-        return same and self.trees == other.trees
+        return same and self.offered == other.offered
 
     __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data that ``from_dict`` turns back into the same path."""
-        plain = [tree.to_dict() for tree in self.trees]
+        plain = [tree.to_dict() for tree in self.offered]
+        n_points = len(self.trees)
+        parts = [
+            {key: value for key, value in tree.items() if key not in COMMON}
+            for tree in plain
+        ]
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": VERSIONS[1] if self.relaxed else VERSIONS[0],
             "alphas_local": self.alphas_local.tolist(),
             "alphas_global": self.alphas_global.tolist(),
             "seconds": self.seconds.tolist(),
             "common": {key: plain[0][key] for key in COMMON if key in plain[0]},
-            "trees": [
-                {key: value for key, value in tree.items() if key not in COMMON}
-                for tree in plain
-            ],
+            "trees": parts[:n_points],
+            **({"relaxed": parts[n_points:]} if self.relaxed else {}),
         }
 
     @classmethod
@@ -292,24 +318,28 @@ class Path:
             raise ValueError(
                 f"not a sorct path: expected an object of format {FORMAT!r}."
             )
-        if data.get("version") != VERSION:
+        if data.get("version") not in VERSIONS or isinstance(data["version"], bool):
             raise ValueError(
-                f"path of version {data.get('version')!r:.60}, expected {VERSION}; "
+                f"path of version {data.get('version')!r:.60}, expected {VERSIONS}; "
                 "load it with the version of sorct that wrote it and save it again."
             )
         common, parts = data.get("common"), data.get("trees")
         if not isinstance(common, dict) or not isinstance(parts, list):
             raise ValueError("damaged sorct path: 'common' or 'trees' is missing.")
-        if not all(isinstance(part, dict) for part in parts):
+        relaxed = data.get("relaxed", [])
+        if not isinstance(relaxed, list):
+            raise ValueError("damaged sorct path: 'relaxed' must be a list.")
+        if not all(isinstance(part, dict) for part in parts + relaxed):
             raise ValueError("damaged sorct path: a tree must be an object.")
-        trees = [Tree.from_dict({**part, **common}) for part in parts]
+        trees = [Tree.from_dict({**part, **common}) for part in parts + relaxed]
         for tree in trees:
             object.__setattr__(tree, "encoder", trees[0].encoder)
         return cls(
             _floats(data, "alphas_local"),
             _floats(data, "alphas_global"),
-            tuple(trees),
+            tuple(trees[: len(parts)]),
             _floats(data, "seconds"),
+            tuple(trees[len(parts) :]),
         )
 
     def to_json(self, file: str | os.PathLike[str]) -> None:
@@ -324,6 +354,13 @@ class Path:
             return cls.from_dict(data)
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
+
+
+def frame_of(trees: tuple[Tree, ...]) -> pd.DataFrame:
+    """One row per tree."""
+    import pandas as pd
+
+    return pd.DataFrame([tree_row(tree) for tree in trees])
 
 
 def tree_row(tree: Tree) -> dict[str, float | None]:
@@ -383,6 +420,11 @@ class Limits:
     max_features_per_cut: Any = None
     max_cost: Any = None
 
+    @property
+    def on_variables(self) -> bool:
+        """Whether the variables of the whole tree are limited."""
+        return self.max_features is not None or self.max_cost is not None
+
     def check(self) -> None:
         """Refuse what is no limit."""
         for name in ("max_features", "max_features_per_cut"):
@@ -426,3 +468,7 @@ class Limits:
                 + ". Raise the limits, or add larger alphas to the path."
             )
         return allowed
+
+
+#: Anything goes.
+NO_LIMITS = Limits()

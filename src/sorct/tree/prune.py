@@ -8,6 +8,7 @@ that second kind lies above. Taking such cuts away changes no prediction.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.tree.link import cdf
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
+
+if TYPE_CHECKING:
+    from sorct.tree.tree import Tree
 
 #: A node below which several classes remain.
 SEVERAL = -1
@@ -50,13 +54,14 @@ def only_children(
     return [only_child(coef, threshold, gamma, t, nobody) for t in cuts]
 
 
-def node_classes(only: list[int | None], leaf_class: IntArray) -> IntArray:
-    """Class of every node if all its samples end in that class, else ``SEVERAL``.
+def node_classes(only: list[int | None], leaf_kind: IntArray) -> IntArray:
+    """Kind of every node if all its samples end in leaves of one, else ``SEVERAL``.
 
-    ``only`` has, for every cut, the child that all samples go to, or None.
+    ``only`` has, for every cut, the child that all samples go to, or None; a kind is
+    the class of leaves, or the number of what they say.
     """
     topology = Topology.of_branches(len(only))
-    found = np.append(np.full(len(only), SEVERAL), leaf_class)
+    found = np.append(np.full(len(only), SEVERAL), leaf_kind)
     for t, child in reversed(list(enumerate(only))):
         left, right = topology.children(t)
         if child is not None:
@@ -64,6 +69,14 @@ def node_classes(only: list[int | None], leaf_class: IntArray) -> IntArray:
         elif found[left] == found[right]:
             found[t] = found[left]
     return found
+
+
+def leaf_kinds(params: Params | Tree) -> IntArray:
+    """Numbers of the leaves; those that say the same have the same number."""
+    if params.leaf_proba is None:
+        return params.leaf_class
+    _, kind = np.unique(params.leaf_proba, axis=1, return_inverse=True)
+    return np.asarray(kind)
 
 
 def _missed(coef: FloatArray, threshold: FloatArray, gamma: float) -> BoolArray:
@@ -81,7 +94,7 @@ def pruned(params: Params, gamma: float) -> Params:
     """Tree with the same predictions, in which cuts that decide nothing are empty."""
     coef, threshold, n_branches = params.coef, params.threshold, params.threshold.size
     only = only_children(coef, threshold, gamma)
-    classes = node_classes(only, params.leaf_class)[:n_branches]
+    classes = node_classes(only, leaf_kinds(params))[:n_branches]
     missed = _missed(coef, threshold, gamma)
     # Cuts without features are empty already, and their threshold may matter.
     idle = ((classes != SEVERAL) | missed) & coef.any(axis=0)

@@ -16,6 +16,7 @@ from sorct.data.options import MISSING_POLICIES
 from sorct.data.plain import expect, field, number, numbers
 from sorct.data.target import Classes
 from sorct.data.variables import UNKNOWN_POLICIES
+from sorct.tree.calibration import Calibration
 from sorct.tree.training import TrainingRecord
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 FORMAT = "sorct-tree"
 # Version 1 has only numbers scaled by their range and levels chosen one by one; files
 # that need no more are written so that earlier versions of sorct can read them.
-VERSIONS = (1, 2)
+# Version 2 has every kind of variable; version 3 leaves that say more than a class.
+VERSIONS = (1, 2, 3)
+#: What leaves may say beside their class.
+_LEAF_ARRAYS = ("leaf_proba", "decision_cost", "routed")
 _SIMPLE = {"name", "lower", "span", "whole", "median", "levels", "mode"}
 # Products of numbers no larger than this are finite.
 _LARGEST = 1e75
@@ -41,13 +45,15 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     policies = tree.encoder.unknown, tree.encoder.missing
     simple = policies in (("error", "error"), ("first_level", "error"))
     simple = simple and all(set(plain) <= _SIMPLE for plain in variables)
+    leaves = _leaves_to_dict(tree)
+    version = 3 if leaves else 1 if simple else 2
     return {
         "format": FORMAT,
-        "version": VERSIONS[0] if simple else VERSIONS[-1],
+        "version": version,
         "variables": variables,
         "named": tree.encoder.named,
         "unknown": tree.encoder.unknown,
-        **({} if simple else {"missing": tree.encoder.missing}),
+        **({} if version == 1 else {"missing": tree.encoder.missing}),
         "classes": tree.target.to_dict(),
         "gamma": tree.gamma,
         "coef": tree.coef.tolist(),
@@ -55,8 +61,20 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         "leaf_class": tree.leaf_class.tolist(),
         "cost_matrix": tree.cost_matrix.tolist(),
         "mass": tree.mass.tolist(),
+        **leaves,
         "training": tree.training.to_dict(),
     }
+
+
+def _leaves_to_dict(tree: Tree) -> dict[str, Any]:
+    """What leaves say beside their class, without what is not there."""
+    arrays = {name: getattr(tree, name) for name in _LEAF_ARRAYS}
+    found = {
+        name: array.tolist() for name, array in arrays.items() if array is not None
+    }
+    if tree.calibration is not None:
+        found["calibration"] = tree.calibration.to_dict()
+    return found
 
 
 def tree_from_dict(data: Any) -> dict[str, Any]:
@@ -103,8 +121,30 @@ def _tree_arguments(data: dict[str, Any]) -> dict[str, Any]:
         "gamma": gamma,
         "cost_matrix": cost_matrix,
         "mass": mass,
+        **_leaves_from_dict(data, n_classes, n_branches + 1),
         "training": TrainingRecord.from_dict(field(data, "training", dict), n_classes),
     }
+
+
+def _leaves_from_dict(
+    data: dict[str, Any], n_classes: int, n_leaves: int
+) -> dict[str, Any]:
+    """What leaves say beside their class; files of earlier versions have none of it."""
+    found: dict[str, Any] = {}
+    by_leaf, by_class = (n_classes, n_leaves), (n_classes, n_classes)
+    for name, shape in zip(_LEAF_ARRAYS, (by_leaf, by_class, by_leaf), strict=True):
+        if name in data:
+            found[name] = array = numbers(data, name, shape)
+            modest = float(array.min()) >= 0.0 and float(array.max()) <= _LARGEST
+            expect(modest, f"{name!r} must lie between 0 and {_LARGEST:g}")
+    if "leaf_proba" in found:
+        sums = found["leaf_proba"].sum(axis=0)
+        good = bool(np.allclose(sums, 1.0, rtol=0.0, atol=1e-9))
+        expect(good, "'leaf_proba' must sum to 1 in every leaf")
+    if "calibration" in data:
+        plain = field(data, "calibration", dict)
+        found["calibration"] = Calibration.from_dict(plain, n_classes)
+    return found
 
 
 def _leaf_class(data: dict[str, Any], n_leaves: int, n_classes: int) -> IntArray:

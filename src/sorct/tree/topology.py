@@ -1,4 +1,4 @@
-"""Node numbers of a complete binary tree: integers only.
+"""Node numbers of a complete binary tree: whole numbers only.
 
 Nodes are numbered as a heap: the root is 0, the children of node t are 2t + 1 (left)
 and 2t + 2 (right). Branches come first, then the leaves from left to right. All of
@@ -10,6 +10,10 @@ the report (``show/report/templates/model.js``).
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
+
+from sorct._typing import BoolArray, IntArray
 
 
 def smallest_depth(n_classes: int) -> int:
@@ -51,6 +55,10 @@ class Topology:
     def children(self, t: int) -> tuple[int, int]:
         """Left and right child of cut t."""
         return 2 * t + 1, 2 * t + 2
+
+    def descend(self, nodes: IntArray, goes_left: BoolArray) -> IntArray:
+        """Child of every node on the side that is told."""
+        return np.where(goes_left, 2 * nodes + 1, 2 * nodes + 2)
 
     def parent(self, t: int) -> int:
         """Cut above a node other than the root."""

@@ -39,6 +39,11 @@ class TrainingRecord(Mapping[str, Any]):
     cv_scoring, cv_rule : str or None
     cv_folds : int or None
         What cross-validation said of the tree, if it was chosen so.
+    cv_recall, cv_precision : tuple of float or None
+        Recall and precision of every class on held-out rows.
+    found : tuple of float or None
+        Share of the training rows of every class that are predicted to be of it;
+        ``recall`` is the expected one where the expected cost was minimised.
     monotonic : dict or None
         Direction, +1 or -1, of variables in which the probability of
         ``positive_class`` never falls or never rises.
@@ -47,6 +52,22 @@ class TrainingRecord(Mapping[str, Any]):
         Price of every variable, where prices were given.
     rounded : int or None
         Digits that the tree was rounded to after training.
+    loss : str or None
+        What training minimised: "cost" or "log".
+    followed : float or None
+        Share of the training rows for which following the rules by hand, yes or no at
+        each cut, gives the class that is predicted.
+    relaxed : float or None
+        Share of the penalties that the tree was refitted under, if it was.
+    precision : tuple of float or None
+        Share of the training rows predicted to be of a class that are of it.
+    class_weight : tuple of float or None
+        What the weights of the rows of every class were multiplied by in training.
+        Objective and cost count rows so; everything else that is told counts them by
+        their own weights.
+    confidence : float or None
+        Probability with which recall on new rows is at least ``min_recall``, where that
+        was promised.
     others : dict
         Entries of a file that are none of these.
     """
@@ -69,11 +90,20 @@ class TrainingRecord(Mapping[str, Any]):
     cv_scoring: str | None = None
     cv_folds: int | None = None
     cv_rule: str | None = None
+    cv_recall: tuple[float, ...] | None = None
+    cv_precision: tuple[float, ...] | None = None
+    found: tuple[float, ...] | None = None
     target: str | None = None
     monotonic: dict[str, int] | None = None
     positive_class: Any = None
     feature_cost: dict[str, float] | None = None
     rounded: int | None = None
+    loss: str | None = None
+    followed: float | None = None
+    relaxed: float | None = None
+    precision: tuple[float, ...] | None = None
+    class_weight: tuple[float, ...] | None = None
+    confidence: float | None = None
     others: dict[str, Any] = field(default_factory=dict)
 
     # -- files -----------------------------------------------------------------------
@@ -96,9 +126,11 @@ class TrainingRecord(Mapping[str, Any]):
                 number(data, key)
         rates: dict[str, Any] = {
             key: tuple(numbers(data, key, (n_classes,)).tolist())
-            for key in ("min_recall", "recall")
+            for key in _RATES
             if key in data
         }
+        weights = rates.get("class_weight", ())
+        expect(all(w > 0 for w in weights), "'class_weight' must be positive")
         for key, kind, what in _KINDS:
             if key in data:
                 whole = isinstance(data[key], kind) and not isinstance(data[key], bool)
@@ -141,24 +173,30 @@ class TrainingRecord(Mapping[str, Any]):
             monotonic=self.monotonic,
             positive_class=self.positive_class,
             feature_cost=self.feature_cost,
+            class_weight=self.class_weight,
             n_samples=self.n_samples,
             call=self.call,
             versions=self.versions,
             rounded=digits,
+            loss=self.loss,
         )
 
 
 _ORIGIN = (
     "call", "versions", "cv_score", "cv_standard_error", "cv_scoring", "cv_folds",
-    "cv_rule",
+    "cv_rule", "cv_recall", "cv_precision",
+)  # fmt: skip
+_RATES = (
+    "min_recall", "recall", "precision", "found", "cv_recall", "cv_precision",
+    "class_weight",
 )  # fmt: skip
 _NUMBERS = (
     "alpha_local", "alpha_global", "objective", "cost", "residual", "cv_score",
-    "cv_standard_error",
+    "cv_standard_error", "followed", "relaxed", "confidence",
 )  # fmt: skip
 _KINDS: tuple[tuple[str, type, str], ...] = (
     *((key, str, "text") for key in ("search", "call", "status", "target")),
-    *((key, str, "text") for key in ("cv_scoring", "cv_rule")),
+    *((key, str, "text") for key in ("cv_scoring", "cv_rule", "loss")),
     *((key, int, "a whole number") for key in ("n_iterations", "n_samples")),
     *((key, int, "a whole number") for key in ("cv_folds", "rounded")),
     *((key, dict, "an object") for key in ("versions", "monotonic", "feature_cost")),

@@ -25,6 +25,8 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.product import Product, make_product
 from sorct.data.table import Table, as_table
 from sorct.data.target import Classes, data_given, label_column, unequal
+from sorct.tree.calibration import Calibration
+from sorct.tree.decision import predicted_codes
 from sorct.tree.files import read_json, write_json
 from sorct.tree.link import cdf
 from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from sorct.show.report import Report
 
 _ROWS, _MANY_ROWS = 16_384, 131_072
+_ARRAYS = (
+    "coef", "threshold", "leaf_class", "cost_matrix", "mass", "leaf_proba",
+    "decision_cost", "routed",
+)  # fmt: skip
 # Limiting the threads of BLAS concerns the whole process, so one prediction at a time
 # may do it. A process that is forked meanwhile would inherit a lock that nobody opens:
 # it begins with a new one.
@@ -87,9 +93,21 @@ class Tree:
     gamma : float
     cost_matrix : array of shape (n_classes, n_classes)
     mass : array of shape (n_classes, n_leaves)
-        Share of the training sample of each class that lands in each leaf.
+        Share of the training sample of each class that lands in each leaf, by the
+        probabilities of soft routes.
+    leaf_proba : array of shape (n_classes, n_leaves) or None
+        What every leaf says of the classes; None where a leaf says its class.
+    decision_cost : array of shape (n_classes, n_classes) or None
+        What ``predict`` goes by: the class of least expected cost, column c being that
+        of predicting class c. None: the most probable class.
+    calibration : Calibration or None
+        Maps from the tree's probabilities to those that held-out rows have shown.
+    routed : array of shape (n_classes, n_leaves) or None
+        Share of the training sample of each class that comes to each leaf when every
+        row takes the more probable side at every cut, as people follow the rules.
     training : TrainingRecord
-        How the tree came about; not used in prediction.
+        How the tree came about; not used in prediction, but that ``predict_bayes``
+        asks how classes were weighted.
     """
 
     encoder: TableEncoder
@@ -101,6 +119,10 @@ class Tree:
     cost_matrix: FloatArray
     mass: FloatArray
     training: TrainingRecord = field(default_factory=TrainingRecord)
+    leaf_proba: FloatArray | None = None
+    decision_cost: FloatArray | None = None
+    calibration: Calibration | None = None
+    routed: FloatArray | None = None
 
     def __post_init__(self) -> None:
         self._freeze()
@@ -113,10 +135,11 @@ class Tree:
         self._freeze()
 
     def _freeze(self) -> None:
-        for name in ("coef", "threshold", "leaf_class", "cost_matrix", "mass"):
-            array = np.array(getattr(self, name))
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        for name in _ARRAYS:
+            if getattr(self, name) is not None:
+                array = np.array(getattr(self, name))
+                array.flags.writeable = False
+                object.__setattr__(self, name, array)
 
     # -- shape -----------------------------------------------------------------------
 
@@ -154,6 +177,19 @@ class Tree:
     def class_share(self) -> FloatArray:
         """Share of every class in the training sample."""
         return np.asarray(self.mass.sum(axis=1))
+
+    @property
+    def _supposed_share(self) -> FloatArray:
+        """Share of every class that the probabilities suppose.
+
+        Classes that were weighted in training have weighted shares, until probabilities
+        are calibrated, by the rows' own weights.
+        """
+        factor = self.training.class_weight
+        if factor is None or self.calibration is not None:
+            return self.class_share
+        weighted = self.class_share * np.array(factor)
+        return np.asarray(weighted / weighted.sum())
 
     @property
     def has_unequal_costs(self) -> bool:
@@ -221,7 +257,10 @@ class Tree:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every class, shape (n_samples, n_classes)."""
-        table = self.read(X, check_finite=False)
+        return self.predict_proba_table(self.read(X, check_finite=False))
+
+    def predict_proba_table(self, table: Table) -> FloatArray:
+        """Probabilities for a table that the encoder has read."""
         proba = np.empty((len(self.classes), table.n_samples))
         _each_block(
             lambda rows: self._fill_proba(table, rows, proba[:, rows]), table.n_samples
@@ -229,23 +268,47 @@ class Tree:
         return proba.T
 
     def predict(self, X: Any) -> AnyArray:
-        """Most probable class of every sample."""
+        """Most probable class of every sample, or by ``decision_cost`` the cheapest."""
         return self.predict_table(self.read(X, check_finite=False))
 
     def predict_table(self, table: Table) -> AnyArray:
         """Predict for a table that the encoder has read."""
-        code = np.zeros(table.n_samples, dtype=np.intp)
+        code = np.empty(table.n_samples, dtype=np.intp)
 
         def fill(rows: slice) -> None:
             proba = np.empty((len(self.classes), rows.stop - rows.start))
             self._fill_proba(table, rows, proba)
-            largest = proba[0]
-            for k in range(1, len(proba)):
-                code[rows][proba[k] > largest] = k
-                np.maximum(largest, proba[k], out=largest)
+            code[rows] = predicted_codes(proba, self.decision_cost)
 
         _each_block(fill, table.n_samples)
         return np.take(self.classes, code)
+
+    def apply(self, X: Any) -> IntArray:
+        """Leaf of every sample that takes the more probable side at every cut.
+
+        Leaves are counted from left to right, from 0. That is how people follow the
+        rules by hand.
+        """
+        table = self.read(X, check_finite=False)
+        leaf = np.empty(table.n_samples, dtype=np.int64)
+
+        def fill(rows: slice) -> None:
+            leaf[rows] = self.leaf_of_scores(self._product(table, rows))
+
+        _each_block(fill, table.n_samples)
+        return leaf
+
+    def leaf_of_scores(self, score: FloatArray) -> IntArray:
+        """Leaf on the more probable side of every cut, for scores (n_branches, n)."""
+        node, topology = np.zeros(score.shape[1], dtype=np.int64), Topology(self.depth)
+        for _ in range(self.depth):
+            own = np.take_along_axis(score, node[np.newaxis], axis=0)[0]
+            node = topology.descend(node, own > 0.0)
+        return node - self.n_branches
+
+    def follow(self, X: Any) -> AnyArray:
+        """Class of every sample when people follow the rules, yes or no at each cut."""
+        return np.take(self.classes, self.leaf_class[self.apply(X)])
 
     def leaf_reach(self, X: Any) -> FloatArray:
         """Probability of ending in every leaf, shape (n_samples, n_leaves)."""
@@ -281,17 +344,30 @@ class Tree:
         proba = self.predict_proba(X)
         if priors is not None:
             given = self._check_priors(priors, len(proba))
-            weighted = proba * (given / self.class_share)
+            weighted = proba * (given / self._supposed_share)
             vanished = weighted.sum(axis=1, keepdims=True) <= 0.0
             proba = np.where(vanished, np.broadcast_to(given, proba.shape), weighted)
         code = np.argmin(proba @ self.cost_matrix, axis=1)
         return np.asarray(self.classes[code])
 
     def _fill_proba(self, table: Table, rows: slice, proba_out: FloatArray) -> None:
-        reach = self._leaf_reach(table, rows)
-        proba_out[:] = 0.0
-        for leaf, k in enumerate(self.leaf_class):
-            proba_out[k] += reach[leaf]
+        self._fill_from_reach(self._leaf_reach(table, rows), proba_out)
+
+    def _fill_from_reach(self, reach: FloatArray, proba_out: FloatArray) -> None:
+        if self.leaf_proba is not None:
+            np.matmul(self.leaf_proba, reach, out=proba_out)
+        else:
+            proba_out[:] = 0.0
+            for leaf, k in enumerate(self.leaf_class):
+                proba_out[k] += reach[leaf]
+        if self.calibration is not None:
+            proba_out[:] = self.calibration(proba_out)
+
+    def proba_of_scores(self, score: FloatArray) -> FloatArray:
+        """Probabilities (n_classes, n) for scores of the cuts (n_branches, n)."""
+        proba = np.empty((len(self.classes), score.shape[1]))
+        self._fill_from_reach(self.reach_of_scores(score), proba)
+        return proba
 
     def _leaf_reach(self, table: Table, rows: slice) -> FloatArray:
         return self.reach_of_scores(self._product(table, rows))

@@ -22,7 +22,13 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.terms import OTHER, Summand, Term
 from sorct.data.variables import Variable
 from sorct.tree.link import cdf
-from sorct.tree.prune import NOBODY, SEVERAL, node_classes, only_children
+from sorct.tree.prune import (
+    NOBODY,
+    SEVERAL,
+    leaf_kinds,
+    node_classes,
+    only_children,
+)
 from sorct.tree.topology import Topology
 
 if TYPE_CHECKING:
@@ -261,20 +267,27 @@ class Leaf:
         Positions of the leaves of the tree that it stands for.
     mass : array of shape (n_classes,)
         Share of the training sample that ends here, by class.
+    proba : array of shape (n_classes,)
+        What it says of the classes: 1 for its own where leaves have no distributions.
     """
 
     node: int
     code: int
     leaves: range
     mass: FloatArray
+    proba: FloatArray
 
 
 @dataclass(frozen=True)
 class Route:
-    """A way from the root to a leaf: the cuts passed, and whether it goes left."""
+    """A way from the root to a leaf: the cuts passed, and whether it goes left.
+
+    ``proba`` is what the leaf says of every class.
+    """
 
     code: int
     steps: tuple[tuple[int, bool], ...]
+    proba: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +298,12 @@ class View:
 
     @classmethod
     def of(
-        cls, tree: Tree, nobody: float = NOBODY, mass: Any = None, least: float = 0.0
+        cls,
+        tree: Tree,
+        nobody: float = NOBODY,
+        mass: Any = None,
+        least: float = 0.0,
+        hard: bool = False,
     ) -> View:
         """Describe a tree.
 
@@ -301,9 +319,13 @@ class View:
             A cut is not shown if one of its sides gets less than this share of the
             samples, in training and in ``mass``, and less than a tenth of every class.
             The node on its other side is then shown in its place.
+        hard : bool
+            Whether shares of the training sample are those of hard routes, which the
+            tree must then have: ``routed``, not ``mass``.
         """
-        shares = tree.mass if mass is None else mass
-        return cls(_Walk(tree, nobody, shares, least).nodes())
+        trained = tree.routed if hard and tree.routed is not None else tree.mass
+        shares = trained if mass is None else mass
+        return cls(_Walk(tree, nobody, (trained, shares), least).nodes())
 
     @property
     def root(self) -> Cut | Leaf:
@@ -328,7 +350,7 @@ class View:
         self, node: Cut | Leaf, steps: tuple[tuple[int, bool], ...]
     ) -> Iterator[Route]:
         if isinstance(node, Leaf):
-            yield Route(node.code, steps)
+            yield Route(node.code, steps, tuple(node.proba.tolist()))
             return
         for child, goes_left in ((node.left, True), (node.right, False)):
             yield from self._routes(
@@ -341,14 +363,19 @@ class _Walk:
 
     ``sure`` has the child of a cut that every sample goes to; ``only`` also the child
     that is shown in place of a cut whose other side gets too few samples to be shown.
-    Both have None for a cut that is shown. ``code`` has the class of a node if all of
-    its samples end in one class.
+    Both have None for a cut that is shown. ``kind`` has the number of what a node says
+    if all of its samples end in leaves that say the same. ``shares`` are those of the
+    training sample and those that are shown, by class and leaf.
     """
 
     def __init__(
-        self, tree: Tree, nobody: float, mass: FloatArray, least: float
+        self,
+        tree: Tree,
+        nobody: float,
+        shares: tuple[FloatArray, FloatArray],
+        least: float,
     ) -> None:
-        self.tree, self.mass = tree, mass
+        self.tree, (self.trained, self.mass) = tree, shares
         self.topology = Topology(tree.depth)
         # A column that was constant in training has no say, whatever its weight.
         constant = tree.encoder.constant_columns[:, np.newaxis]
@@ -358,7 +385,8 @@ class _Walk:
             self._crowded_child(t, least) if child is None else child
             for t, child in enumerate(self.sure)
         ]
-        self.code = node_classes(self.only, tree.leaf_class)
+        self.leaf_kind = leaf_kinds(tree)
+        self.kind = node_classes(self.only, self.leaf_kind)
 
     def nodes(self) -> dict[int, Cut | Leaf]:
         """All nodes that are shown, by number, in reading order."""
@@ -377,13 +405,13 @@ class _Walk:
         """Child shown in place of cut t because the other gets too few samples."""
         children = self.topology.children(t)
         sizes = [self._size(child) for child in children]
-        if least == 0.0 or not self.tree.mass.any() or min(sizes) >= least:
+        if least == 0.0 or not self.trained.any() or min(sizes) >= least:
             return None
         return children[int(np.argmax(sizes))]
 
     def _size(self, node: int) -> float:
         """Share of samples that comes to a node; infinite if much of a class does."""
-        below, shares = self.topology.leaves_below(node), (self.tree.mass, self.mass)
+        below, shares = self.topology.leaves_below(node), (self.trained, self.mass)
         for mass in shares:
             own, whole = mass[:, below].sum(axis=1), mass.sum(axis=1)
             if (own[whole > 0.0] >= _MUCH_OF_A_CLASS * whole[whole > 0.0]).any():
@@ -404,11 +432,19 @@ class _Walk:
         return np.asarray(self.mass[:, self.topology.leaves_below(node)].sum(axis=1))
 
     def _node(self, number: int, mass: FloatArray) -> Cut | Leaf:
-        if self.code[number] != SEVERAL:
+        if self.kind[number] != SEVERAL:
             below = self.topology.leaves_below(number)
             leaves = range(self.topology.n_leaves)[below]
-            return Leaf(number, int(self.code[number]), leaves, mass)
+            like = int(np.flatnonzero(self.leaf_kind == self.kind[number])[0])
+            code = int(self.tree.leaf_class[like])
+            return Leaf(number, code, leaves, mass, self._proba(like))
         return self._cut(number, mass)
+
+    def _proba(self, leaf: int) -> FloatArray:
+        """What a leaf says of the classes."""
+        if self.tree.leaf_proba is not None:
+            return np.asarray(self.tree.leaf_proba[:, leaf])
+        return np.asarray(np.eye(len(self.tree.classes))[self.tree.leaf_class[leaf]])
 
     def _cut(self, t: int, mass: FloatArray) -> Cut:
         tree, encoder = self.tree, self.tree.encoder
