@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sorct.estimators.compare.comparison import compare
     from sorct.estimators.cross_validated import SORCTClassifierCV
     from sorct.estimators.fitting import InfeasibleError
-    from sorct.estimators.path import sorct_path
+    from sorct.estimators.path import PAPER_ALPHAS, sorct_path
     from sorct.show import export, plotting
     from sorct.show.explanation import explain
     from sorct.show.text import export_text
@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PAPER",
+    "PAPER_ALPHAS",
     "InfeasibleError",
     "Path",
     "PenaltyBounds",
@@ -49,6 +50,7 @@ __all__ = [
 # answer before scikit-learn is there.
 _PLACES = {
     "PAPER": "sorct.data.options",
+    "PAPER_ALPHAS": "sorct.estimators.path",
     "InfeasibleError": "sorct.estimators.fitting",
     "Path": "sorct.tree.path",
     "PenaltyBounds": "sorct.estimators.bounds",

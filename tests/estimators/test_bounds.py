@@ -15,6 +15,15 @@ from sorct.estimators.bounds import _most_variation, penalty_bounds
 from tests.reference import Reference, prox_row
 
 SHAPES = [(1, 2), (2, 2), (2, 3), (2, 4)]
+shapes = pytest.mark.parametrize(
+    ("depth", "n_classes"),
+    [
+        (1, 2),
+        (2, 3),
+        pytest.param(2, 2, marks=pytest.mark.slow),
+        pytest.param(2, 4, marks=pytest.mark.slow),
+    ],
+)
 
 
 def draw(rng, depth, n_classes, gamma=64.0):
@@ -103,7 +112,7 @@ def brute_force(truth, norm, rng):
     return best
 
 
-@pytest.mark.parametrize(("depth", "n_classes"), SHAPES)
+@shapes
 def test_the_local_bound_is_the_maximum_of_theorem_2(depth, n_classes, rng):
     """Up to e^-gamma, the least mass of a leaf that a class must own."""
     truth = draw(rng, depth, n_classes)
@@ -114,7 +123,7 @@ def test_the_local_bound_is_the_maximum_of_theorem_2(depth, n_classes, rng):
     assert bounds.column_slope.max() == pytest.approx(most, rel=1e-9)
 
 
-@pytest.mark.parametrize(("depth", "n_classes"), SHAPES)
+@shapes
 def test_the_global_bound_is_above_the_maximum_of_theorem_2(depth, n_classes, rng):
     """Equal to it with two classes; at most 5/4 of it at depth 2, where l1 >= l-inf."""
     truth = draw(rng, depth, n_classes)
@@ -133,6 +142,7 @@ def test_two_samples_by_hand():
     assert bounds.best_local == pytest.approx(0.25)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("sigma", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize(("depth", "n_classes"), [*SHAPES, (3, 5)])
 def test_at_the_bounds_a_step_from_zero_stays_there(depth, n_classes, sigma, rng):
@@ -195,9 +205,10 @@ def test_stationary_is_not_best():
     assert truth.objective(cut) < truth.objective(empty) - 0.02
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("n_trees", [2, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize(("depth", "n_classes"), SHAPES)
+@shapes
 def test_at_the_best_bounds_no_tree_beats_the_same_without_columns(
     depth, n_classes, sigma, n_trees, rng
 ):

@@ -69,7 +69,7 @@ def truth_of(clf, X, y, weight=None):
         else np.array(costs),
         floor=np.zeros(len(classes)),
         depth=clf.tree_.depth,
-        gamma=clf.gamma,
+        gamma=clf.tree_.gamma,
         alpha_local=clf.alpha_local,
         alpha_global=clf.alpha_global,
     )
@@ -192,6 +192,7 @@ def test_a_class_of_weight_zero_is_no_class(iris):
     assert_same_fit(clf, model().fit(X[y != "setosa"], y[y != "setosa"]))
 
 
+@pytest.mark.every_value
 @settings
 @pytest.mark.parametrize("decimals", [0, 9])
 def test_the_order_of_rows_changes_nothing(rng, clouds, options, decimals):

@@ -7,9 +7,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss as scikit_log_loss
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from sorct.estimators.compare.comparison import compare
+from sorct.estimators.compare.measures import Measures, auc, lacking, log_loss
 from sorct.estimators.compare.rivals import (
     Plan,
     _logistic,
@@ -30,7 +33,7 @@ from sorct.estimators.compare.verdict import (
 )
 from sorct.estimators.folds import Data
 
-SMALL = {"cv": 2, "alphas_local": [0.1, 1.0], "n_solutions": 3, "random_state": 0}
+SMALL = {"cv": 2, "alphas_local": [0.1, 1.0], "n_solutions": 1, "random_state": 0}
 
 
 # -- tests -------------------------------------------------------------------------
@@ -187,6 +190,108 @@ def test_linear_classes_are_found_by_the_linear_rival(n_classes, bar):
     assert found.score > bar
 
 
+# -- measures ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_measures_are_those_of_scikit_learn(n_classes, rng):
+    """Where no class is missing and nothing is clipped."""
+    proba = rng.dirichlet(np.ones(n_classes), 60)
+    y = np.arange(60) % n_classes
+    classes, labels = np.array(list("abcd"))[:n_classes], np.array(list("abcd"))[y]
+    assert log_loss(classes, proba, labels) == pytest.approx(scikit_log_loss(y, proba))
+    said = proba[:, 1] if n_classes == 2 else proba
+    truth = roc_auc_score(y, said, multi_class="ovr")
+    assert auc(classes, proba, labels) == pytest.approx(truth, rel=1e-12)
+
+
+def test_probabilities_are_clipped_from_below():
+    """By hand: 0 counts as 1e-6, 1 as 1; a class that was not trained on has 0."""
+    proba = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    y = np.array(["a", "a", "c"])
+    expected = -2 * np.log(1e-6) / 3
+    assert log_loss(np.array(["a", "b"]), proba, y) == pytest.approx(expected)
+
+
+def test_classes_that_rows_lack_are_left_out_of_the_auc(rng):
+    """Of three classes two are there: the mean of two areas. Of one there is none."""
+    proba, y = rng.dirichlet(np.ones(3), 40), np.arange(40) % 2
+    areas = [roc_auc_score(y == k, proba[:, k]) for k in (0, 1)]
+    assert auc(np.arange(3), proba, y) == pytest.approx(np.mean(areas))
+    assert np.isnan(auc(np.arange(3), proba, np.zeros(40, dtype=int)))
+
+
+def test_it_is_said_which_folds_lack_classes():
+    """And nothing is said where none does."""
+
+    def part(train, test):
+        rows = np.zeros((9, 1))
+        return tuple(
+            Data(rows, np.array(list(labels)), None) for labels in (train, test)
+        )
+
+    assert lacking([part("abc", "cba"), part("abcabc", "abc")], 3) == ()
+    parts = [
+        part("abc", "ab"),
+        part("ab", "abc"),
+        part("abc", "aa"),
+        part("abc", "abc"),
+    ]
+    some, none = lacking(parts, 3)
+    assert some.startswith("In 2 of 4 folds a class is missing")
+    assert none.startswith("In 1 of 4 folds all rows to score are of one class")
+
+
+def test_every_method_has_all_measures(rng):
+    """Sound ones: the tables agree with the folds, the baseline knows the shares."""
+    X = rng.normal(size=(120, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=120) > 0.4, "yes", "no")
+    found = compare(X, y, folds=3, depths=1, scoring="balanced_accuracy", **SMALL)
+    means = found.folds.groupby("method")[["accuracy", "log_loss", "auc"]].mean()
+    for name in means:
+        np.testing.assert_allclose(found.frame[name][means.index], means[name])
+    share = np.mean(y == "yes")
+    entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    assert found.frame["log_loss"][BASELINE] == pytest.approx(entropy, abs=1e-3)
+    assert found.frame["auc"][BASELINE] == 0.5
+    assert (found.frame["auc"][list(METHODS)] > 0.9).all()
+    assert found.frame["accuracy"][BASELINE] == pytest.approx(1 - share, abs=0.01)
+    assert found.notes == ()
+    (record, *_) = found.to_dict()["methods"]
+    assert {"accuracy", "log_loss", "auc"} <= set(record)
+
+
+def test_a_class_with_fewer_rows_than_folds_is_told_of(rng):
+    """Three rows, four folds: one of them cannot score it."""
+    X = rng.normal(size=(63, 2))
+    y = np.where(np.arange(63) < 3, "rare", np.where(X[:, 0] > 0, "yes", "no"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = compare(X, y, folds=4, **SMALL)
+    (note,) = found.notes
+    assert note.startswith("In 1 of 4 folds a class is missing")
+    assert found.to_dict()["notes"] == [note]
+    assert found.frame["auc"].notna().all()
+
+
+def test_measures_of_a_classifier(rng):
+    """Accuracy is of its predictions, not of its most probable class."""
+
+    class Stubborn:
+        classes_ = np.array([0, 1])
+
+        def predict(self, X):
+            return np.ones(len(X), dtype=int)
+
+        def predict_proba(self, X):
+            return np.tile([0.75, 0.25], (len(X), 1))
+
+    found = Measures.of(Stubborn(), np.zeros((4, 1)), np.array([0, 0, 0, 1]))
+    assert found.accuracy == 0.25
+    assert found.auc == 0.5
+    assert found.log_loss == pytest.approx(-(3 * np.log(0.75) + np.log(0.25)) / 4)
+
+
 # -- the sentence --------------------------------------------------------------------
 
 KINDS = dict(
@@ -290,10 +395,11 @@ def test_what_is_ahead_of_a_useful_method_is_useful():
     assert said.startswith("These data support a line: L1 logistic is ahead of CART")
 
 
-def test_every_outcome_gives_one_sentence():
+@pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.slow)])
+def test_every_outcome_gives_one_sentence(n):
     """Whatever the scores are, and whichever of their gaps are shown."""
     rng, pairs = np.random.default_rng(0), all_pairs()
-    for _ in range(500):
+    for _ in range(n):
         score = pd.Series(rng.uniform(0.45, 0.65, 4), [*METHODS, BASELINE])
         # Many small p values; the two families of three are adjusted apart.
         p = rng.random((2, 3)) ** 3
@@ -319,14 +425,22 @@ def all_pairs():
 
 
 def test_a_slanted_line_speaks_against_axis_parallel_cuts():
-    """CART needs a staircase. Frames and arrays, and the same seed, give the same."""
+    """CART needs a staircase."""
     X = np.random.default_rng(0).uniform(size=(200, 5))
     y = X.sum(axis=1) > 2.5
     found = compare(X, y, folds=5, depths=1, **SMALL)
     assert found.frame["score"]["sorct"] > found.frame["score"]["CART"] + 0.1
     assert "axis-parallel cuts (CART is behind" in found.sentence
     assert found.n_variables == 5
-    again = compare(pd.DataFrame(X), y, folds=5, depths=1, **SMALL)
+
+
+def test_frames_and_arrays_with_one_seed_give_the_same(rng):
+    """Folds, scores and sentence."""
+    X = rng.uniform(size=(60, 2))
+    y = X.sum(axis=1) > 1.0
+    found, again = (
+        compare(table, y, folds=2, depths=1, **SMALL) for table in (X, pd.DataFrame(X))
+    )
     pd.testing.assert_frame_equal(again.folds, found.folds)
     assert again.sentence == found.sentence
 
@@ -344,14 +458,14 @@ def test_two_slanted_lines_that_cross_support_oblique_cuts():
     """No line fits, and no small staircase: a tree of depth 2 does."""
     X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(240, 4))
     y = (X[:, :2].sum(axis=1) > 0) ^ (X[:, 2:].sum(axis=1) > 0)
-    found = compare(X, y, folds=6, depths=2, **{**SMALL, "n_solutions": 8})
+    found = compare(X, y, folds=4, depths=2, **{**SMALL, "n_solutions": 4})
     assert found.sentence.startswith("These data support oblique cuts:"), found.frame
 
 
 def test_noise_supports_nothing(rng):
     """Classes by a coin."""
     X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, 80)
-    found = compare(X, y, folds=4, depths=1, **SMALL)
+    found = compare(X, y, folds=3, depths=1, **SMALL)
     assert found.sentence.startswith("These data support none")
 
 

@@ -35,7 +35,7 @@ PROMISED = [
 
 def model(**options):
     """Make a search over three strengths with small pools and three folds."""
-    few = {"alphas_local": ALPHAS, "n_solutions": 4, "cv": 3, "random_state": 0}
+    few = {"alphas_local": ALPHAS, "n_solutions": 2, "cv": 3, "random_state": 0}
     return SORCTClassifierCV(**{**few, **options})
 
 
@@ -43,9 +43,21 @@ def model(**options):
 def fitted(iris):
     """Fit iris once, with two depths, gammas and global strengths."""
     search = model(
-        depths=[2, 3], gammas=[64.0, 512.0], alphas_global=[0, 0.1], n_solutions=2
+        depths=[2, 3], gammas=[64.0, 512.0], alphas_global=[0, 0.1], n_solutions=1
     )
     return search.fit(*iris)
+
+
+@pytest.fixture(scope="module")
+def steep(iris):
+    """Fit strengths that lead from all variables to few."""
+    return model(alphas_local=[0, 0.1, 8], n_solutions=1, gammas=64.0).fit(*iris)
+
+
+@pytest.fixture(scope="module")
+def of_depth_2(iris):
+    """Fit iris at the depth of three classes."""
+    return model(depths=2, n_solutions=1).fit(*iris)
 
 
 def assert_same_search(one, other):
@@ -191,7 +203,7 @@ def test_rows_are_of_the_trees_of_all_rows(iris, fitted):
             gamma=gamma,
             alphas_local=ALPHAS,
             alphas_global=[0, 0.1],
-            n_solutions=2,
+            n_solutions=1,
             random_state=0,
         )
         for tree in path:
@@ -204,13 +216,14 @@ def test_rows_are_of_the_trees_of_all_rows(iris, fitted):
             row += 1
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("rule", ["best", "one-standard-error"])
 @pytest.mark.parametrize(
     "limits", [{}, {"max_features": 2}, {"max_features_per_cut": 1}]
 )
-def test_selecting_is_fitting_with_that_rule(iris, rule, limits, monkeypatch):
+def test_selecting_is_fitting_with_that_rule(iris, steep, rule, limits, monkeypatch):
     """Nothing is fitted, and the tree is the one that a fit would keep."""
-    fitted = model(alphas_local=[0, 0.1, 8], n_solutions=1, gammas=64.0).fit(*iris)
+    fitted = steep
     again = clone(fitted).set_params(rule=rule, **limits).fit(*iris)
 
     def work(*args):
@@ -235,11 +248,11 @@ def test_selecting_before_fitting_is_refused(options):
 
 
 @pytest.mark.parametrize("depths", [[None, 2], [2, None], [2, 2], None, 2, (2,)])
-def test_the_same_depth_is_one_candidate(iris, depths):
+def test_the_same_depth_is_one_candidate(iris, of_depth_2, depths):
     """None means 2 for three classes, and the rows are those of 2 alone."""
-    search = model(depths=depths, n_solutions=2).fit(*iris)
+    search = model(depths=depths, n_solutions=1).fit(*iris)
     assert search.cv_results_["depth"].tolist() == [2, 2, 2]
-    assert_same_search(search, model(depths=2, n_solutions=2).fit(*iris))
+    assert_same_search(search, of_depth_2)
 
 
 # -- the rules, by hand ----------------------------------------------------------------
@@ -436,6 +449,7 @@ def test_an_interrupted_fit_changes_nothing(iris, clouds, refit):
             search.predict(clouds[0])
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, "threads"])
 @pytest.mark.parametrize("progress", [False, True])
 def test_a_search_that_did_not_converge_warns_once(iris, n_jobs, progress):

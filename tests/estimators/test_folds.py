@@ -1,6 +1,7 @@
 """Folds: what cross-validation trains on and scores, against a plain loop."""
 
 import functools
+import os
 
 import numpy as np
 import pandas as pd
@@ -72,8 +73,8 @@ def costs(y, predicted):
 
 
 GRIDS = {
-    "local": {"n_solutions": 3},
-    "grid": {"n_solutions": 3, "alphas_global": (0.0, 0.05), "min_recall": 0.2},
+    "local": {"n_solutions": 1},
+    "grid": {"n_solutions": 1, "alphas_global": (0.0, 0.05), "min_recall": 0.2},
 }
 
 
@@ -131,6 +132,7 @@ def test_scores_are_those_of_a_plain_loop(iris, plain_paths, scoring, score):
 # -- folds given by the user -----------------------------------------------------------
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("as_list", [False, True])
 @pytest.mark.parametrize(
     "cv",
@@ -142,7 +144,7 @@ def test_folds_are_the_users(iris, cv, as_list):
     X, y = iris
     folds = list(cv.split(X, y))
     search = model(cv=folds if as_list else cv).fit(X, y)
-    options = {"n_solutions": 4, "alphas_global": 0.0}
+    options = {"n_solutions": 2, "alphas_global": 0.0}
     scores = plain_scores(X, y, folds, hits, **options)
     np.testing.assert_array_equal(search.cv_results_["mean_score"], scores.mean(axis=0))
     assert f"split{len(folds)}_score" not in search.cv_results_
@@ -158,7 +160,7 @@ def test_weights_reach_the_paths_and_the_scorer(rng, clouds):
             X[train],
             y[train],
             alphas_local=ALPHAS,
-            n_solutions=4,
+            n_solutions=2,
             random_state=0,
             sample_weight=weight[train],
         )
@@ -177,6 +179,7 @@ def as_masks(rows):
     return np.isin(np.arange(90), rows)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize(
     "given",
@@ -199,7 +202,7 @@ def test_rows_of_folds_come_in_any_form(clouds, given, weighted):
         if weighted:
             train, test = train[weight[train] > 0], test[weight[test] > 0]
         path = sorct_path(
-            X[train], y[train], alphas_local=ALPHAS, n_solutions=4, random_state=0
+            X[train], y[train], alphas_local=ALPHAS, n_solutions=2, random_state=0
         )
         expected.append([hits(tree, X[test], y[test]) for tree in path])
     search = model(cv=given()).fit(X, y, sample_weight=weight)
@@ -210,6 +213,7 @@ def test_rows_of_folds_come_in_any_form(clouds, given, weighted):
 # -- weights ---------------------------------------------------------------------------
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("kind", ["ones", "random"])
 @pytest.mark.parametrize(
     "framed",
@@ -306,6 +310,20 @@ def test_a_class_may_have_no_weight_in_a_fold(iris, options):
 # -- scorers ---------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def weighted_paths():
+    """Two clouds with weights, and the paths of a plain loop over three folds."""
+    rng = np.random.default_rng(int(os.environ.get("SORCT_TEST_SEED", "0")))
+    y, weight = np.arange(90) % 2, rng.uniform(0.2, 3.0, 90)
+    X = rng.normal(0.0, 1.0, (90, 3)) + 0.9 * y[:, np.newaxis]
+    options = {"alphas_local": ALPHAS, "n_solutions": 1, "random_state": 0}
+    paths = [
+        (test, sorct_path(X[train], y[train], sample_weight=weight[train], **options))
+        for train, test in StratifiedKFold(3).split(X, y)
+    ]
+    return X, y, weight, paths
+
+
 def bare(clf, X, y):
     """Score without weights."""
     return clf.score(X, y)
@@ -351,21 +369,12 @@ class Judge:
         "method", "partial", "weighted partial",
     ],
 )  # fmt: skip
-def test_a_scorer_gets_weights_if_it_takes_them(rng, clouds, scoring, takes):
+def test_a_scorer_gets_weights_if_it_takes_them(weighted_paths, scoring, takes):
     """And works without if it does not."""
-    X, y = clouds
-    weight = rng.uniform(0.2, 3.0, 90)
+    X, y, weight, paths = weighted_paths
     assert takes_weights(scoring) == takes
-    search = model(scoring=scoring).fit(X, y, sample_weight=weight)
-    for k, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
-        path = sorct_path(
-            X[train],
-            y[train],
-            alphas_local=ALPHAS,
-            n_solutions=4,
-            random_state=0,
-            sample_weight=weight[train],
-        )
+    search = model(scoring=scoring, n_solutions=1).fit(X, y, sample_weight=weight)
+    for k, (test, path) in enumerate(paths):
         given = weight[test] if takes else None
         scores = [
             accuracy_score(y[test], tree.predict(X[test]), sample_weight=given)
@@ -377,6 +386,7 @@ def test_a_scorer_gets_weights_if_it_takes_them(rng, clouds, scoring, takes):
 # -- rare levels -----------------------------------------------------------------------
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("policy", ["error", "first_level"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_level_that_a_fold_never_saw_is_its_first(rng, policy, n_jobs):
@@ -397,6 +407,7 @@ def test_a_level_that_a_fold_never_saw_is_its_first(rng, policy, n_jobs):
 # -- floors ----------------------------------------------------------------------------
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("depths", [1, [1, 2]])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_floors_that_a_fold_cannot_meet_name_it(rng, depths, n_jobs):

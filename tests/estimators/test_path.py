@@ -124,6 +124,7 @@ def test_numbers_are_the_references(iris, min_recall):
         assert path.trees[0].training["min_recall"] == [0.4, 0.4, 0.4]
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("alphas", [(0.0, 0.0), (2.0**-6, 0.0), (0.0, 0.1), (0.5, 0.5)])
 @pytest.mark.parametrize("name", ["iris", "clouds"])
 def test_one_point_is_as_good_as_twenty_starts(request, name, alphas):
@@ -273,6 +274,7 @@ def test_the_advice_names_arguments_that_exist(rng):
     assert "n_starts" not in str(told.value)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("floor", [0.5, 0.8, 0.9])
 @pytest.mark.parametrize("strongest", [1.0, 8.0, 100.0])
 def test_floors_hold_under_strong_penalties(iris, floor, strongest):

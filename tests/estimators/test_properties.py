@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from sorct import SORCTClassifier, Tree
+from tests.budget import examples
 from tests.reference import Reference
 from tests.show.test_text import SHARE, leaves_of, read_tree
 
-check = settings(derandomize=True, deadline=None, max_examples=25)
+check = settings(derandomize=True, deadline=None, max_examples=examples(12))
 alphas = st.sampled_from([0.0, 2.0**-6, 2.0**-3, 1.0, 100.0])
 seeds = st.integers(0, 2**32 - 1)
 few, many = st.integers(1, 6), st.integers(8, 60)
@@ -94,7 +95,7 @@ def test_numbers_are_the_references(data, alpha):
         cost_matrix=data.cost_matrix,
         floor=np.zeros(len(data.cost_matrix)),
         depth=clf.tree_.depth,
-        gamma=clf.gamma,
+        gamma=clf.tree_.gamma,
         alpha_local=alpha,
         alpha_global=alpha,
     )

@@ -196,6 +196,7 @@ def test_categories_can_be_named(rng):
         SORCTClassifier(categorical_features=["colour"]).fit(X, y)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(
     ("option", "value"),
     [
@@ -253,6 +254,7 @@ def debt_table(seed, n_classes):
     return X, y + ((X["z"] > 0.8) if n_classes == 3 else 0)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("seed", [0, 1])

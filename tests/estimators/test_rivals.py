@@ -74,6 +74,7 @@ def chance_column(n_right):
     return part_of(np.tile(x[:, None], (2, 1)), np.tile(y, 2), 300)
 
 
+@pytest.mark.every_value
 @carts
 @pytest.mark.parametrize(("n_right", "n_used"), [(0, 0), (1, 1), (10, 1)])
 def test_a_split_stays_only_if_it_saves_a_hundredth_of_the_errors(fit, n_right, n_used):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import platform
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -46,10 +47,14 @@ def _value_text(value: Any) -> str:
 
 def versions() -> dict[str, str]:
     """Version of Python and of the packages that training rests on."""
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
+    names = {name: _version(name) for name in _PACKAGES}
+    return {"python": platform.python_version(), **names}
+
+
+@cache
+def _version(package: str) -> str:
+    """Version of a package; asked once, since finding it reads files."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"

@@ -190,3 +190,20 @@ def _checked_rate(rate: Any) -> float:
             f"{shown(rate)}."
         )
     return float(rate)
+
+
+def check_confidence(confidence: Any, min_recall: Any) -> None:
+    """Refuse what cannot be a promise, before there are data."""
+    if confidence is None:
+        return
+    number = isinstance(confidence, Real) and not isinstance(confidence, bool)
+    if not number or not 0.0 < float(confidence) < 1.0:
+        raise ValueError(
+            "confidence must be None or a probability between 0 and 1, such as 0.95, "
+            f"got {shown(confidence)}."
+        )
+    if min_recall is None:
+        raise ValueError(
+            "confidence needs min_recall, the floor to promise, such as "
+            "min_recall={'fraud': 0.9}; got min_recall=None."
+        )

@@ -6,24 +6,26 @@ neither.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.options import TableOptions
 from sorct.data.table import as_table
 from sorct.data.wording import shown
+from sorct.estimators.calibrating import HeldFolds
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_real, check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
+from sorct.estimators.promises import Promise, hold_out
+from sorct.estimators.tree_classifier import TreeClassifier
 from sorct.solvers.solution import Status
+from sorct.tree.calibration import Calibration
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -33,60 +35,7 @@ if TYPE_CHECKING:
     from sorct.search.log import SearchCallback, SearchResult
 
 
-class TreeClassifier(ClassifierMixin, BaseEstimator):
-    """What every fitted classifier with a ``tree_`` can do."""
-
-    tree_: Tree
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of every class, shape (n_samples, n_classes)."""
-        tree, X = self._checked(X)
-        return tree.predict_proba(X)
-
-    def predict(self, X: Any) -> AnyArray:
-        """Most probable class of every sample."""
-        tree, X = self._checked(X)
-        return tree.predict(X)
-
-    def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
-        """Class of least expected cost under priors; see ``Tree.predict_bayes``."""
-        tree, X = self._checked(X)
-        return tree.predict_bayes(X, priors)
-
-    def _fit_whole(self, *arguments: Any) -> Self:
-        """Fit wholly or, if that is interrupted, leave this object as it was."""
-        fitted = copy.copy(self)
-        fitted._fit(*arguments)
-        self.__dict__ = fitted.__dict__
-        return self
-
-    def _fit(self, *arguments: Any) -> None:
-        """Fit this object, step by step."""
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _keep_tree(self, tree: Tree) -> None:
-        """Set what users of scikit-learn look for, all of it read from the tree."""
-        told = tree.training
-        self.tree_, self.classes_ = tree, tree.classes
-        self.coef_, self.threshold_ = tree.coef, tree.threshold
-        self.leaf_class_ = tree.leaf_class
-        self.objective_, self.cost_ = told.objective, told.cost
-        self.local_sparsity_ = tree.local_sparsity
-        self.global_sparsity_ = tree.global_sparsity
-        self.recall_, self.residual_ = np.array(told.recall), told.residual
-        self.n_iter_ = told.n_iterations
-
-    def _checked(self, X: Any) -> tuple[Tree, Any]:
-        """The tree, and the table to predict for."""
-        check_is_fitted(self)
-        X = self.tree_.completed(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return self.tree_, X
+__all__ = ["SORCTClassifier", "TreeClassifier"]
 
 
 class SORCTClassifier(TreeClassifier):
@@ -116,8 +65,33 @@ class SORCTClassifier(TreeClassifier):
         ``classes_``; non-negative, zero on the diagonal. None means 0.5 elsewhere.
     min_recall : float, mapping from class to float, or None, default=None
         Floor under the expected recall of every class, or of the classes named.
-    gamma : float, default=512.0
-        Steepness of the cuts; the larger, the harder the decisions.
+    loss : {"cost", "log"}, default="cost"
+        What is minimised: the expected cost of predictions, as in the paper, or minus
+        the mean log of the probability of every sample's class (the likelihood). Under
+        "log" leaves learn how the classes are distributed in them, probabilities mean
+        what they say, and ``cost_matrix`` and ``min_recall`` act on the decision: the
+        class of least expected cost is predicted, classes being weighted such that the
+        floors hold on the training rows. With one cut between two classes it is L1
+        logistic regression.
+    class_weight : "balanced", mapping from class to float, or None, default=None
+        What the weights of the rows of a class are multiplied by in training; classes
+        that a mapping does not name count once. "balanced" gives all classes the same
+        weight in sum. Shares, recalls and precisions that are told of the tree count
+        rows by their own weights; probabilities are those of the weighted rows, unless
+        they are calibrated.
+    calibration : {"isotonic", "sigmoid"} or None, default=None
+        Maps the tree's probabilities to those that held-out rows show: trees of the
+        same settings are trained without one of five folds each. "sigmoid" has two
+        numbers per class (Platt's map on log-odds), "isotonic" a curve of at most 64
+        points, which needs a thousand rows or so. Costs and floors then act on the
+        decision under either loss.
+    confidence : float or None, default=None
+        Promise ``min_recall`` of one class on new rows with this probability: the limit
+        of the decision is set by held-out rows of the class. None means that floors
+        hold on the training rows.
+    gamma : float or "auto", default="auto"
+        Steepness of the cuts; the larger, the harder the decisions. "auto" is 64 per
+        variable, so that columns which mean nothing change nothing; the paper's is 512.
     n_starts : int or "auto", default="auto"
         "auto" searches for the best tree: chains of starts and improving moves, run
         anew until independent runs agree. A number means that many independent starts.
@@ -129,11 +103,11 @@ class SORCTClassifier(TreeClassifier):
         ``n_starts="auto"``, of the polish.
     time_limit : float or None, default=None
         Seconds after which the best tree so far is returned. Compilation, once per
-        machine, is not counted.
+        machine, is not counted. With calibration, its trees share the time.
     n_jobs : int or None, default=None
         Threads for the starts, as in joblib. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the starts.
+        Seed of the starts, and of the rows that are held out.
     categorical : {"whole", "dummies"}, default="whole"
         "whole" chooses the levels of a categorical column together, as one variable:
         both penalties count variables. "dummies" is the paper's treatment, a column of
@@ -167,6 +141,10 @@ class SORCTClassifier(TreeClassifier):
         What every column costs to collect. Penalties weigh variables by their price
         (only proportions count); columns that a mapping does not name cost 1, those
         that cost 0 are used freely.
+    followable : bool, default=True
+        Whether cuts are collapsed that decide nothing for people who follow the rules
+        by hand: those that only sharpen another, and those that lead to a leaf which no
+        row of training reaches that way.
 
     Attributes
     ----------
@@ -179,7 +157,8 @@ class SORCTClassifier(TreeClassifier):
     local_sparsity_, global_sparsity_ : float
         Per cent of columns unused, per cut on average and in the whole tree.
     recall_ : array of shape (n_classes,)
-        Expected recall on the training sample, as constrained.
+        Expected recall on the training sample, as constrained; recall of the classes
+        predicted where floors act on the decision.
     residual_ : float
         Stationarity residual of the tree returned.
     n_iter_ : int
@@ -196,6 +175,10 @@ class SORCTClassifier(TreeClassifier):
         How often the best tree was found again, number of local optima, effort.
     tree_ : Tree
         The fitted tree in original names and units.
+    feature_importances_ : array of shape (n_features_in_,)
+        How far every variable can move the sums of the cuts, cuts being weighted by the
+        share of the training rows that come to them; 0 for variables that no cut uses.
+        They sum to 1, or to 0 if the tree uses none.
     feature_names_in_, n_features_in_
         As in scikit-learn.
 
@@ -226,7 +209,11 @@ class SORCTClassifier(TreeClassifier):
         *,
         cost_matrix: Any = None,
         min_recall: float | Mapping[Any, float] | None = None,
-        gamma: float = 512.0,
+        loss: str = "cost",
+        class_weight: str | Mapping[Any, float] | None = None,
+        calibration: str | None = None,
+        confidence: float | None = None,
+        gamma: float | str = "auto",
         n_starts: int | str = "auto",
         tol: float = 1e-6,
         max_iter: int = 2000,
@@ -242,12 +229,17 @@ class SORCTClassifier(TreeClassifier):
         monotonic_cst: Any = None,
         positive_class: Any = None,
         feature_cost: Any = None,
+        followable: bool = True,
     ) -> None:
         self.depth = depth
         self.alpha_local = alpha_local
         self.alpha_global = alpha_global
         self.cost_matrix = cost_matrix
         self.min_recall = min_recall
+        self.loss = loss
+        self.class_weight = class_weight
+        self.calibration = calibration
+        self.confidence = confidence
         self.gamma = gamma
         self.n_starts = n_starts
         self.tol = tol
@@ -264,6 +256,7 @@ class SORCTClassifier(TreeClassifier):
         self.monotonic_cst = monotonic_cst
         self.positive_class = positive_class
         self.feature_cost = feature_cost
+        self.followable = followable
 
     def fit(
         self,
@@ -288,7 +281,8 @@ class SORCTClassifier(TreeClassifier):
         Raises
         ------
         InfeasibleError
-            If no start meets ``min_recall``; names the rates that came closest.
+            If no start meets ``min_recall``, or it cannot be promised; names the rates
+            that came closest.
         """
         return self._fit_whole(X, y, sample_weight, callback)
 
@@ -314,9 +308,43 @@ class SORCTClassifier(TreeClassifier):
         validate_data(self, X, skip_check_array=True)
         seed = effort.seed()
         call = call_text(type(self), self.get_params(deep=False))
-        prepared = Prepared.of(X, y, sample_weight, model, call)
+        kept, promise = hold_out(X, y, sample_weight, model, seed)
+        prepared = Prepared.of(*kept, model, call)
+        folds = None
+        if self.calibration is not None:
+            folds = HeldFolds.of(*kept, seed)
+            effort = effort.shared(len(folds.folds) + 1)
         result = self._search(prepared, effort, seed, callback)
-        self._keep(prepared, result)
+        calibration = self._calibration(folds, effort, seed, callback)
+        self._keep(prepared, result, calibration, promise)
+
+    def _calibration(
+        self,
+        folds: HeldFolds | None,
+        effort: Effort,
+        seed: int,
+        callback: SearchCallback | None,
+    ) -> Calibration | None:
+        """Maps for the probabilities, by trees of the same settings, if asked for."""
+        if folds is None:
+            return None
+        table = TableOptions.of(self).forgiving
+        on_decision = self.loss == "log" or self.confidence is not None
+        twin = clone(self).set_params(
+            calibration=None,
+            confidence=None,
+            min_recall=None if on_decision else self.min_recall,
+            time_limit=effort.time_limit,
+            random_state=seed,
+            handle_unknown=table.handle_unknown,
+            handle_missing=table.handle_missing,
+        )
+
+        def fit(X: Any, y: AnyArray, weight: FloatArray) -> Tree:
+            tree: Tree = twin.fit(X, y, weight, callback=callback).tree_
+            return tree
+
+        return folds.calibration(str(self.calibration), fit)
 
     def _checked_options(self) -> tuple[Model, Effort]:
         check_real("alpha_local", self.alpha_local, "a finite number >= 0")
@@ -333,6 +361,11 @@ class SORCTClassifier(TreeClassifier):
             self.monotonic_cst,
             self.positive_class,
             self.feature_cost,
+            self.loss,
+            self.followable,
+            self.class_weight,
+            self.calibration,
+            self.confidence,
         )
         effort = Effort(
             self.tol, self.max_iter, self.time_limit, self.n_jobs, self.random_state
@@ -364,22 +397,24 @@ class SORCTClassifier(TreeClassifier):
 
         return problem.at(Strengths(float(self.alpha_local), float(self.alpha_global)))
 
-    def _keep(self, prepared: Prepared, result: SearchResult) -> None:
-        from sorct.search.polish import without_idle_cuts
-
+    def _keep(
+        self,
+        prepared: Prepared,
+        result: SearchResult,
+        calibration: Calibration | None,
+        promise: Promise | None,
+    ) -> None:
         if not result.best.feasible:
             tried = f"{len(result.starts)} descents{_why_short(result.status)}"
-            prepared.refuse(result.best, tried, "n_starts")
-        best = without_idle_cuts(self._penalised(prepared.problem), result.best)
+            prepared.refuse(result.best.recall, tried, "n_starts")
+        problem, effort = self._penalised(prepared.problem), self._checked_options()[1]
+        best = prepared.finished(problem, result.best, effort)
         self.status_ = result.status
         self.starts_ = _starts_frame(result)
         self.search_ = result.summary
         alphas = float(self.alpha_local), float(self.alpha_global)
-        self._keep_tree(
-            prepared.tree(
-                best, alphas, status=str(result.status), search=str(result.summary)
-            )
-        )
+        told = str(result.status), str(result.summary)
+        self._keep_tree(prepared.tree(best, alphas, *told, calibration, promise))
         if result.status is Status.MAX_ITER:
             warnings.warn(
                 f"The residual is {best.residual:.1e} after {best.n_iterations} "

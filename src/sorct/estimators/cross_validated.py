@@ -1,15 +1,17 @@
-"""SORCTClassifierCV: chooses the penalties, and if asked depth and gamma.
+"""SORCTClassifierCV: chooses the settings of a tree, its penalties included.
 
 Every fold traces its own path of trees with warm starts, and so do all rows together;
-the choice is then among the trees of the latter, by their penalties' scores on the
-folds. Folds run in parallel through joblib.
+the choice is then among the trees of the latter, by their scores on the folds. Which
+settings are traced in full is found by a race (``race.py``). Folds run in parallel
+through joblib.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from functools import partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,13 +22,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.options import TableOptions
-from sorct.data.table import as_table
+from sorct.data.table import as_table, has_numbers
 from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import (
     MOST_STARTS,
-    check_real,
     check_whole,
     checked_cost_matrix,
     checked_floor,
@@ -42,9 +43,11 @@ from sorct.estimators.folds import (
     PathTask,
     score_fold,
     trace_all,
+    with_grid,
 )
-from sorct.estimators.path import PAPER_ALPHAS, checked_alphas, warn_if_slow
+from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.progress import progress_bar
+from sorct.estimators.race import DEEPEST, FIRST_FOLDS, Choices, Race, Settings
 from sorct.estimators.scorers import scorer_name
 from sorct.tree.frontier import sparsest
 from sorct.tree.path import Limits, Path
@@ -54,26 +57,45 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RULES = ("best", "one-standard-error")
+#: For a setting that is left to the race.
+CHOOSE = "choose"
+# A race does without trees for which following the rules by hand gives the class that
+# is predicted for a smaller share of the training rows than this, if it can.
+_FOLLOWED = 0.99
+# Tables with fewer rows have their folds drawn twice; a first look is at so many rows.
+_FEW_ROWS, _LOOK_ROWS = 1000, 3000
 
 
 class SORCTClassifierCV(TreeClassifier):
-    """Sparse tree with penalties chosen by cross-validation.
+    """Sparse tree with all its settings chosen by cross-validation.
+
+    Loss, depth, steepness, scaling, penalties and whether the tree is relaxed are
+    chosen by a race: settings that could matter are tried on two folds, and the best
+    few are traced in full. What is given is not chosen.
 
     Parameters
     ----------
-    depths : int, sequence of int or None, default=None
-        Depths to choose from; None means the smallest with a leaf for every class.
+    depths : "choose", int, sequence of int or None, default="choose"
+        Depths to choose from, all of them if they are listed. "choose" goes from the
+        smallest with a leaf for every class to 4 as long as that pays; None means the
+        smallest.
     alphas_local, alphas_global : sequence of float, float or None, default=None
-        Strengths to choose from, see ``sorct_path``. None means the paper's, 0 and
-        2^-12, ..., 2^3, for local sparsity and 0 alone for global sparsity.
-    gammas : float or sequence of float, default=512.0
-        Steepnesses to choose from.
+        Strengths to choose from, see ``sorct_path``. None means 17 local strengths that
+        suit the data, and 0 for the global one.
+    loss : {"choose", "cost", "log"}, default="choose"
+        See ``SORCTClassifier``.
+    gamma : "auto", float or sequence of float, default="auto"
+        Steepnesses to choose from, all of them if they are listed. With "auto" (64 per
+        variable) steeper cuts are tried where the expected cost is ahead; under the
+        likelihood every cut finds its own steepness up to that.
     cv : int, splitter or iterable, default=5
-        Folds, as in scikit-learn; stratified if a number. For folds by groups pass
-        ``list(splitter.split(X, y, groups))``.
+        Folds, as in scikit-learn; stratified if a number. In a race a number means
+        shuffled folds, always the same, and twice as many on tables of less than 1000
+        rows. For folds by groups pass ``list(splitter.split(X, y, groups))``.
     scoring : str, callable or None, default=None
-        Any scorer of scikit-learn; None means accuracy, or minus the mean cost if
-        ``cost_matrix`` makes some errors dearer than others.
+        Any scorer of scikit-learn; None means minus the log-loss (accuracy if ``loss``
+        is "cost"), or minus the mean cost if ``cost_matrix`` makes some errors dearer
+        than others.
     rule : {"best", "one-standard-error"}, default="best"
         Take the best mean score (the sparsest tree among equals), or the sparsest tree
         whose mean score is at most one standard error below it: fewest variables, then
@@ -84,11 +106,15 @@ class SORCTClassifierCV(TreeClassifier):
         Most variables that any of its cuts may use.
     max_cost : float or None, default=None
         Most that its variables may cost together, by ``feature_cost``.
-    n_solutions : int, default=20
+    n_solutions : int, default=6
         Trees carried along each path.
+    relax : bool, default=True
+        Whether the relaxed trees of the paths are among those to choose from.
+    scaling : "choose", or as in ``SORCTClassifier``, default="choose"
+        "choose" tries "auto" and "quantile".
     cost_matrix, min_recall, tol, max_iter, categorical, categorical_features,
-    min_frequency, handle_unknown, handle_missing, scaling, monotonic_cst,
-    positive_class, feature_cost
+    min_frequency, handle_unknown, handle_missing, monotonic_cst, positive_class,
+    feature_cost, followable
         As in ``SORCTClassifier``.
     n_jobs : int or None, default=None
         Folds traced at the same time, as in joblib, with its backend of the moment. The
@@ -101,19 +127,26 @@ class SORCTClassifierCV(TreeClassifier):
     Attributes
     ----------
     cv_results_ : DataFrame
-        One row per candidate: ``depth``, ``gamma``, ``alpha_local``, ``alpha_global``,
-        ``mean_score``, ``std_score``, ``se_score`` (standard error of the mean),
-        ``split<k>_score``, ``rank``, and of the tree trained on all rows ``n_columns``,
-        ``n_variables``, ``most_variables_per_cut``, ``local_sparsity``,
-        ``global_sparsity``, ``objective``, ``cost``.
+        One row per candidate: ``loss``, ``depth``, ``gamma``, ``scaling``, ``relaxed``
+        (share of the penalties it was refitted under, 1 if it was not),
+        ``alpha_local``, ``alpha_global``, ``mean_score``, ``std_score``, ``se_score``
+        (standard error of the mean), ``split<k>_score``, ``rank``, and of the tree
+        trained on all rows ``n_columns``, ``n_variables``, ``most_variables_per_cut``,
+        ``local_sparsity``,
+        ``global_sparsity``, ``objective``, ``cost``, ``followed``.
+    race_ : DataFrame
+        One row per settings that were tried: the best mean score on the first folds,
+        and whether they were traced in full. Empty if nothing was left to choose.
+    why_ : str
+        One sentence on what was chosen and why.
     best_index_ : int
         Row that was chosen.
     best_params_ : dict
-        Its depth, gamma and alphas.
+        Its loss, depth, gamma, scaling, alphas, and share of the penalties if relaxed.
     best_score_ : float
         Its mean score.
     path_ : Path
-        Trees trained on all rows with the depth and gamma chosen.
+        Trees trained on all rows with the settings chosen.
     tree_ : Tree
         The one chosen; ``tree_.training`` has its score, the standard error of that,
         the scorer, the number of folds and the rule (``cv_score`` and so on).
@@ -141,18 +174,20 @@ class SORCTClassifierCV(TreeClassifier):
 
     def __init__(
         self,
-        depths: int | Sequence[int] | None = None,
+        depths: str | int | Sequence[int] | None = "choose",
         alphas_local: Any = None,
         alphas_global: Any = None,
         *,
-        gammas: float | Sequence[float] = 512.0,
+        loss: str = "choose",
+        gamma: str | float | Sequence[float] = "auto",
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
         max_features: int | None = None,
         max_features_per_cut: int | None = None,
         max_cost: float | None = None,
-        n_solutions: int = 20,
+        n_solutions: int = 6,
+        relax: bool = True,
         cost_matrix: Any = None,
         min_recall: float | Mapping[Any, float] | None = None,
         tol: float = 1e-6,
@@ -164,16 +199,18 @@ class SORCTClassifierCV(TreeClassifier):
         min_frequency: float = 5,
         handle_unknown: str = "other",
         handle_missing: str = "error",
-        scaling: Any = "auto",
+        scaling: Any = "choose",
         monotonic_cst: Any = None,
         positive_class: Any = None,
         feature_cost: Any = None,
+        followable: bool = True,
         progress: bool = False,
     ) -> None:
         self.depths = depths
         self.alphas_local = alphas_local
         self.alphas_global = alphas_global
-        self.gammas = gammas
+        self.loss = loss
+        self.gamma = gamma
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
@@ -181,6 +218,7 @@ class SORCTClassifierCV(TreeClassifier):
         self.max_features_per_cut = max_features_per_cut
         self.max_cost = max_cost
         self.n_solutions = n_solutions
+        self.relax = relax
         self.cost_matrix = cost_matrix
         self.min_recall = min_recall
         self.tol = tol
@@ -196,6 +234,7 @@ class SORCTClassifierCV(TreeClassifier):
         self.monotonic_cst = monotonic_cst
         self.positive_class = positive_class
         self.feature_cost = feature_cost
+        self.followable = followable
         self.progress = progress
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -246,17 +285,18 @@ class SORCTClassifierCV(TreeClassifier):
         validate_data(self, X, skip_check_array=True)
         _, seen, weight = checked_samples(X, y, sample_weight)
         target = Classes.learn(seen, weight)
-        tasks = self._tasks(target)
+        task, choices = self._task(target), self._choices(X, target)
         costs = checked_cost_matrix(self.cost_matrix, target)
-        scorer = named or DefaultScorer(costs, target)
-        score_name = scorer_name(self.scoring, target.default_score(costs))
+        scorer = named or DefaultScorer(costs, target, self.loss != "cost")
+        default = scorer.name if isinstance(scorer, DefaultScorer) else ""
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, plain_labels(column_or_1d(y)), given)
-        self._keep(self._run(tasks, data.folds(self.cv), data, scorer), score_name)
-        warn_if_slow(self.path_, tasks[0].effort, stacklevel=5)
+        traced = self._traced(task, choices, data, scorer)
+        self._keep(traced, scorer_name(self.scoring, default))
+        warn_if_slow(self.path_, task.effort, stacklevel=5)
 
-    def _tasks(self, target: Classes) -> list[PathTask]:
-        """One per depth and gamma; everything that was given is checked here."""
+    def _task(self, target: Classes) -> PathTask:
+        """What all paths have in common; all that was given is checked here."""
         if not isinstance(self.rule, str) or self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
         self._limits.check()
@@ -265,46 +305,121 @@ class SORCTClassifierCV(TreeClassifier):
                 "max_cost needs feature_cost, what every column costs to collect."
             )
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
-        # Depth depends on the classes, of which a fold may miss one.
-        depths = list(
-            dict.fromkeys(
-                checked_topology(depth, len(target)).depth
-                for depth in _listed("depths", self.depths)
-            )
-        )
-        gammas = _listed("gammas", self.gammas)
-        for gamma in gammas:
-            check_real("gammas", gamma, "finite numbers > 0", positive=True)
         checked_floor(self.min_recall, target)
-        local = checked_alphas("alphas_local", self.alphas_local, PAPER_ALPHAS)
-        linf = checked_alphas("alphas_global", self.alphas_global, (0.0,))
+        local = checked_alphas("alphas_local", self.alphas_local)
+        linf = checked_alphas("alphas_global", self.alphas_global)
         costs = None
         if self.cost_matrix is not None:
             costs = checked_cost_matrix(self.cost_matrix, target)
+        chosen = isinstance(self.scaling, str) and self.scaling == CHOOSE
+        table = TableOptions.of(self)
         model = Model(
             None,
             costs,
             self.min_recall,
-            1.0,
-            TableOptions.of(self),
+            "auto",
+            replace(table, scaling="auto") if chosen else table,
             self.monotonic_cst,
             self.positive_class,
             self.feature_cost,
+            "cost",
+            self.followable,
         )
         effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
         model.check()
         effort.check()
-        effort = replace(effort, n_jobs=1)
-        models = [replace(model, depth=d, gamma=g) for d, g in product(depths, gammas)]
         call = call_text(type(self), self.get_params(deep=False))
-        rest = target, local, linf, self.n_solutions, effort, call
-        return [PathTask(m, *rest) for m in models]
+        effort = replace(effort, n_jobs=1)
+        relax = bool(self.relax) or self._limits.on_variables
+        return PathTask(
+            model, target, local, linf, self.n_solutions, effort, call, relax,
+            self._limits,
+        )  # fmt: skip
+
+    def _choices(self, X: Any, target: Classes) -> Choices:
+        """Values of every setting; what was listed is a choice of its own."""
+        smallest = checked_topology(None, len(target)).depth
+        # Depth depends on the classes, of which a fold may miss one.
+        if isinstance(self.depths, str) and self.depths == CHOOSE:
+            depths = list(range(smallest, max(DEEPEST, smallest) + 1))
+        else:
+            listed = _listed("depths", self.depths)
+            depths = [checked_topology(depth, len(target)).depth for depth in listed]
+        if isinstance(self.loss, str) and self.loss == CHOOSE:
+            losses: tuple[str, ...] = ("log", "cost")
+        else:
+            losses = (self.loss,)
+        gammas = _listed("gamma", self.gamma)
+        scalings: tuple[Any, ...] = (self.scaling,)
+        if isinstance(self.scaling, str) and self.scaling == CHOOSE:
+            scalings = ("auto", "quantile") if has_numbers(X) else ("auto",)
+        for loss in losses:
+            for gamma in gammas:
+                Model(loss=loss, gamma=gamma).check()
+        return Choices(
+            losses,
+            tuple(dict.fromkeys(depths)),
+            tuple(gammas),
+            scalings,
+            log_depth=1 if self.monotonic_cst is not None else None,
+        )
 
     def _seed(self) -> Any:
         """A number that gives every fold the same starts."""
         if isinstance(self.random_state, (int, np.integer)):
             return self.random_state
         return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    @property
+    def _is_race(self) -> bool:
+        """Whether some setting is left to choose."""
+        given = (self.depths, self.loss, self.scaling)
+        return any(isinstance(one, str) and one == CHOOSE for one in given)
+
+    def _traced(
+        self, task: PathTask, choices: Choices, data: Data, scorer: Any
+    ) -> list[FoldScores]:
+        """Paths of all settings that are traced in full."""
+        folds = data.folds(self._folds(data.y, task.target))
+        self.race_ = Race(choices, lambda _: []).frame()
+        listed = choices.all
+        if self._is_race and len(choices.first) > 1:
+            tried = {"folds": folds[:FIRST_FOLDS], "data": data, "scorer": scorer}
+            race = Race(choices, partial(self._first_look, task, **tried))
+            listed = race.run()
+            self.race_ = race.frame()
+        tasks = [_with_settings(task, one) for one in listed]
+        tasks = self._parallel([delayed(with_grid)(one, data) for one in tasks])
+        return self._run(tasks, folds, data, scorer)
+
+    def _folds(self, y: AnyArray, target: Classes) -> Any:
+        """Folds as asked for; those of a race are shuffled, and twice on few rows."""
+        whole = isinstance(self.cv, Integral) and not isinstance(self.cv, bool)
+        if not self._is_race or not whole or self.cv < 2:
+            return self.cv
+        return target.splitter(int(self.cv), 0, 2 if len(y) < _FEW_ROWS else None)
+
+    def _first_look(
+        self,
+        task: PathTask,
+        waiting: list[Settings],
+        *,
+        folds: list[tuple[Data, Data]],
+        data: Data,
+        scorer: Any,
+    ) -> list[list[Any]]:
+        """Scores of settings on the first folds, by coarse paths."""
+        some = data.some(_LOOK_ROWS)
+        tasks = [_with_settings(task, one) for one in waiting]
+        tasks = self._parallel([delayed(with_grid)(one, some) for one in tasks])
+        calls = [
+            delayed(score_fold)(one.coarse(), train.some(_LOOK_ROWS), test, scorer)
+            for one in tasks
+            for train, test in folds
+        ]
+        scores = self._parallel(calls)
+        n = len(folds)
+        return [scores[k : k + n] for k in range(0, len(scores), n)]
 
     def _run(
         self,
@@ -316,8 +431,19 @@ class SORCTClassifierCV(TreeClassifier):
         """Trace all paths: for every task its folds, then all rows."""
         calls = []
         for task in tasks:
-            calls += [delayed(score_fold)(task, *fold, scorer) for fold in folds]
+            scored = task.rough() if self._is_race else task
+            calls += [delayed(score_fold)(scored, *fold, scorer) for fold in folds]
             calls.append(delayed(trace_all)(task, data))
+        results = self._parallel(calls)
+        n = len(folds) + 1
+        parts = [results[k : k + n] for k in range(0, len(results), n)]
+        return [
+            FoldScores(part[:-1], part[-1], task.model.table.scaling)
+            for task, part in zip(tasks, parts, strict=True)
+        ]
+
+    def _parallel(self, calls: list[Any]) -> list[Any]:
+        """Results of the calls, in their order."""
         results = []
         label = f"{type(self).__name__}: {len(calls)} paths"
         with progress_bar(label, len(calls), shown=bool(self.progress)) as tick:
@@ -325,11 +451,7 @@ class SORCTClassifierCV(TreeClassifier):
             for result in Parallel(n_jobs=self.n_jobs, return_as=way)(calls):
                 results.append(result)
                 tick()
-        n_each = len(folds) + 1
-        return [
-            FoldScores(results[n : n + n_each - 1], results[n + n_each - 1])
-            for n in range(0, len(results), n_each)
-        ]
+        return results
 
     # -- choosing --------------------------------------------------------------------
 
@@ -350,20 +472,48 @@ class SORCTClassifierCV(TreeClassifier):
         self.best_index_ = self._choose(self.rule, self._limits)
         scores: FloatArray = self.cv_results_["mean_score"].to_numpy()
         self.best_score_ = float(scores[self.best_index_])
-        n, place = divmod(self.best_index_, len(self._paths[0]))
+        n, place = self._place(self.best_index_)
         self.path_ = self._paths[n] = _chosen_by(self.rule, self._paths[n], place)
         self._keep_tree(self._trees[self.best_index_])
+        row = self.cv_results_.iloc[self.best_index_]
         self.best_params_ = {
+            "loss": row["loss"],
             "depth": self.tree_.depth,
             "gamma": self.tree_.gamma,
+            "scaling": row["scaling"],
+            "relaxed": float(row["relaxed"]),
             "alpha_local": self.tree_.training.alpha_local,
             "alpha_global": self.tree_.training.alpha_global,
         }
+        self.why_ = self._why(score_name)
+
+    def _place(self, index: int) -> tuple[int, int]:
+        """Which path a row of ``cv_results_`` belongs to, and which of its trees."""
+        for n, path in enumerate(self._paths):
+            if index < len(path.offered):
+                return n, index
+            index -= len(path.offered)
+        raise IndexError(index)
+
+    def _why(self, score_name: str) -> str:
+        """One sentence on what was chosen and why."""
+        chosen, n_tried = self.best_params_, max(len(self.race_), len(self._paths))
+        refitted = ", refitted on its variables" if chosen["relaxed"] < 1.0 else ""
+        many = f"{n_tried} settings" if n_tried > 1 else "One setting"
+        return (
+            f"{many} tried, {len(self.cv_results_)} trees compared by {score_name} on "
+            f"{self.tree_.training.cv_folds} folds ({self.rule}): loss "
+            f"{chosen['loss']}, depth {chosen['depth']}, alpha_local "
+            f"{chosen['alpha_local']:.3g}{refitted}, "
+            f"{len(self.tree_.variables_used)} variables, score "
+            f"{self.best_score_:.4g} (standard error "
+            f"{self.tree_.training.cv_standard_error or 0.0:.2g})."
+        )
 
     @property
     def _trees(self) -> tuple[Tree, ...]:
         """Trees of all rows, in the order of ``cv_results_``."""
-        return tuple(tree for path in self._paths for tree in path.trees)
+        return tuple(tree for path in self._paths for tree in path.offered)
 
     @property
     def _limits(self) -> Limits:
@@ -371,15 +521,33 @@ class SORCTClassifierCV(TreeClassifier):
 
     def _choose(self, rule: str, limits: Limits) -> int:
         """Row of ``cv_results_`` by a rule, within limits."""
-        return choose(self.cv_results_, rule, limits.allow(self._trees))
+        allowed = limits.allow(self._trees)
+        if self._is_race:
+            # Rules that people follow by hand must lead where the tree does.
+            followed = self.cv_results_["followed"].to_numpy(dtype=np.float64)
+            good = allowed & (followed >= _FOLLOWED)
+            allowed = good if good.any() else allowed
+        return choose(self.cv_results_, rule, allowed)
+
+
+def _with_settings(task: PathTask, settings: Settings) -> PathTask:
+    table = replace(task.model.table, scaling=settings.scaling)
+    model = replace(
+        task.model,
+        loss=settings.loss,
+        depth=settings.depth,
+        gamma=settings.gamma,
+        table=table,
+    )
+    return replace(task, model=model)
 
 
 def _chosen_by(rule: str, path: Path, place: int) -> Path:
     """The path, with the rule told by the tree that it chose."""
-    told = replace(path.trees[place].training, cv_rule=rule)
-    chosen = replace(path.trees[place], training=told)
-    trees = (*path.trees[:place], chosen, *path.trees[place + 1 :])
-    return replace(path, trees=trees)
+    trees, n_points = list(path.offered), len(path)
+    told = replace(trees[place].training, cv_rule=rule)
+    trees[place] = replace(trees[place], training=told)
+    return replace(path, trees=tuple(trees[:n_points]), relaxed=tuple(trees[n_points:]))
 
 
 def choose(results: pd.DataFrame, rule: str, allowed: AnyArray) -> int:

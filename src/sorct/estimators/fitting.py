@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
 from sklearn.utils import check_random_state
 
-from sorct._typing import FloatArray
+from sorct._typing import FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.samples import TrainingSet
 from sorct.data.target import Classes
+from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import (
+    check_confidence,
     check_n_jobs,
     check_real,
     check_whole,
@@ -28,14 +31,20 @@ from sorct.estimators.checks import (
     checked_samples,
     checked_topology,
 )
+from sorct.estimators.class_weights import check_class_weight, class_factors
 from sorct.estimators.column_rules import ColumnRules
+from sorct.estimators.decisions import Said, decision_for
+from sorct.solvers.solution import Status
+from sorct.tree.calibration import Calibration
 from sorct.tree.training import TrainingRecord
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
+    from sorct.estimators.promises import Promise
     from sorct.problem.problem import Problem
     from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
     from sorct.solvers.solution import Solution
+    from sorct.tree.path import Limits
 
 
 class InfeasibleError(ValueError):
@@ -55,6 +64,12 @@ class InfeasibleError(ValueError):
         return str(self.args[0])
 
 
+LOSSES = ("cost", "log")
+#: What a variable's range changes the score of a cut by at most, by the name of gamma.
+STEEPNESS = {"auto": 64.0, "steep": 512.0}
+CALIBRATIONS = ("isotonic", "sigmoid")
+
+
 @dataclass(frozen=True)
 class Model:
     """What defines a tree but for the data and the penalties; as the user gave it."""
@@ -62,16 +77,44 @@ class Model:
     depth: Any = None
     cost_matrix: Any = None
     min_recall: float | Mapping[Any, float] | None = None
-    gamma: Any = 512.0
+    gamma: Any = "auto"
     table: TableOptions = PAPER_TABLE
     monotonic_cst: Any = None
     positive_class: Any = None
     feature_cost: Any = None
+    loss: Any = "cost"
+    followable: bool = True
+    class_weight: Any = None
+    calibration: Any = None
+    confidence: Any = None
 
     def check(self) -> None:
         """Check what can be checked without data."""
-        check_real("gamma", self.gamma, "a finite number > 0", positive=True)
+        if not (isinstance(self.gamma, str) and self.gamma in STEEPNESS):
+            expected = 'a finite number > 0 or "auto"'
+            check_real("gamma", self.gamma, expected, positive=True)
+        if not isinstance(self.loss, str) or self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {LOSSES}, got {shown(self.loss)}.")
+        known = isinstance(self.calibration, str) and self.calibration in CALIBRATIONS
+        if self.calibration is not None and not known:
+            raise ValueError(
+                f"calibration must be None or one of {CALIBRATIONS}, got "
+                f"{shown(self.calibration)}."
+            )
+        check_class_weight(self.class_weight)
+        check_confidence(self.confidence, self.min_recall)
         self.table.check()
+
+    def steepness(self, n_groups: int) -> float:
+        """Steepness of the cuts, by default the same per variable on every table."""
+        if isinstance(self.gamma, str):
+            return STEEPNESS[self.gamma] * n_groups
+        return float(self.gamma)
+
+    @property
+    def by_log(self) -> bool:
+        """Whether the likelihood is maximised."""
+        return bool(self.loss == "log")
 
 
 @dataclass(frozen=True)
@@ -105,6 +148,12 @@ class Effort:
             return None
         return max(float(self.time_limit) - spent, 0.0)
 
+    def shared(self, n_trees: int) -> Effort:
+        """Effort of one of several trees that share the time limit."""
+        if self.time_limit is None:
+            return self
+        return replace(self, time_limit=float(self.time_limit) / n_trees)
+
     def seed(self) -> int:
         """Draw the seed of the search."""
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -127,6 +176,12 @@ class Prepared:
         Time that preparing took, without loading the compiled code.
     rules : ColumnRules
         Directions and prices of columns.
+    floor : array of shape (n_classes,)
+        Floors under the recall of the classes.
+    followable : bool
+        Whether cuts are collapsed that people who follow the rules have no use for.
+    factor : array of shape (n_classes,) or None
+        What the users' weights were multiplied by in training, class by class.
     """
 
     encoder: TableEncoder
@@ -136,6 +191,45 @@ class Prepared:
     call: str
     seconds: float
     rules: ColumnRules
+    floor: FloatArray
+    followable: bool = True
+    factor: FloatArray | None = None
+
+    def finished(
+        self, problem: Problem, solution: Solution, effort: Effort
+    ) -> Solution:
+        """The solution as people get it: without cuts that they have no use for."""
+        from sorct.search.collapse import collapsed
+        from sorct.search.polish import without_idle_cuts
+
+        solution = without_idle_cuts(problem, solution)
+        ended = solution.status in (Status.CONVERGED, Status.MAX_ITER)
+        if not self.followable or not ended:
+            return solution
+        return collapsed(problem, solution, effort.solver())
+
+    @property
+    def group_variable(self) -> IntArray:
+        """Position of the variable that every group of columns belongs to."""
+        return self.encoder.column_variable[self.encoder.group_start[:-1]]
+
+    def allows(self, limits: Limits, variables: IntArray) -> bool:
+        """Whether a tree may use these variables together."""
+        most = limits.max_features
+        if most is not None and len(variables) > most:
+            return False
+        if limits.max_cost is None:
+            return True
+        prices = self.rules.record(self.target)["feature_cost"] or {}
+        names = [self.encoder.names[i] for i in variables]
+        return bool(sum(prices.get(name, 0.0) for name in names) <= limits.max_cost)
+
+    @property
+    def by_log(self) -> bool:
+        """Whether the likelihood is maximised."""
+        from sorct.problem.datafit import Likelihood
+
+        return isinstance(self.problem.datafit, Likelihood)
 
     @classmethod
     def of(
@@ -147,6 +241,7 @@ class Prepared:
         encoder = TableEncoder.learn(X, model.table, weight)
         target = Classes.learn(y, weight)
         codes = target.codes(y)
+        factor = class_factors(model.class_weight, target, codes, weight)
         topology = checked_topology(model.depth, len(target))
         cost_matrix = checked_cost_matrix(model.cost_matrix, target)
         floor = checked_floor(model.min_recall, target)
@@ -159,16 +254,37 @@ class Prepared:
         )
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
+        if model.calibration is not None and rules.signs and len(target) > 2:
+            raise ValueError(
+                "calibration with monotonic_cst needs two classes: with more, maps of "
+                f"single classes can break directions; got {len(target)} classes."
+            )
+        if factor is not None:
+            weight = weight * factor[codes]
         begun += _load_compiled_code()
         from sorct.problem.constraints import Constraint
-        from sorct.problem.datafit import ExpectedCost
+        from sorct.problem.datafit import ExpectedCost, Likelihood
         from sorct.problem.penalty import Penalty, Strengths
         from sorct.problem.problem import Problem
 
         columns, n_classes = encoder.columns(X), len(target)
+        datafit = ExpectedCost(cost_matrix, rules.positive)
+        constraint = Constraint.min_recall(floor)
+        if model.by_log:
+            # Two leaves for two classes: logistic regression, which is convex.
+            learned = topology.n_leaves > 2
+            if learned and rules.positive >= 0:
+                raise ValueError(
+                    'monotonic_cst with loss="log" needs one cut and two classes, got '
+                    f'depth {topology.depth} and {n_classes}; take loss="cost".'
+                )
+            datafit = Likelihood(cost_matrix, rules.positive, learned)
+        if model.by_log or model.confidence is not None:
+            # The decision meets the floors, or keeps the promise.
+            constraint = Constraint.none(n_classes)
         problem = Problem(
             TrainingSet.from_columns(columns, codes, weight, n_classes),
-            ExpectedCost(cost_matrix, rules.positive),
+            datafit,
             Penalty.of(
                 Strengths(),
                 encoder.n_columns,
@@ -176,12 +292,13 @@ class Prepared:
                 start=encoder.group_start,
                 **rules.arrays(encoder),
             ),
-            Constraint.min_recall(floor),
+            constraint,
             topology,
-            float(model.gamma),
+            model.steepness(encoder.group_start.size - 1),
         )
         seconds = time.perf_counter() - begun
-        return cls(encoder, target, problem, len(codes), call, seconds, rules)
+        parts = encoder, target, problem, len(codes), call, seconds, rules, floor
+        return cls(*parts, bool(model.followable), factor)
 
     def tree(
         self,
@@ -189,10 +306,17 @@ class Prepared:
         alphas: tuple[float, float],
         status: str | None = None,
         search: str | None = None,
+        calibration: Calibration | None = None,
+        promise: Promise | None = None,
     ) -> Tree:
-        """Bring a solution back to names and units."""
+        """Bring a solution back to names and units.
+
+        Under the likelihood, and where probabilities are calibrated, the floors on
+        recall are met here, by the decision, or an ``InfeasibleError`` says by how much
+        they are missed. A promise is kept here, too.
+        """
         params, problem = solution.params, self.problem
-        return Tree(
+        tree = Tree(
             encoder=self.encoder,
             coef=params.coef,
             threshold=params.threshold,
@@ -200,11 +324,13 @@ class Prepared:
             target=self.target,
             gamma=problem.gamma,
             cost_matrix=problem.datafit.cost_matrix,
-            mass=solution.mass,
+            mass=self._own_shares(solution.mass),
+            leaf_proba=params.leaf_proba,
+            calibration=calibration,
             training=TrainingRecord(
                 alpha_local=alphas[0],
                 alpha_global=alphas[1],
-                min_recall=tuple(problem.constraint.floor.tolist()),
+                min_recall=tuple(self.floor.tolist()),
                 recall=tuple(solution.recall.tolist()),
                 objective=solution.objective,
                 cost=solution.cost,
@@ -215,18 +341,57 @@ class Prepared:
                 call=self.call,
                 versions=versions(),
                 search=search,
+                loss="log" if self.by_log else "cost",
+                class_weight=self._told_factor,
                 **self.rules.record(self.target),
             ),
         )
+        return self._decided(tree, promise)
 
-    def refuse(self, best: Solution, tried: str, effort: str) -> NoReturn:
+    @property
+    def _told_factor(self) -> tuple[float, ...] | None:
+        return None if self.factor is None else tuple(self.factor.tolist())
+
+    def _own_shares(self, mass: FloatArray) -> FloatArray:
+        """Masses by class and leaf as the users' own weights count the rows."""
+        if self.factor is None:
+            return mass
+        own = mass / self.factor[:, np.newaxis]
+        return np.asarray(own / own.sum())
+
+    def _decided(self, tree: Tree, promise: Promise | None) -> Tree:
+        """The tree with its decision, and what that means for the training rows."""
+        said, costs = Said.of(tree, self.problem, self.factor), None
+        recall = np.array(tree.training.recall)
+        # Costs have shaped a tree that was trained by them, and what it says.
+        by_costs = self.by_log or tree.calibration is not None
+        if promise is not None:
+            equal = 0.5 * (1.0 - np.eye(len(self.target)))
+            costs = promise.decision(tree, tree.cost_matrix if by_costs else equal)
+            recall = said.recall(said.predicted(costs))
+            promise.warn_if_empty(said.predicted(costs), self.target)
+        elif by_costs:
+            costs, recall = decision_for(said, tree.cost_matrix, self.floor)
+            if (recall < self.floor).any():
+                self.refuse(recall, "any weights of the classes", "n_starts")
+        predicted = said.predicted(costs)
+        by_hand = tree.leaf_class[said.leaf]
+        told = replace(
+            tree.training,
+            recall=tuple(recall.tolist()),
+            precision=tuple(said.precision(predicted).tolist()),
+            followed=float(said.weight[by_hand == predicted].sum()),
+            confidence=None if promise is None else promise.confidence,
+        )
+        routed = said.routed(tree.n_leaves)
+        return replace(tree, decision_cost=costs, routed=routed, training=told)
+
+    def refuse(self, recall: FloatArray, tried: str, effort: str) -> NoReturn:
         """Raise the error of floors that could not be met, naming what could help."""
-        floor: FloatArray = self.problem.constraint.floor
+        floor = self.floor
         rates = {
             label: float(rate)
-            for label, rate in zip(
-                self.target.labels.tolist(), best.recall, strict=True
-            )
+            for label, rate in zip(self.target.labels.tolist(), recall, strict=True)
         }
         shown = ", ".join(
             f"{label!r}: {rate:.4f} (asked {asked:g})"

@@ -16,17 +16,24 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.table import take_rows
-from sorct.data.target import Classes
+from sorct.data.table import Table, as_table, take_rows
+from sorct.data.target import Classes, unequal
 from sorct.data.wording import shown
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
-from sorct.estimators.path import trace
-from sorct.tree.path import Path
+from sorct.estimators.path import path_alphas, trace
+from sorct.tree.path import NO_LIMITS, Limits, Path, frame_of
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+#: Probabilities below this count as this in a log-loss.
+LEAST_PROBA = 1e-6
+# A first look at settings; and how exactly trees are solved that only serve to be
+# scored.
+_COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,13 @@ class Data:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return Data(take_rows(self.X, rows), self.y[rows], weight)
+
+    def some(self, most: int) -> Data:
+        """At most so many of the rows, spaced evenly within every class."""
+        if len(self.y) <= most:
+            return self
+        order = np.argsort(self.y, kind="stable")
+        return self.part(np.sort(order[:: -(-len(self.y) // most)]))
 
     def folds(self, cv: Any) -> list[tuple[Data, Data]]:
         """Training and test parts, as scikit-learn reads ``cv``.
@@ -78,18 +92,56 @@ class PathTask:
 
     model: Model
     target: Classes
-    alphas_local: FloatArray
-    alphas_global: FloatArray
+    alphas_local: FloatArray | None
+    alphas_global: FloatArray | None
     n_solutions: int
     effort: Effort
     call: str
+    relax: bool = True
+    limits: Limits = NO_LIMITS
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
-        seed, model = self.effort.seed(), self._model_for(np.unique(data.y))
-        prepared = Prepared.of(data.X, data.y, data.weight, model, self.call)
-        alphas = self.alphas_local, self.alphas_global
-        return trace(prepared, *alphas, self.n_solutions, self.effort, seed)
+        seed, prepared = self.effort.seed(), self._prepared(data)
+        alphas = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
+        return trace(
+            prepared,
+            *alphas,
+            self.n_solutions,
+            self.effort,
+            seed,
+            relax=self.relax,
+            limits=self.limits,
+        )
+
+    def with_grid(self, data: Data) -> PathTask:
+        """The same with strengths that suit the rows given, where none were given."""
+        if self.alphas_local is not None and self.alphas_global is not None:
+            return self
+        seed, prepared = self.effort.seed(), self._prepared(data)
+        local, linf = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
+        return replace(self, alphas_local=local, alphas_global=linf)
+
+    def coarse(self) -> PathTask:
+        """The same with every second strength and fewer solutions, for a first look."""
+        assert self.alphas_local is not None
+        assert self.alphas_global is not None
+        return replace(
+            self,
+            alphas_local=self.alphas_local[-1::-2][::-1],
+            alphas_global=self.alphas_global[-1::-2][::-1],
+            n_solutions=min(self.n_solutions, _COARSE_SOLUTIONS),
+            relax=self.limits.on_variables,
+        ).rough()
+
+    def rough(self) -> PathTask:
+        """The same, solved no more exactly than a score needs."""
+        effort = replace(self.effort, tol=max(self.effort.tol, _SCORED_TOL))
+        return replace(self, effort=effort)
+
+    def _prepared(self, data: Data) -> Prepared:
+        model = self._model_for(np.unique(data.y))
+        return Prepared.of(data.X, data.y, data.weight, model, self.call)
 
     def _model_for(self, present: AnyArray) -> Model:
         """Costs and floors of the classes that a fold has."""
@@ -109,6 +161,7 @@ class FoldScores:
 
     scores: list[FloatArray | InfeasibleError]
     whole: Path | InfeasibleError
+    scaling: Any = "auto"
 
     @property
     def error(self) -> InfeasibleError | None:
@@ -131,11 +184,15 @@ class FoldScores:
         import pandas as pd
 
         scores = np.array(self.scores, dtype=np.float64)
-        frame, tree = self.path.to_frame(), self.path.trees[0]
+        path = self.path
+        frame, tree = frame_of(path.offered), path.trees[0]
         std = scores.std(axis=0, ddof=1) if len(scores) > 1 else np.full(len(frame), 0)
         found = {
+            "loss": tree.training.loss,
             "depth": tree.depth,
             "gamma": tree.gamma,
+            "scaling": self.scaling,
+            "relaxed": [one.training.relaxed or 1.0 for one in path.offered],
             "alpha_local": frame["alpha_local"],
             "alpha_global": frame["alpha_global"],
             "mean_score": scores.mean(axis=0),
@@ -150,8 +207,11 @@ class FoldScores:
                 "objective", "cost",
             )
         }  # fmt: skip
-        per_cut = [tree.most_variables_per_cut for tree in self.path.trees]
-        return pd.DataFrame(found).assign(most_variables_per_cut=per_cut)
+        per_cut = [tree.most_variables_per_cut for tree in path.offered]
+        followed = [tree.training.followed or 0.0 for tree in path.offered]
+        return pd.DataFrame(found).assign(
+            most_variables_per_cut=per_cut, followed=followed
+        )
 
     def scored_path(self, score_name: str) -> Path:
         """Path of all rows, whose trees tell how their penalties scored on the folds.
@@ -161,7 +221,7 @@ class FoldScores:
         results = self.frame()
         numbers = results[["mean_score", "se_score"]].to_numpy(dtype=np.float64)
         trees = []
-        for tree, (score, error) in zip(self.path.trees, numbers, strict=True):
+        for tree, (score, error) in zip(self.path.offered, numbers, strict=True):
             told = replace(
                 tree.training,
                 cv_score=None if np.isnan(score) else float(score),
@@ -170,7 +230,10 @@ class FoldScores:
                 cv_folds=len(self.scores),
             )
             trees.append(replace(tree, training=told))
-        return replace(self.path, trees=tuple(trees))
+        n_points = len(self.path)
+        return replace(
+            self.path, trees=tuple(trees[:n_points]), relaxed=tuple(trees[n_points:])
+        )
 
 
 def score_fold(
@@ -186,13 +249,19 @@ def score_fold(
         path = replace(task, model=forgiving).run(train)
     except InfeasibleError as error:
         return error
+    if isinstance(scorer, DefaultScorer):
+        # All trees of a path read a table alike: once is enough.
+        table = path.trees[0].encoder.read(as_table(test.X), check_finite=False)
+        return np.array(
+            [scorer.of(t, table, test.y, test.weight) for t in path.offered]
+        )
     extra = {}
     if test.weight is not None and takes_weights(scorer):
         extra = {"sample_weight": test.weight}
     return np.array(
         [
             _checked_score(scorer(_classifier(tree, test.X), test.X, test.y, **extra))
-            for tree in path
+            for tree in path.offered
         ]
     )
 
@@ -208,6 +277,11 @@ def _checked_score(score: Any) -> float:
     return number
 
 
+def with_grid(task: PathTask, data: Data) -> PathTask:
+    """The task with strengths that suit the rows."""
+    return task.with_grid(data)
+
+
 def trace_all(task: PathTask, data: Data) -> Path | InfeasibleError:
     """Path of all rows."""
     try:
@@ -218,19 +292,42 @@ def trace_all(task: PathTask, data: Data) -> Path | InfeasibleError:
 
 @dataclass(frozen=True)
 class DefaultScorer:
-    """Scorer where none is named: mean worth of the predictions to the target."""
+    """Scorer where none is named: mean worth of the predictions to the target.
+
+    If ``by_log`` and no error costs more than others, minus the log-loss instead: it
+    tells more of a tree, so that chance has less of a say.
+    """
 
     cost_matrix: FloatArray
     target: Classes
+    by_log: bool = False
 
-    def __call__(
-        self, classifier: Any, X: Any, y: AnyArray, sample_weight: Any = None
-    ) -> float:
-        """Score a fitted classifier on some rows."""
-        predicted = self.target.known_codes(classifier.predict(X))
+    @property
+    def name(self) -> str:
+        """What the score is called."""
+        if self._is_log_loss:
+            return "minus the log-loss"
+        return self.target.default_score(self.cost_matrix)
+
+    @property
+    def _is_log_loss(self) -> bool:
+        return self.by_log and not unequal(self.cost_matrix)
+
+    def of(self, tree: Tree, table: Table, y: AnyArray, weight: Any = None) -> float:
+        """Score a tree on some rows."""
+        if self._is_log_loss:
+            return -self._log_loss(tree, table, y, weight)
+        predicted = self.target.known_codes(tree.predict_table(table))
         true = self.target.known_codes(y)
         worth = self.target.worth(self.cost_matrix, true, predicted)
-        return float(np.average(worth, weights=sample_weight))
+        return float(np.average(worth, weights=weight))
+
+    def _log_loss(self, tree: Tree, table: Table, y: AnyArray, weight: Any) -> float:
+        """Mean of -log of the class's probability; a class never seen has the least."""
+        own = tree.target.codes(y)
+        proba = tree.predict_proba_table(table)[np.arange(len(own)), own]
+        proba = np.maximum(np.where(own >= 0, proba, 0.0), LEAST_PROBA)
+        return float(np.average(-np.log(proba), weights=weight))
 
 
 def takes_weights(scorer: Any) -> bool:

@@ -1,12 +1,14 @@
 """Trace: ``sorct_path``, from a user's table to the path of trees.
 
-The paper's grid is the default. The work itself is in ``sweep.py``.
+The work itself is in ``search/sweep.py``.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +21,19 @@ from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
 from sorct.solvers.solution import Status
-from sorct.tree.path import Path
-from sorct.tree.topology import smallest_depth
+from sorct.tree.path import NO_LIMITS, Limits, Path
+from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
+    from sorct.problem.penalty import Strengths
     from sorct.search.sweep import SweepCallback
+    from sorct.solvers.solution import Solution
 
 #: The paper's strengths: 0 and 2^-12 to 2^3.
 PAPER_ALPHAS = (0.0, *(2.0**r for r in range(-12, 4)))
+# Default strengths: the one that empties the tree, divided by powers of two. Steps are
+# small where variables enter one by one.
+_HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
 
 
 def sorct_path(
@@ -37,9 +44,13 @@ def sorct_path(
     alphas_local: Any = None,
     alphas_global: Any = None,
     n_solutions: int = 20,
+    relax: bool = True,
+    max_features: int | None = None,
+    max_cost: float | None = None,
     cost_matrix: Any = None,
     min_recall: float | Mapping[Any, float] | None = None,
-    gamma: float = 512.0,
+    loss: str = "cost",
+    gamma: float | str = "auto",
     tol: float = 1e-6,
     max_iter: int = 2000,
     time_limit: float | None = None,
@@ -54,6 +65,7 @@ def sorct_path(
     monotonic_cst: Any = None,
     positive_class: Any = None,
     feature_cost: Any = None,
+    followable: bool = True,
     sample_weight: Any = None,
     callback: SweepCallback | None = None,
 ) -> Path:
@@ -66,10 +78,20 @@ def sorct_path(
     depth : int or None
         Depth of the trees; None means the smallest with a leaf for every class.
     alphas_local, alphas_global : sequence of float, float or None
-        Strengths, put in rising order. None means the paper's: 0 and 2^-12, ..., 2^3.
-        At depth 1 both penalties are the same and ``alphas_global`` is 0 by default.
+        Strengths, put in rising order. None means 17 local strengths that suit the
+        data, from the one that empties the tree downwards, and 0 for the global one (or
+        the other way round, if only ``alphas_local`` is given as 0). The paper's grid
+        is ``sorct.PAPER_ALPHAS``.
     n_solutions : int, default=20
         Trees that are carried from grid point to grid point.
+    relax : bool, default=True
+        Whether every point also gets its relaxed tree (``path.relaxed``): refitted on
+        the variables of its own tree under an eighth of its penalties.
+    max_features : int or None, default=None
+        Most variables that a relaxed tree may use: where the tree of a point has more,
+        the best of them are kept and exchanged for others as long as that pays.
+    max_cost : float or None, default=None
+        Most that the variables of a relaxed tree may cost together.
     time_limit : float or None
         Seconds after which the points left get the best of the trees found so far.
     n_jobs : int or None
@@ -78,9 +100,9 @@ def sorct_path(
         Called after every grid point with its progress (``n_done``, ``n_points``,
         ``alpha_local``, ``alpha_global``, ``objective``, ``seconds``); returning True
         ends the work as ``time_limit`` would.
-    cost_matrix, min_recall, gamma, tol, max_iter, random_state, categorical,
+    cost_matrix, min_recall, loss, gamma, tol, max_iter, random_state, categorical,
     categorical_features, min_frequency, handle_unknown, handle_missing, scaling,
-    monotonic_cst, positive_class, feature_cost
+    monotonic_cst, positive_class, feature_cost, followable
         As in ``SORCTClassifier``.
     sample_weight : array of shape (n_samples,) or None
 
@@ -116,43 +138,63 @@ def sorct_path(
     )  # fmt: skip
     model = Model(
         depth, cost_matrix, min_recall, gamma, table, monotonic_cst, positive_class,
-        feature_cost,
+        feature_cost, loss, followable,
     )  # fmt: skip
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
+    limits = Limits(max_features, None, max_cost)
     model.check()
     effort.check()
+    limits.check()
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
-    path_alphas(alphas_local, alphas_global, depth, None)
+    checked_alphas("alphas_local", alphas_local)
+    checked_alphas("alphas_global", alphas_global)
     if y is None:
         raise ValueError(
             "sorct_path requires y to be passed, but the target y is None."
         )
     seed = effort.seed()
     prepared = Prepared.of(X, y, sample_weight, model, call)
-    local, linf = path_alphas(
-        alphas_local, alphas_global, prepared.problem.topology.depth, None
+    alphas = path_alphas(prepared, alphas_local, alphas_global, seed)
+    path = trace(
+        prepared,
+        *alphas,
+        n_solutions,
+        effort,
+        seed,
+        callback,
+        relax=relax,
+        limits=limits,
     )
-    path = trace(prepared, local, linf, n_solutions, effort, seed, callback)
     warn_if_slow(path, effort)
     return path
 
 
 def path_alphas(
-    alphas_local: Any, alphas_global: Any, depth: Any, y: Any
+    prepared: Prepared, alphas_local: Any, alphas_global: Any, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Strengths of both axes, checked; at depth 1 one of them is enough.
+    """Strengths of both axes; where none are given, such as suit the data."""
+    local = checked_alphas("alphas_local", alphas_local)
+    linf = checked_alphas("alphas_global", alphas_global)
+    none = np.zeros(1)
+    if local is None and linf is not None and linf.any():
+        return none, linf
+    if local is None:
+        return default_alphas(prepared, seed), none if linf is None else linf
+    if linf is None:
+        linf = none if local.any() else default_alphas(prepared, seed, linf=True)
+    return local, linf
 
-    Where no depth is given, that of the smallest tree for the classes in y counts.
-    """
-    if depth is None and y is not None:
-        depth = smallest_depth(len(np.unique(y)))
-    default = (0.0,) if depth == 1 else PAPER_ALPHAS
-    return (
-        checked_alphas("alphas_local", alphas_local, PAPER_ALPHAS),
-        checked_alphas("alphas_global", alphas_global, default),
-    )
+
+def default_alphas(prepared: Prepared, seed: int, *, linf: bool = False) -> FloatArray:
+    """Strengths from the one that empties the tree downwards, in rising order."""
+    from sorct.search.strongest import emptying_strength
+
+    strongest = emptying_strength(prepared.problem, seed, linf=linf)
+    if strongest <= 0.0:
+        return np.zeros(1)
+    return np.sort(strongest * 2.0 ** -np.array(_HALVINGS))
 
 
 def trace(
@@ -163,6 +205,9 @@ def trace(
     effort: Effort,
     seed: int,
     callback: SweepCallback | None = None,
+    *,
+    relax: bool = True,
+    limits: Limits = NO_LIMITS,
 ) -> Path:
     """Sweep over the grid of a prepared problem; all arguments are checked."""
     from sorct.search.sweep import Grid, Sweep
@@ -175,12 +220,47 @@ def trace(
     if not first.feasible:
         late = " before time_limit" if first.status is Status.TIME_LIMIT else ""
         tried = f"a pool of {n_solutions} solutions and their moves{late}"
-        prepared.refuse(first, tried, "n_solutions")
-    trees = [
-        prepared.tree(solution, (strengths.alpha_local, strengths.alpha_global))
+        prepared.refuse(first.recall, tried, "n_solutions")
+    problem = prepared.problem
+    points = [
+        (prepared.finished(problem.at(strengths), solution, effort), strengths)
         for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
     ]
-    return Path(alphas_local, alphas_global, tuple(trees), swept.seconds)
+    trees = [
+        prepared.tree(solution, (strengths.alpha_local, strengths.alpha_global))
+        for solution, strengths in points
+    ]
+    loosened = _relaxed(prepared, points, effort, limits) if relax else []
+    return Path(
+        alphas_local, alphas_global, tuple(trees), swept.seconds, tuple(loosened)
+    )
+
+
+def _relaxed(
+    prepared: Prepared,
+    points: list[tuple[Solution, Strengths]],
+    effort: Effort,
+    limits: Limits,
+) -> list[Tree]:
+    """The relaxed tree of every point, within the limits on variables if any."""
+    from sorct.search.relax import RELAXED, relaxed
+    from sorct.search.subset import Subsets
+
+    trees = []
+    for solution, strengths in points:
+        problem = prepared.problem.at(strengths)
+        if limits.on_variables:
+            allows = partial(prepared.allows, limits)
+            groups = prepared.group_variable
+            subsets = Subsets(problem, effort.solver(), groups, allows)
+            found = subsets.within(solution)
+        else:
+            found = relaxed(problem, solution, effort.solver())
+        alphas = strengths.alpha_local, strengths.alpha_global
+        tree = prepared.tree(found, alphas)
+        told = replace(tree.training, relaxed=RELAXED)
+        trees.append(replace(tree, training=told))
+    return trees
 
 
 def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:
@@ -198,10 +278,10 @@ def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:
         )
 
 
-def checked_alphas(name: str, alphas: Any, default: tuple[float, ...]) -> FloatArray:
-    """Strengths in rising order, each once."""
+def checked_alphas(name: str, alphas: Any) -> FloatArray | None:
+    """Strengths in rising order, each once; None stays None."""
     if alphas is None:
-        return np.array(default)
+        return None
     try:
         given = np.atleast_1d(np.asarray(alphas))
     except ValueError:

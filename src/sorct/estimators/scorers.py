@@ -26,9 +26,13 @@ def scorer_name(scoring: Any, default: str = "accuracy") -> str:
     return scoring if isinstance(scoring, str) else "score"
 
 
-def baseline_score(scoring: Any, y_train: AnyArray, y_test: AnyArray) -> float:
-    """Score of always answering with the shares of the classes in training."""
-    model = DummyClassifier(strategy="prior").fit(np.zeros((len(y_train), 1)), y_train)
+def baseline(y_train: AnyArray) -> DummyClassifier:
+    """Classifier that always answers with the shares of the classes in training."""
+    return DummyClassifier(strategy="prior").fit(np.zeros((len(y_train), 1)), y_train)
+
+
+def _baseline_score(scoring: Any, y_train: AnyArray, y_test: AnyArray) -> float:
+    model = baseline(y_train)
     scorer = check_scoring(model, scoring)
     return float(scorer(model, np.zeros((len(y_test), 1)), y_test))
 
@@ -40,7 +44,7 @@ def check_scorer(scoring: Any, y_train: AnyArray, y_test: AnyArray) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            score = baseline_score(scoring, y_train, y_test)
+            score = _baseline_score(scoring, y_train, y_test)
         except (TypeError, ValueError) as error:
             raise ValueError(_misfit(scoring, y_train, y_test, error)) from error
     check_score(scoring, score, y_test)

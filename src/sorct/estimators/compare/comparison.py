@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.checks import check_whole, checked_samples
+from sorct.estimators.compare.measures import lacking
 from sorct.estimators.compare.rivals import (
     Outcome,
     Plan,
@@ -59,21 +60,24 @@ class Comparison:
     frame : DataFrame
         One row per method and one for the most frequent class: ``score`` (mean over
         the folds), ``standard_error`` (of the mean, folds taken as independent),
-        ``variables`` (of the table, used on average), ``cuts`` (on average; of the
-        logistic regression, its linear scores).
+        ``accuracy``, ``log_loss`` and ``auc`` (means over the folds), ``variables``
+        (of the table, used on average), ``cuts`` (on average; of the logistic
+        regression, its linear scores).
     tests : DataFrame
         One row per pair: ``one``, ``other``, ``difference`` of their scores,
         ``standard_error`` (corrected for folds that share training rows), ``t``,
         ``p`` and ``p_holm``.
     folds : DataFrame
-        One row per fold and method: ``fold``, ``method``, ``score``, ``variables``,
-        ``cuts``, ``most_variables_per_cut``.
+        One row per fold and method: ``fold``, ``method``, ``variables``, ``cuts``,
+        ``most_variables_per_cut``, ``score``, ``accuracy``, ``log_loss``, ``auc``.
     sentence : str
         Which of the three the data support.
     scoring : str
         What the scores are.
     n_variables : int
         Variables of the table.
+    notes : tuple of str
+        What has to be known of the measures, such as classes that folds lack.
     """
 
     frame: pd.DataFrame
@@ -82,6 +86,7 @@ class Comparison:
     sentence: str
     scoring: str
     n_variables: int
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: lists of rows, the sentence, what was scored."""
@@ -92,6 +97,7 @@ class Comparison:
             "tests": self.tests.to_dict("records"),
             "folds": self.folds.to_dict("records"),
             "sentence": self.sentence,
+            "notes": list(self.notes),
         }
 
 
@@ -164,6 +170,11 @@ def compare(
     CART is scikit-learn's tree on all levels of a categorical variable, pruned by cost
     complexity; the logistic regression has standardised columns, and is multinomial
     for three classes and more.
+
+    Log-loss and AUC are of the probabilities that each method gives, as they are; for
+    the log-loss they are clipped at 1e-6, because CART says 0 where a leaf is pure. AUC
+    of several classes is the mean of each against the rest; where the rows of a fold
+    lack a class ``notes`` say so. Methods are judged by ``scoring`` alone.
     """
     _check(folds, repeats, cv, rule, level)
     X, y, _ = checked_samples(X, y, None)
@@ -183,8 +194,9 @@ def compare(
     data = Data(X, y, None)
     parts = [(data.part(train), data.part(test)) for train, test in splits.split(X, y)]
     rows = _run(parts, plan, progress)
-    name = scorer_name(scoring)
-    return _summary(rows, Sizes.of(parts), level, name, len(classes), X.shape[1])
+    found = _summary(rows, Sizes.of(parts), level, scorer_name(scoring), len(classes))
+    notes = lacking(parts, len(classes))
+    return Comparison(*found, n_variables=X.shape[1], notes=notes)
 
 
 def _check(folds: Any, repeats: Any, cv: Any, rule: Any, level: Any) -> None:
@@ -263,28 +275,28 @@ def _summary(
     level: float,
     scoring: str,
     n_classes: int,
-    n_variables: int,
-) -> Comparison:
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, str, str]:
+    """Frames, sentence and name of the score, as ``Comparison`` has them."""
     import pandas as pd
 
     folds = pd.DataFrame(rows)
     order = [*METHODS, BASELINE]
     scores = folds.pivot(index="fold", columns="method", values="score")[order]
-    means = folds.groupby("method")[["variables", "cuts"]].mean().loc[order]
+    shown = ["accuracy", "log_loss", "auc", "variables", "cuts"]
+    means = folds.groupby("method")[shown].mean().loc[order]
     error = scores.std(ddof=1) / np.sqrt(len(scores))
     frame = pd.DataFrame(
         {
             "score": scores.mean(),
             "standard_error": error,
-            "variables": means["variables"],
-            "cuts": means["cuts"],
+            **{name: means[name] for name in shown},
         },
         index=pd.Index(order, name="method"),
     )
     tests = all_tests(scores, sizes)
     kinds = _kinds(folds, n_classes)
     sentence = Verdict(frame, tests, kinds, scoring, level).sentence()
-    return Comparison(frame, tests, folds, sentence, scoring, n_variables)
+    return frame, tests, folds, sentence, scoring
 
 
 def _kinds(folds: pd.DataFrame, n_classes: int) -> dict[str, str]:

@@ -20,9 +20,10 @@ from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.target import Classes
+from sorct.estimators.compare.measures import Measures
 from sorct.estimators.cross_validated import SORCTClassifierCV
 from sorct.estimators.folds import Data
-from sorct.estimators.scorers import baseline_score, check_score, check_scorer
+from sorct.estimators.scorers import baseline, check_score, check_scorer
 from sorct.tree.frontier import sparsest
 
 # Sizes of CART to choose from, at most.
@@ -54,21 +55,24 @@ class Plan:
         for inside, outside in self.inner().split(train.y, train.y):
             check_scorer(self.scoring, train.y[inside], train.y[outside])
 
-    def score(self, model: Any, X: Any, y: AnyArray) -> float:
-        """Score of a model on rows it has not seen, which must be a number."""
+    def scored(self, model: Any, X: Any, y: AnyArray) -> dict[str, float]:
+        """Score on rows that a model has not seen, which must be a number, and more."""
         score = float(check_scoring(model, self.scoring)(model, X, y))
         check_score(self.scoring, score, y)
-        return score
+        return {"score": score, **vars(Measures.of(model, X, y))}
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What one method did in one fold."""
 
-    score: float
     variables: int
     cuts: int
     most_variables_per_cut: int
+    score: float
+    accuracy: float
+    log_loss: float
+    auc: float
 
 
 def fit_tree(train: Data, test: Data, plan: Plan) -> Outcome:
@@ -84,17 +88,16 @@ def fit_tree(train: Data, test: Data, plan: Plan) -> Outcome:
     search.set_params(**forgiving).fit(train.X, train.y)
     tree = search.tree_
     return Outcome(
-        plan.score(search, test.X, test.y),
         len(tree.variables_used),
         int(tree.coef.any(axis=0).sum()),
         tree.most_variables_per_cut,
+        **plan.scored(search, test.X, test.y),
     )
 
 
 def fit_baseline(train: Data, test: Data, plan: Plan) -> Outcome:
-    score = baseline_score(plan.scoring, train.y, test.y)
-    check_score(plan.scoring, score, test.y)
-    return Outcome(score, 0, 0, 0)
+    model, rows = baseline(train.y), np.zeros((len(test.y), 1))
+    return Outcome(0, 0, 0, **plan.scored(model, rows, test.y))
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,8 @@ def fit_cart(train: Data, test: Data, plan: Plan) -> Outcome:
     best = _chosen(models, columns.X_train, train.y, plan, len(strengths))
     used = np.unique(best.tree_.feature[best.tree_.feature >= 0])
     cuts = int(best.tree_.n_leaves) - 1
-    score = plan.score(best, columns.X_test, test.y)
-    return Outcome(score, columns.n_variables(used), cuts, min(cuts, 1))
+    scored = plan.scored(best, columns.X_test, test.y)
+    return Outcome(columns.n_variables(used), cuts, min(cuts, 1), **scored)
 
 
 def pruning_strengths(model: Any, X: FloatArray, y: AnyArray) -> FloatArray:
@@ -164,9 +167,9 @@ def fit_logistic(train: Data, test: Data, plan: Plan) -> Outcome:
     best = _chosen(models, columns.X_train, train.y, plan, _STRENGTHS)
     used = np.flatnonzero(best.coef_.any(axis=0))
     n_variables = columns.n_variables(used)
-    score = plan.score(best, columns.X_test, test.y)
+    scored = plan.scored(best, columns.X_test, test.y)
     cuts = 1 if n_classes == 2 else n_classes
-    return Outcome(score, n_variables, cuts, n_variables)
+    return Outcome(n_variables, cuts, n_variables, **scored)
 
 
 def logistic_strengths(X: FloatArray, y: AnyArray) -> FloatArray:

@@ -1,0 +1,160 @@
+"""Decisions: from what a tree says of the training rows to what it predicts.
+
+Under the likelihood, costs and floors act here: a class is predicted where its expected
+cost is least, errors on class k costing ``weight[k]`` times as much. Raising the weight
+of a class only ever adds rows that are predicted to be of it, so for every row there is
+a critical weight, and a floor under the recall of a class is a quantile of the critical
+weights of its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sorct._typing import FloatArray, IntArray
+from sorct.data.target import unequal
+from sorct.tree.decision import predicted_codes
+
+if TYPE_CHECKING:
+    from sorct.problem.problem import Problem
+    from sorct.tree.tree import Tree
+
+# Rounds in which the weights of several classes are adapted to each other.
+_ROUNDS = 200
+#: A weight is set so much above the critical one.
+ABOVE = 1e-9
+_LEAST = 1e-300
+# Rows that are looked at together.
+_BLOCKS = 256
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a tree says of training rows.
+
+    Attributes
+    ----------
+    proba : array of shape (n_classes, n)
+    codes : array of shape (n,)
+    weight : array of shape (n,), sums to 1
+    leaf : array of shape (n,)
+        Leaf of every row by the more probable side at every cut.
+    """
+
+    proba: FloatArray
+    codes: IntArray
+    weight: FloatArray
+    leaf: IntArray
+
+    @classmethod
+    def of(cls, tree: Tree, problem: Problem, factor: FloatArray | None = None) -> Said:
+        """Ask a tree about the rows of a problem.
+
+        Where classes were weighted by a factor in training, it is taken back: rows
+        count by the users' own weights.
+        """
+        samples = problem.data.samples
+        n, codes = samples.n_rows, samples.codes
+        proba = np.empty((len(tree.classes), n))
+        leaf = np.empty(n, dtype=np.int64)
+        for first in range(0, samples.n_blocks, _BLOCKS):
+            some = range(first, min(first + _BLOCKS, samples.n_blocks))
+            x = np.hstack([samples.block(b)[0] for b in some])
+            begin = int(samples.start[first])
+            rows = slice(begin, min(begin + x.shape[1], n))
+            score = tree.scores(x[:, : rows.stop - begin].T)
+            proba[:, rows] = tree.proba_of_scores(score)
+            leaf[rows] = tree.leaf_of_scores(score)
+        weight = samples.weight[:n]
+        if factor is not None:
+            weight = weight / factor[codes]
+            weight /= weight.sum()
+        return cls(proba, codes, weight, leaf)
+
+    def predicted(self, decision_cost: FloatArray | None) -> IntArray:
+        """Codes that a decision predicts."""
+        return predicted_codes(self.proba, decision_cost)
+
+    def recall(self, predicted: IntArray) -> FloatArray:
+        """Share of every class that is predicted to be of it."""
+        n_classes = len(self.proba)
+        right = np.bincount(
+            self.codes, self.weight * (predicted == self.codes), n_classes
+        )
+        return np.asarray(right / np.bincount(self.codes, self.weight, n_classes))
+
+    def precision(self, predicted: IntArray) -> FloatArray:
+        """Share of what is predicted to be of a class that is; 0 where nothing is."""
+        n_classes = len(self.proba)
+        right = np.bincount(
+            self.codes, self.weight * (predicted == self.codes), n_classes
+        )
+        told = np.bincount(predicted, self.weight, n_classes)
+        return np.asarray(right / np.where(told > 0.0, told, 1.0))
+
+    def routed(self, n_leaves: int) -> FloatArray:
+        """Share of the rows by class and leaf, as people follow the rules."""
+        place = self.codes * n_leaves + self.leaf
+        n_classes = len(self.proba)
+        mass = np.bincount(place, self.weight, n_classes * n_leaves)
+        return np.asarray(mass.reshape(n_classes, n_leaves))
+
+
+def decision_for(
+    said: Said, cost_matrix: FloatArray, floor: FloatArray
+) -> tuple[FloatArray | None, FloatArray]:
+    """Costs to decide by, and the recalls that they give; floors may be missed.
+
+    None means the most probable class: where all errors cost the same and no floor is
+    missed by it.
+    """
+    costs = cost_matrix if unequal(cost_matrix) else None
+    recall = said.recall(said.predicted(costs))
+    if (recall >= floor).all():
+        return costs, recall
+    weight, best = np.ones(len(floor)), recall
+    for _ in range(_ROUNDS):
+        k = int(np.argmax(floor - recall))
+        weight[k] = _weight_for(said, cost_matrix, weight, k, floor[k])
+        weight /= np.exp(np.log(weight).mean())
+        recall = said.recall(said.predicted(weight[:, np.newaxis] * cost_matrix))
+        if (floor - recall).max() < (floor - best).max():
+            best = recall
+        if (recall >= floor).all():
+            return weight[:, np.newaxis] * cost_matrix, recall
+    return None, best
+
+
+def _weight_for(
+    said: Said, cost_matrix: FloatArray, weight: FloatArray, k: int, floor: float
+) -> float:
+    """Weight of class k that gives its rows the recall asked for."""
+    own = said.codes == k
+    critical = critical_weights(said.proba[:, own], cost_matrix, weight, k)
+    order = np.argsort(critical)
+    share = np.cumsum(said.weight[own][order])
+    place = int(np.searchsorted(share, floor * share[-1] * (1.0 - 1e-12)))
+    return float(critical[order[min(place, order.size - 1)]] * (1.0 + ABOVE))
+
+
+def critical_weights(
+    proba: FloatArray, cost_matrix: FloatArray, weight: FloatArray, k: int
+) -> FloatArray:
+    """Least weight of class k with which it is predicted, for every row.
+
+    With probabilities p, costs W and weights w of the others, class k is the cheapest
+    when for every other class d
+
+        sum_{j != k} w_j (W[j, k] - W[j, d]) p_j <= w_k W[k, d] p_k.
+    """
+    others = [j for j in range(len(cost_matrix)) if j != k]
+    paid = weight[others, np.newaxis] * proba[others]
+    needed = np.full(proba.shape[1], _LEAST)
+    for d in others:
+        extra = (cost_matrix[others, k] - cost_matrix[others, d]) @ paid
+        price = np.maximum(cost_matrix[k, d] * proba[k], _LEAST)
+        needed = np.maximum(needed, extra / price)
+    return needed
