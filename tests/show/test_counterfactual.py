@@ -59,6 +59,7 @@ def check_numbers(tree, row, fine=1500):
     return found
 
 
+@pytest.mark.every_value
 @shapes
 @gammas
 def test_no_smaller_change_of_a_number_flips(rng, depth, n_classes, gamma):
@@ -71,6 +72,7 @@ def test_no_smaller_change_of_a_number_flips(rng, depth, n_classes, gamma):
     assert [flip.variable for flip in found[0].flips] == list(tree.variables_used)
 
 
+@pytest.mark.every_value
 @shapes
 @gammas
 def test_flips_of_a_value_outside_the_range_lie_inside(rng, depth, n_classes, gamma):
@@ -165,6 +167,7 @@ def test_a_readable_value_has_few_digits(rng):
 # -- levels ----------------------------------------------------------------------------
 
 
+@pytest.mark.every_value
 @shapes
 @gammas
 def test_a_level_flips_as_the_tree_predicts(rng, depth, n_classes, gamma):

@@ -392,6 +392,7 @@ def plain_types(value):
     return {type(value)}.union(*map(plain_types, parts))
 
 
+@pytest.mark.every_value
 @labels
 @pytest.mark.parametrize("kind", [dict, pd.Series, pd.DataFrame, np.asarray])
 def test_to_dict_is_plain_json(rng, table, classes, kind):
@@ -405,7 +406,8 @@ def test_to_dict_is_plain_json(rng, table, classes, kind):
     assert plain_types(plain) <= {str, int, float, bool, type(None), dict, list, tuple}
     again = json.loads(json.dumps(plain, allow_nan=False))
     assert set(again) == {
-        "predicted", "proba", "steps", "leaf", "leaf_proba", "flips",
+        "predicted", "proba", "steps", "leaf", "leaf_proba", "flips", "leaf_says",
+        "by_hand", "decision", "calibrated",
     }  # fmt: skip
     assert again["predicted"] == found.predicted == tree.predict(row)[0]
     assert again["proba"] == {str(k): p for k, p in found.proba.items()}

@@ -24,11 +24,12 @@ def one_row(X, place):
     return X.iloc[[place]]
 
 
+@pytest.mark.parametrize("stride", [25, pytest.param(7, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("categorical", ["whole", "dummies"])
-def test_parts_add_up_to_the_sum_of_the_cut(rng, table, categorical):
+def test_parts_add_up_to_the_sum_of_the_cut(rng, table, categorical, stride):
     """Base and contributions give the total, and the total is that of the tree."""
     tree = tree_on(rng, table, 3, replace(OPTIONS, categorical=categorical))
-    for place in range(0, 120, 7):
+    for place in range(0, 120, stride):
         for step in explain(tree, one_row(table, place)).steps:
             cut = tree.view.nodes[step.cut - 1]
             assert isinstance(cut, Cut)
@@ -136,11 +137,12 @@ def with_flip(X, place, flip):
     return row
 
 
-def test_a_flip_changes_the_class(rng, table):
+@pytest.mark.parametrize("stride", [10, pytest.param(5, marks=pytest.mark.slow)])
+def test_a_flip_changes_the_class(rng, table, stride):
     """Of every kind; many are found."""
     tree = tree_on(rng, table, 3, density=0.5, gamma=256.0)
     found = set()
-    for place in range(0, 120, 5):
+    for place in range(0, 120, stride):
         told = explain(tree, one_row(table, place))
         for flip in told.flips:
             if flip.value is not None:

@@ -102,10 +102,13 @@ def printed_sum(text, notes, row):
     return total
 
 
+@pytest.mark.parametrize("n_trees", [1, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("unknown", ["other", "error"])
-def test_a_reader_of_the_rules_comes_to_the_sums_of_the_tree(rng, table, unknown):
+def test_a_reader_of_the_rules_comes_to_the_sums_of_the_tree(
+    rng, table, unknown, n_trees
+):
     """With the rules and the notes below them alone, for every kind and missing."""
-    for _ in range(5):
+    for _ in range(n_trees):
         options = replace(OPTIONS, handle_unknown=unknown)
         tree = tree_on(rng, table, 2, options, density=0.6)
         told = export_text(tree)
@@ -144,6 +147,7 @@ def says_yes(tree, table):
     return scaled_sums(tree, table, cut) * (1 if cut.reading.is_left else -1) > 0.0
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize(
     ("weights", "words"),
@@ -237,7 +241,9 @@ def many_levels(rng, n_levels, n=3000):
     return pd.DataFrame({"city": rng.choice([f"c{k}" for k in range(n_levels)], n)})
 
 
-@pytest.mark.parametrize("n_levels", [2, 5, 30, 400])
+@pytest.mark.parametrize(
+    "n_levels", [2, 5, 100, pytest.param(400, marks=pytest.mark.slow)]
+)
 def test_no_rule_runs_over_a_screen(rng, n_levels):
     """However many levels there are, and however their weights differ."""
     X = many_levels(rng, n_levels)

@@ -32,7 +32,8 @@ _PARTS, _ROUNDS = 64, 10
 _AT_ONCE = 1_000_000
 # Whole numbers that are tried one by one, at most.
 _MOST_WHOLE = 10_000
-# Another class must be more probable by this: rounding makes no such difference.
+# Another class must be more probable by this, or cheaper by this share of the largest
+# cost: rounding makes no such difference.
 _CLEARLY = 1e-9
 
 
@@ -112,14 +113,15 @@ def _written(variable: Variable, value: Any) -> Any:
 
 
 def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
-    """Classes for scores (n_branches, n).
+    """Classes for scores (n_branches, n), decided on as ``predict`` does.
 
-    Where no other class is clearly more probable than the one before, it is that one.
+    Where no other class is clearly better than the one before, it is that one.
     """
-    proba = np.zeros((len(tree.classes), score.shape[1]))
-    np.add.at(proba, tree.leaf_class, tree.reach_of_scores(score))
-    proba[before] += _CLEARLY
-    return np.asarray(np.argmax(proba, axis=0))
+    worth, unit = tree.proba_of_scores(score), 1.0
+    if tree.decision_cost is not None:
+        worth, unit = -(tree.decision_cost.T @ worth), float(tree.decision_cost.max())
+    worth[before] += _CLEARLY * unit
+    return np.asarray(np.argmax(worth, axis=0))
 
 
 # -- choices ---------------------------------------------------------------------------

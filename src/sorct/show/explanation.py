@@ -17,6 +17,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.table import as_table, refuse_masked
 from sorct.data.variables import Variable, is_missing
 from sorct.data.wording import printable, readable
+from sorct.show.caveats import decision_text
 from sorct.show.counterfactual import Flip, find_flip
 from sorct.show.notes import value_text
 from sorct.show.text import check_tree, cut_text, rounded
@@ -95,7 +96,7 @@ class Explanation:
 
     Attributes
     ----------
-    predicted : label of the most probable class
+    predicted : label of the class that ``predict`` gives
     proba : dict from label to probability
     steps : tuple of Step
         The most probable route from the root to a leaf.
@@ -104,6 +105,15 @@ class Explanation:
         Probability of that route.
     flips : tuple of Flip
         One for every variable that the tree uses.
+    leaf_says : dict from label to probability, or None
+        What that leaf says of the classes, where leaves say more than a class.
+    by_hand : label or None
+        Class found by following the rules by hand, yes or no at each cut; None for
+        trees of files that know nothing of it.
+    decision : str
+        How ``predict`` decides, if it does not take the most probable class.
+    calibrated : bool
+        Whether probabilities are calibrated on held-out rows.
     """
 
     predicted: Any
@@ -112,27 +122,45 @@ class Explanation:
     leaf: Any
     leaf_proba: float
     flips: tuple[Flip, ...]
+    leaf_says: dict[Any, float] | None = None
+    by_hand: Any = None
+    decision: str = ""
+    calibrated: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the keys of ``proba`` are text, as JSON has it."""
         plain = asdict(self)
-        plain["proba"] = {str(label): value for label, value in self.proba.items()}
+        for key in ("proba", "leaf_says"):
+            if plain[key] is not None:
+                plain[key] = {str(label): p for label, p in plain[key].items()}
         return plain
 
+    def _head(self) -> list[str]:
+        """The class, how it is decided on, and the probabilities."""
+        whence = "by the tree's routes, not calibrated"
+        if self.calibrated:
+            whence = "calibrated on held-out rows"
+        elif self.leaf_says is not None:
+            whence = "by what the leaves say, not calibrated"
+        lines = [f"Predicted: {printable(self.predicted)}"]
+        if self.by_hand is not None and self.by_hand != self.predicted:
+            lines.append(
+                f"Followed by hand, the rules give {printable(self.by_hand)} here: "
+                "predict weighs all routes, not one."
+            )
+        decision = [self.decision] if self.decision else []
+        return [*lines, *decision, f"Probability {whence}: {_shares(self.proba)}"]
+
     def __str__(self) -> str:
-        shares = ", ".join(
-            f"{printable(label)} {value:.4g}" for label, value in self.proba.items()
-        )
-        lines = [
-            f"Predicted: {printable(self.predicted)}",
-            f"Probability by the tree's routes, not calibrated: {shares}",
-        ]
+        lines = self._head()
         if any(step.parts for step in self.steps):
             lines.append(_TYPICAL)
         for step in self.steps:
             lines += ["", *_step_lines(step)]
         lines += ["", f"Leaf: {printable(self.leaf)}, by this route with probability "]
         lines[-1] += f"{self.leaf_proba:.4g}"
+        if self.leaf_says is not None:
+            lines[-1] += f"; it says {_shares(self.leaf_says)}"
         if self.flips:
             lines += [
                 "",
@@ -164,13 +192,16 @@ def explain(tree: Tree, x: Any) -> Explanation:
     table = _one_row(tree, x)
     values = _values(tree.encoder, table)
     scaled = tree.encoder.encode(table)[0]
-    proba = tree.predict_proba(table)[0]
-    code = int(np.argmax(proba))
+    labels, proba = tree.classes.tolist(), tree.predict_proba(table)[0]
+    code = int(tree.target.codes(tree.predict(table))[0])
     steps, leaf = _route(tree, scaled, values)
     reach = tree.leaf_reach(table)[0]
+    says = None
+    if tree.leaf_proba is not None:
+        says = dict(zip(labels, leaf.proba.tolist(), strict=True))
     return Explanation(
-        predicted=tree.classes.tolist()[code],
-        proba=dict(zip(tree.classes.tolist(), proba.tolist(), strict=True)),
+        predicted=labels[code],
+        proba=dict(zip(labels, proba.tolist(), strict=True)),
         steps=tuple(steps),
         leaf=_plain(tree.classes[leaf.code]),
         leaf_proba=float(reach[leaf.leaves].sum()),
@@ -178,6 +209,10 @@ def explain(tree: Tree, x: Any) -> Explanation:
             find_flip(tree, scaled, code, i, values[tree.encoder.names[i]])
             for i in tree.variables_at().tolist()
         ),
+        leaf_says=says,
+        by_hand=None if tree.routed is None else _plain(tree.follow(table)[0]),
+        decision=" ".join(decision_text(tree)),
+        calibrated=tree.calibration is not None,
     )
 
 
@@ -344,6 +379,11 @@ def _weighed(cut: Cut, i: int, cell: Any) -> float:
 
 
 # -- text ------------------------------------------------------------------------------
+
+
+def _shares(proba: dict[Any, float]) -> str:
+    """Classes with their probabilities."""
+    return ", ".join(f"{printable(label)} {p:.4g}" for label, p in proba.items())
 
 
 def _step_lines(step: Step) -> list[str]:

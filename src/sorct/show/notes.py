@@ -30,10 +30,10 @@ def notes(encoder: TableEncoder, view: View) -> list[str]:
     """What is to be known of the variables in the cuts of a view, each told once."""
     found = [note for cut in view.cuts for note in _cut_notes(encoder, cut)]
     found += _typical_note(encoder, view)
-    return [line for note in dict.fromkeys(found) for line in _wrapped(note)]
+    return [line for note in dict.fromkeys(found) for line in wrapped(note)]
 
 
-def _wrapped(note: str) -> list[str]:
+def wrapped(note: str) -> list[str]:
     """Lines of a note, never broken inside a point."""
     lines = textwrap.wrap(
         note, _WIDTH, subsequent_indent="  ", break_long_words=False,

@@ -2,19 +2,27 @@
 
 Cuts are numbered as in the tree, from 1: the cuts below cut t are 2t and 2t + 1. Cuts
 that decide nothing are left out. So are cuts of which one side gets hardly any sample;
-a line below the rules says which. Everything is read from a view of the tree.
+a line below the rules says which. Leaves tell the rows that people send there who
+follow the rules by hand. Everything is read from a view of the tree.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.wording import printable, readable, readable_label, shown
+from sorct.show.caveats import (
+    calibration_text,
+    decision_text,
+    followed_text,
+    rare_text,
+)
 from sorct.show.cuts import cut_parts, cut_text
-from sorct.show.notes import notes
+from sorct.show.notes import notes, wrapped
 from sorct.show.numbers import (
     plain_number,
     printed_threshold,
@@ -43,12 +51,15 @@ __all__ = [
 _WIDTH = 88
 
 
-def export_text(tree: Tree, decimals: int | None = None) -> str:
+def export_text(tree: Tree, decimals: int | None = None, *, soft: bool = False) -> str:
     """Rules of the whole tree, one line per cut and leaf.
 
     A cut reads "sum > threshold": the larger the sum, the more probably a sample goes
-    to the branch marked "yes". A cut of which one side gets less than 0.05 % of the
-    samples, and less than a tenth of every class, is not shown; a line below says so.
+    to the branch marked "yes". A leaf tells its class, and what the training rows are
+    that the tree sends there, each to the more probable side of every cut; what the
+    leaf itself says of the classes follows where it is something else. A cut of which
+    one side gets less than 0.05 % of the rows, and less than a tenth of every class, is
+    not shown; a line below says so.
 
     Parameters
     ----------
@@ -57,6 +68,9 @@ def export_text(tree: Tree, decimals: int | None = None) -> str:
         Decimals of weights and thresholds; a number that would vanish keeps one digit.
         None means at least four digits, and as many as it takes that no cut moves by
         more than a thousandth of its largest term.
+    soft : bool, default=False
+        Tell expected shares in leaves, for which a row near a cut goes both ways in
+        part. Trees of files that know no others have them in any case.
 
     Examples
     --------
@@ -69,41 +83,57 @@ def export_text(tree: Tree, decimals: int | None = None) -> str:
     """
     check_decimals(decimals)
     check_tree(tree)
-    view = people_view(tree)
+    hard = has_hard_shares(tree, soft)
+    view = people_view(tree, hard=hard)
     lines = [_headline(tree, view), ""]
-    _add_node(tree, view, view.root, "", "", decimals, lines)
-    lines += ["", *_footer(tree, view, decimals)]
+    _add_node(_Page(tree, view, decimals, hard, lines), view.root, "", "")
+    lines += ["", *_footer(tree, view, decimals, hard)]
     return "\n".join(lines)
 
 
-def people_view(tree: Tree, mass: FloatArray | None = None) -> View:
+def has_hard_shares(tree: Tree, soft: bool = False) -> bool:
+    """Whether leaves tell the rows of hard routes: if known, and not asked for soft."""
+    if not isinstance(soft, (bool, np.bool_)):
+        raise TypeError(f"soft must be True or False, got {shown(soft)}.")
+    return tree.routed is not None and not soft
+
+
+def people_view(tree: Tree, mass: FloatArray | None = None, hard: bool = False) -> View:
     """View of a tree for people: without leaves that would read "0.0 % of samples"."""
-    return View.of(tree, mass=mass, least=FEW)
+    return View.of(tree, mass=mass, least=FEW, hard=hard)
 
 
-def hidden_text(tree: Tree, view: View) -> list[str]:
+def hidden_text(tree: Tree, view: View, hard: bool = False) -> list[str]:
     """What is said of cuts that decide something, and that a view does not show."""
-    nodes, shown = tree.view.nodes, {cut.node for cut in view.cuts}
-    hidden = [cut for cut in tree.view.cuts if cut.node not in shown]
-    few = [
-        cut
+    whole = View.of(tree, hard=True) if hard else tree.view
+    told = {cut.node for cut in view.cuts}
+    hidden = [cut for cut in whole.cuts if cut.node not in told]
+    least = {
+        cut.node: min(whole.nodes[n].mass.sum() for n in (cut.left, cut.right))
         for cut in hidden
-        if min(nodes[n].mass.sum() for n in (cut.left, cut.right)) < FEW
-    ]
-    # Cuts above those: now that those are not shown, both sides have one class.
-    same = [cut for cut in hidden if cut not in few]
-    its = "its" if len(few) == 1 else "their"
+    }
+    nobody = [cut for cut in hidden if hard and least[cut.node] == 0.0]
+    few = [cut for cut in hidden if least[cut.node] < FEW and cut not in nobody]
+    # Cuts above those: now that those are not shown, both sides say the same.
+    same = [cut for cut in hidden if cut not in few and cut not in nobody]
+    rows, say = ("rows", "say") if hard else ("samples", "have")
+    what = "the same" if hard else "the same class"
     return [
-        *_not_shown(few, f"less than 0.05 % of the samples goes to one of {its} sides"),
-        *_not_shown(same, "without those, both sides have the same class"),
+        *_not_shown(nobody, f"by hand, no training row comes to one of {_its(nobody)}"),
+        *_not_shown(few, f"less than 0.05 % of the {rows} goes to one of {_its(few)}"),
+        *_not_shown(same, f"without those, both sides {say} {what}"),
     ]
+
+
+def _its(cuts: list[Cut]) -> str:
+    return "its sides" if len(cuts) == 1 else "their sides"
 
 
 def _not_shown(cuts: list[Cut], why: str) -> list[str]:
     if not cuts:
         return []
     are = "is" if len(cuts) == 1 else "are"
-    which = ", ".join(str(cut.number) for cut in cuts)
+    which = ", ".join(str(number) for number in sorted(cut.number for cut in cuts))
     word = "cut" if len(cuts) == 1 else "cuts"
     return [f"{_count(len(cuts), 'cut')} {are} not shown: {why} ({word} {which})."]
 
@@ -138,14 +168,20 @@ def _headline(tree: Tree, view: View) -> str:
     )
 
 
-def _footer(tree: Tree, view: View, decimals: int | None) -> list[str]:
+_SOFT = "Shares are expected ones: a sample near a cut goes both ways in part."
+
+
+def _footer(tree: Tree, view: View, decimals: int | None, hard: bool) -> list[str]:
     told = tree.training
     lines = [
         *notes(tree.encoder, view),
-        "Shares are expected ones: a sample near a cut goes both ways in part.",
-        *hidden_text(tree, view),
-        *_variables_text(tree),
+        *([] if hard else [_SOFT]),
+        *_folded(followed_text(tree)),
+        *hidden_text(tree, view, hard),
+        *_folded([*decision_text(tree), *calibration_text(tree)]),
+        *_variables_text(tree, view if hard else tree.view),
         *_recall_text(tree),
+        *_folded(rare_text(tree)),
         *_direction_text(tree),
     ]
     if tree.variables_used:
@@ -160,12 +196,16 @@ def _footer(tree: Tree, view: View, decimals: int | None) -> list[str]:
     return lines
 
 
-def _variables_text(tree: Tree) -> list[str]:
+def _folded(lines: list[str]) -> list[str]:
+    return [part for line in lines for part in wrapped(line)]
+
+
+def _variables_text(tree: Tree, view: View) -> list[str]:
     """Which variables the tree uses, and how many each cut."""
     used = tree.variables_used
     if not used:
         return ["Variables: none."]
-    names, cuts = ", ".join(readable(name) for name in used), tree.view.cuts
+    names, cuts = ", ".join(readable(name) for name in used), view.cuts
     if len(cuts) < 2:
         return [f"Variables: {names}."]
     counts = ", ".join(f"cut {cut.number}: {len(cut.terms)}" for cut in cuts)
@@ -196,7 +236,9 @@ def _recall_text(tree: Tree) -> list[str]:
         f"{readable_label(label)} {rate:.3f}" + (f" (floor {floor:g})" if floor else "")
         for label, rate, floor in zip(tree.classes, recall, floors, strict=True)
     ]
-    return [f"Expected recall on the training sample: {', '.join(parts)}."]
+    # Where the likelihood is maximised, floors bind the classes that are predicted.
+    what = "Recall" if tree.training.loss == "log" else "Expected recall"
+    return [f"{what} on the training sample: {', '.join(parts)}."]
 
 
 def _rounding_text(decimals: int | None) -> str:
@@ -218,26 +260,36 @@ def _count(n: int, one: str, many: str | None = None) -> str:
 # -- nodes -----------------------------------------------------------------------------
 
 
-def _add_node(
-    tree: Tree,
-    view: View,
-    node: Cut | Leaf,
-    head: str,
-    indent: str,
-    decimals: int | None,
-    lines: list[str],
-) -> None:
+@dataclass(frozen=True)
+class _Page:
+    """What is printed, how, and the lines so far."""
+
+    tree: Tree
+    view: View
+    decimals: int | None
+    hard: bool
+    lines: list[str]
+
+
+def _add_node(page: _Page, node: Cut | Leaf, head: str, indent: str) -> None:
     if isinstance(node, Leaf):
-        lines.append(head + tree.target.leaf_text(node.code, node.mass))
+        page.lines.append(head + _leaf_text(page, node))
         return
     head = f"{head}cut {node.number}: "
     width = max(_WIDTH - len(head), 40)
-    first, *rest = _wrapped(cut_parts(node, decimals), width)
-    lines.append(head + first)
-    lines.extend(f"{indent}│    {line}" for line in rest)
-    yes, no = (view.nodes[child] for child in (node.yes, node.no))
-    _add_node(tree, view, yes, indent + "├─ yes: ", indent + "│  ", decimals, lines)
-    _add_node(tree, view, no, indent + "└─ no:  ", indent + "   ", decimals, lines)
+    first, *rest = _wrapped(cut_parts(node, page.decimals), width)
+    page.lines.append(head + first)
+    page.lines.extend(f"{indent}│    {line}" for line in rest)
+    yes, no = (page.view.nodes[child] for child in (node.yes, node.no))
+    _add_node(page, yes, indent + "├─ yes: ", indent + "│  ")
+    _add_node(page, no, indent + "└─ no:  ", indent + "   ")
+
+
+def _leaf_text(page: _Page, leaf: Leaf) -> str:
+    tree = page.tree
+    says = None if tree.leaf_proba is None else leaf.proba
+    rows = "rows" if page.hard else "samples"
+    return tree.target.leaf_text(leaf.code, leaf.mass, rows, says)
 
 
 def _wrapped(parts: list[str], width: int) -> list[str]:

@@ -11,8 +11,19 @@ import pytest
 from sklearn.datasets import load_iris
 
 from sorct.data.encoder import TableEncoder
+from sorct.tree.calibration import Calibration, CurveMap
 from tests.data.test_encoder import mixed_table
 from tests.show.export.real_tables import REAL
+from tests.show.export.spoken import (
+    curve_map,
+    logistic_map,
+    margin,
+    n_maps,
+    with_all,
+    with_decision,
+    with_maps,
+    with_shares,
+)
 from tests.tree.test_tree import random_tree
 
 #: Names and labels chosen to break out of quotes, comments, lines and templates.
@@ -168,6 +179,73 @@ def coin(rng):
     return replace(tree, coef=np.zeros((1, 1)), threshold=np.zeros(1)), X
 
 
+def spoken(make, *changes):
+    """Maker of a tree whose leaves say more, decided and calibrated by changes."""
+
+    def made(rng):
+        tree, X = make(rng)
+        for change in changes:
+            tree = change(rng, tree)
+        return tree, X
+
+    return made
+
+
+def curves(rng, tree):
+    """Calibrate every class by straight lines."""
+    return with_maps(rng, tree, curve_map)
+
+
+def lines(rng, tree):
+    """Calibrate every class by its log-odds."""
+    return with_maps(rng, tree, logistic_map)
+
+
+def both(rng, tree):
+    """Calibrate the classes by either in turn."""
+    return with_maps(rng, tree, curve_map, logistic_map)
+
+
+def pure(rng, tree):
+    """Some leaves say nothing of some classes."""
+    return with_shares(rng, tree, 0.5)
+
+
+def silent(rng, tree):
+    """Every map says 0 up to the largest probability that occurs, or nearly."""
+    flat = CurveMap((0.6, 0.9), (0.0, 1.0))
+    return replace(tree, calibration=Calibration((flat,) * n_maps(tree)))
+
+
+#: Trees whose leaves say more than a class.
+SPOKEN = {
+    "shares-mixed": spoken(mixed, with_shares),
+    "shares-pure": spoken(iris(4), pure),
+    "shares-idle": spoken(idle, with_shares),
+    "shares-taken": spoken(taken, with_shares, both, with_decision),
+    "shares-nothing": spoken(nothing, lambda rng, tree: constant_shares(tree)),
+    "decision-two": spoken(only_levels, with_decision),
+    "decision-nasty": spoken(nasty, with_decision),
+    "curves-two": spoken(iris(1), curves),
+    "curves-mixed": spoken(mixed, curves),
+    "curves-silent": spoken(iris(3), silent),
+    "lines-two": spoken(iris(1), lines),
+    "lines-steep": spoken(steep, lines),
+    "lines-nothing": spoken(nothing, lines, with_decision),
+    "all-two": spoken(only_levels, with_all),
+    "all-nasty": spoken(nasty, with_all),
+    "all-holes": spoken(REAL["other-holes"], with_all),
+    "all-typical": spoken(REAL["error-typical"], with_all),
+    "all-array": spoken(REAL["real-array"], with_all),
+    "all-coin": spoken(coin, with_all),
+}
+
+
+def constant_shares(tree):
+    """All leaves say the same shares."""
+    return replace(tree, leaf_proba=np.array([[0.3, 0.3], [0.7, 0.7]]))
+
+
 MAKERS = {
     **{f"iris-{depth}": iris(depth) for depth in (1, 2, 3, 4)},
     **{
@@ -178,10 +256,23 @@ MAKERS = {
         )
     },
     **REAL,
+    **SPOKEN,
+}  # fmt: skip
+
+#: Others say the same of a tree of another depth, or of another pair of options.
+REPEATED = {
+    "iris-2", "iris-4", "other-never", "other-holes", "error-holes", "error-typical",
+    "first_level-never", "first_level-typical",
 }  # fmt: skip
 
 each_tree = pytest.mark.parametrize(
-    "make", [pytest.param(make, id=name) for name, make in MAKERS.items()]
+    "make",
+    [
+        pytest.param(
+            make, id=name, marks=[pytest.mark.slow] if name in REPEATED else []
+        )
+        for name, make in MAKERS.items()
+    ],
 )
 
 
@@ -222,13 +313,20 @@ def _in_json(value):
     return value.isoformat() if isinstance(value, pd.Timestamp) else value
 
 
+def assert_near(tree, X, labels, proba, *, atol=1e-9):
+    """As ``assert_same``, where most rows may be ties."""
+    truth, labels = tree.predict_proba(X), np.array(labels)
+    np.testing.assert_allclose(np.asarray(proba, dtype=float), truth, rtol=0, atol=atol)
+    clear = margin(tree, truth) > 4 * atol
+    assert labels[clear].tolist() == tree.predict(X)[clear].tolist()
+
+
 def assert_same(tree, X, labels, proba, *, atol=1e-9):
     """Labels and probabilities are those of the tree; ties may be rounded."""
     truth = tree.predict_proba(X)
     np.testing.assert_allclose(np.asarray(proba, dtype=float), truth, rtol=0, atol=atol)
-    ranked = np.sort(truth, axis=1)
-    margin = ranked[:, -1] - ranked[:, -2]
-    clear = (margin > 4 * atol) | (margin == 0.0)
+    better = margin(tree, truth)
+    clear = (better > 4 * atol) | (better == 0.0)
     assert clear.mean() > 0.5, "hardly any row is worth comparing"
     expected = tree.predict(X).tolist()
     got = list(labels)

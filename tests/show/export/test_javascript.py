@@ -14,11 +14,13 @@ from sorct.data.target import Classes
 from tests.show.export.exported_trees import (
     MAKERS,
     NASTY,
+    assert_near,
     assert_same,
     each_tree,
     json_rows,
     rows_of,
 )
+from tests.show.export.spoken import odd_trees
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
@@ -72,6 +74,26 @@ def test_the_function_predicts_as_the_tree(rng, make, tmp_path):
     """Class and probabilities of every row, from raw values."""
     tree, X = make(rng)
     assert_same(tree, X, *split(tree, run(tmp_path, tree, json_rows(X))))
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["iris-1", "steep"])
+def test_odd_numbers_of_maps_shares_and_costs(rng, name, tmp_path):
+    """As large and as small as files may hold."""
+    made, X = MAKERS[name](rng)
+    for tree in odd_trees(rng, made):
+        assert_near(tree, X, *split(tree, run(tmp_path, tree, json_rows(X))))
+
+
+def test_the_text_says_what_is_predicted_and_how(rng):
+    """Only where it is so."""
+    made = (MAKERS[name](rng)[0] for name in ("mixed", "all-holes"))
+    plain, told = (to_javascript(tree).replace("\n//", "") for tree in made)
+    assert re.search(r"returns\s+the\s+most\s+probable\s+class\s+as\s+label", plain)
+    assert re.search(r"the\s+class\s+of\s+least\s+expected\s+cost\s+as", told)
+    for name in ("calibrated", "logistic", "cost", "leaf_1", "raw["):
+        assert name not in plain
+        assert name in told
 
 
 @needs_node

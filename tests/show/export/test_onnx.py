@@ -10,15 +10,18 @@ from sorct.export import to_onnx
 
 from sorct.data.options import TableOptions
 from sorct.data.target import Classes
+from sorct.tree.calibration import Calibration, LogisticMap
 from tests.show.export.exported_trees import (
     MAKERS,
     NASTY,
     as_frame,
+    assert_near,
     assert_same,
     each_tree,
     renamed,
 )
 from tests.show.export.real_tables import tree_on
+from tests.show.export.spoken import odd_trees
 from tests.tree.test_tree import random_tree
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -100,6 +103,36 @@ def test_single_precision_is_near_or_refused(rng, make, request):
     labels, proba = run(to_onnx(tree), X)
     assert proba.dtype == np.float32
     assert_same(tree, X, labels, proba, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["iris-1", "steep"])
+def test_odd_numbers_of_maps_shares_and_costs(rng, name):
+    """As large and as small as files may hold."""
+    made, X = MAKERS[name](rng)
+    for tree in odd_trees(rng, made):
+        assert_near(tree, X, *run(to_onnx(tree, dtype="float64"), X))
+
+
+def test_log_odds_of_certain_probabilities_in_single_precision(rng):
+    """Calibration is computed in double precision, where 1 - p has digits left."""
+    tree, X = MAKERS["iris-1"](rng)
+    maps = (LogisticMap(0.15, 0.4),)
+    tree = replace(tree, gamma=600.0, calibration=Calibration(maps))
+    own = replace(tree, calibration=None).predict_proba(X)[:, 1]
+    assert ((own > 1.0 - 1e-6) & (own < 1.0 - 1e-8)).any()
+    assert_same(tree, X, *run(to_onnx(tree), X), atol=1e-3)
+
+
+@dtypes
+@pytest.mark.parametrize("name", ["curves-mixed", "shares-mixed", "all-nasty"])
+def test_a_row_that_is_refused_gives_nan_through_maps(rng, dtype, name):
+    """Clipping loses NaN, maps do not."""
+    tree, X = MAKERS[name](rng)
+    column = next(n for n in tree.variables_used if X[n].dtype.kind == "f")
+    odd = X.assign(**{column: [np.nan, *X[column][1:]]})
+    _, proba = run(to_onnx(tree, dtype=dtype), odd)
+    assert np.isnan(proba[0]).all()
+    np.testing.assert_allclose(proba[1:], tree.predict_proba(X)[1:], rtol=0, atol=1e-3)
 
 
 def test_single_precision_away_from_zero(rng):
@@ -211,6 +244,31 @@ def test_levels_that_cannot_stand_beside_missing_cells_are_refused(rng):
     with pytest.raises(ValueError, match="would mix up whole numbers"):
         to_onnx(tree)
     assert_same(tree, X, *run(to_onnx(tree, dtype="float64"), X))
+
+
+@dtypes
+@pytest.mark.parametrize("unknown", ["error", "first_level", "other"])
+def test_empty_text_is_a_missing_cell_and_the_model_says_so(rng, unknown, dtype):
+    """Text has no other value for it, though the tree itself tells the two apart."""
+    column = np.resize(np.array(["a", "b", "c", None], dtype=object), 30)
+    options = TableOptions(min_frequency=1, handle_unknown=unknown)
+    tree = tree_on(rng, pd.DataFrame({"v": column}), options, 1)
+    model = to_onnx(tree, dtype=dtype)
+    assert "of text the empty string, which is no new level" in model.doc_string
+    _, proba = run(model, pd.DataFrame({"v": ["a", "", "b"]}))
+    expected = tree.predict_proba(pd.DataFrame({"v": ["a", None, "b"]}))
+    np.testing.assert_allclose(proba, expected, rtol=0, atol=1e-3)
+
+
+def test_a_model_without_missing_cells_takes_empty_text_for_a_level(rng):
+    """A new one, or one of training."""
+    for levels in (["a", "b"], ["a", ""]):
+        X = pd.DataFrame({"v": np.resize(np.array(levels, dtype=object), 30)})
+        tree = tree_on(rng, X, TableOptions(min_frequency=1), 1)
+        model = to_onnx(tree, dtype="float64")
+        assert "missing" not in model.doc_string
+        odd = pd.DataFrame({"v": ["a", ""]})
+        assert_same(tree, odd, *run(model, odd))
 
 
 @pytest.mark.parametrize("name", ["", "nul\0", "half \ud800"])

@@ -13,7 +13,14 @@ from sorct.export import to_python
 from sorct.data.categorical import Categorical
 from sorct.data.encoder import TableEncoder
 from sorct.data.target import Classes
-from tests.show.export.exported_trees import MAKERS, assert_same, each_tree, rows_of
+from tests.show.export.exported_trees import (
+    MAKERS,
+    assert_near,
+    assert_same,
+    each_tree,
+    rows_of,
+)
+from tests.show.export.spoken import odd_trees
 
 
 def function_of(source, name="predict"):
@@ -32,6 +39,28 @@ def test_the_function_predicts_as_the_tree(rng, make):
     assert all(list(proba) == tree.classes.tolist() for _, proba in found)
     proba = [list(proba.values()) for _, proba in found]
     assert_same(tree, X, [label for label, _ in found], proba)
+
+
+@pytest.mark.parametrize("name", ["iris-1", "steep"])
+def test_odd_numbers_of_maps_shares_and_costs(rng, name):
+    """As large and as small as files may hold."""
+    made, X = MAKERS[name](rng)
+    for tree in odd_trees(rng, made):
+        predict = function_of(to_python(tree))
+        found = [predict(row) for row in rows_of(X)]
+        proba = [list(proba.values()) for _, proba in found]
+        assert_near(tree, X, [label for label, _ in found], proba)
+
+
+def test_the_text_says_what_is_predicted_and_how(rng):
+    """Only where it is so."""
+    plain, told = (to_python(MAKERS[name](rng)[0]) for name in ("mixed", "all-holes"))
+    assert "Return the most probable class of a row" in plain
+    assert "Return the class of least expected cost of a row" in told
+    assert "calibrated" in told
+    for name in ("calibrated", "_logistic", "cost", "leaf_1", "raw["):
+        assert name not in plain
+        assert name in told
 
 
 @pytest.mark.parametrize("name", ["nasty", "mixed"])

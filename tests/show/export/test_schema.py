@@ -24,6 +24,8 @@ BEYOND = re.compile(
     r"|'mode' of"  # one of the levels
     r"|must rise|must go from 0 to 1|as many places as points|too steep"
     r"|of one plain kind"  # levels and rare ones
+    r"|must sum to 1|must not fall|a map per class"
+    r"|'(leaf_proba|decision_cost|routed)' must hold numbers"  # rows of several lengths
 )
 ODD = [None, True, -1.5, "x", [], {}, [[]], [None], {"a": 1}]
 
@@ -52,11 +54,11 @@ def places(data, at=()):
 
 
 def damaged(data, at):
-    """Copies of plain data, each with one place hurt."""
+    """Copies of plain data, each with one place hurt; they share all other places."""
     for odd in [*ODD, "removed"]:
-        hurt = copy.deepcopy(data)
-        inner = hurt
+        inner = hurt = copy.copy(data)
         for key in at[:-1]:
+            inner[key] = copy.copy(inner[key])
             inner = inner[key]
         if odd == "removed":
             del inner[at[-1]]
@@ -154,10 +156,42 @@ def test_damage_to_variables_of_every_kind(real_documents):
     assert n_refused > 200
 
 
-@pytest.mark.parametrize("key", ["coef", "threshold", "leaf_class", "mass"])
-def test_sizes_fit_one_depth(documents, key):
+@pytest.mark.parametrize("name", ["all-holes", "all-two", "lines-two", "curves-mixed"])
+def test_damage_to_what_leaves_say(rng, name):
+    """Shares, costs and both kinds of maps; for two classes there is one map."""
+    data = MAKERS[name](rng)[0].to_dict()
+    assert data["version"] == 3
+    assert is_valid("tree", data)
+    checker = jsonschema.Draft202012Validator(json_schema("tree"))
+    ours = {"leaf_proba", "decision_cost", "calibration", "routed"} & set(data)
+    spots = [at for key in ours for at in [(key,), *places(data[key], (key,))]]
+    n_refused = 0
+    for at in spots:
+        for hurt in damaged(data, at):
+            valid = checker.is_valid(hurt)
+            n_refused += not valid
+            assert not valid or is_beyond("tree", hurt), at
+    assert n_refused > 8 * len(ours)
+
+
+def test_a_path_of_trees_whose_leaves_say_more_is_valid(rng):
+    """As files; they come back the same."""
+    tree = MAKERS["all-holes"](rng)[0]
+    told = dict.fromkeys(("alpha_local", "alpha_global", "cost", "residual"), 0.0)
+    tree = replace(tree, training=replace(tree.training, objective=0.0, **told))
+    path = Path([0.0], [0.0], (tree,), [1.0])
+    data = json.loads(json.dumps(path.to_dict()))
+    assert is_valid("path", data)
+    assert Path.from_dict(data).trees == (tree,)
+
+
+@pytest.mark.parametrize(
+    "key", ["coef", "threshold", "leaf_class", "mass", "leaf_proba", "routed"]
+)
+def test_sizes_fit_one_depth(rng, key):
     """2^depth - 1 cuts and 2^depth leaves, everywhere."""
-    data = documents["tree"]
+    data = MAKERS["shares-mixed"](rng)[0].to_dict()
+    assert is_valid("tree", data)
     parts = data[key] if isinstance(data[key][0], list) else [data[key]]
     for part in parts:
         part.append(0)

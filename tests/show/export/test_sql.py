@@ -22,10 +22,12 @@ from tests.show.export.databases import (
 from tests.show.export.exported_trees import (
     MAKERS,
     as_frame,
+    assert_near,
     assert_same,
     each_tree,
     renamed,
 )
+from tests.show.export.spoken import odd_trees, with_all, with_decision
 from tests.tree.test_tree import random_tree
 
 KEY = "number of the row"
@@ -76,11 +78,66 @@ def assert_rows_agree(tree, X, rows):
     assert_same(tree, X, [label_of(tree, row[label]) for row in rows], proba)
 
 
+@pytest.mark.every_value
 @each_tree
 def test_every_database_predicts_as_the_tree(rng, make, database):
     """Class and probabilities of every row, from raw columns."""
     tree, X = make(rng)
     assert_rows_agree(tree, X, score(database, tree, X))
+
+
+@pytest.mark.parametrize("name", ["iris-1", "steep"])
+def test_odd_numbers_of_maps_shares_and_costs(rng, name, database):
+    """As large and as small as files may hold; PostgreSQL stops at none."""
+    made, X = MAKERS[name](rng)
+    for tree in odd_trees(rng, made):
+        rows = score(database, tree, X, keep=[KEY])
+        codes = range(len(tree.classes))
+        proba = [[float(row[f"proba_{k}"]) for k in codes] for row in rows]
+        labels = [label_of(tree, row["predicted_class"]) for row in rows]
+        assert_near(tree, X, labels, proba)
+
+
+def test_what_leads_to_a_class_comes_along(rng, database):
+    """The tree's own probabilities, what maps give, and expected costs."""
+    tree, X = MAKERS["all-typical"](rng)
+    rows, codes = score(database, tree, X), range(len(tree.classes))
+    own = replace(tree, calibration=None).predict_proba(X)
+    proba = tree.predict_proba(X)
+    maps = [one(own[:, k]) for k, one in enumerate(tree.calibration.maps)]
+    truth = {"raw": own, "map": np.array(maps).T, "proba": proba}
+    truth["cost"] = proba @ tree.decision_cost
+    for name, expected in truth.items():
+        found = [[float(row[f"{name}_{k}"]) for k in codes] for row in rows]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
+    assert list(rows[0])[-1] == "predicted_class"
+    kept = list(score(database, tree, X, keep=[KEY])[0])
+    assert kept == [KEY, *(f"proba_{k}" for k in codes), "predicted_class"]
+
+
+@pytest.mark.parametrize("name", ["all-nasty", "shares-mixed", "curves-mixed"])
+def test_null_comes_through_maps_and_costs(rng, database, name):
+    """A row has all or nothing."""
+    tree, X = MAKERS[name](rng)
+    column = next(n for n in tree.variables_used if X[n].dtype.kind == "f")
+    X = X.reset_index(drop=True)
+    X.loc[2, column] = np.nan
+    rows = score(database, tree, X, keep=[KEY])
+    ours = [f"proba_{k}" for k in range(len(tree.classes))] + ["predicted_class"]
+    assert [n for n, row in enumerate(rows) if row["predicted_class"] is None] == [2]
+    assert all(rows[2][name] is None for name in ours)
+    assert all(row[name] is not None for row in rows[3:] for name in ours)
+
+
+def test_columns_called_as_those_that_lead_to_a_class(rng, database):
+    """Ours begin otherwise then, but only if there are such."""
+    X = pd.DataFrame(rng.normal(size=(30, 2)), columns=["raw_1", "Cost_0"])
+    tree = random_tree(rng, X, 2)
+    assert "sorct_" not in to_sql(tree)
+    for change in (with_all, with_decision):
+        told = change(rng, tree)
+        assert "sorct_predicted_class" in to_sql(told)
+        assert_rows_agree(told, X, score(database, told, X))
 
 
 def test_all_columns_of_the_table_come_along(rng, database):
@@ -114,6 +171,7 @@ def test_a_kept_column_that_is_called_as_ours(rng, database):
     assert all(row[0] == "old" for row in rows)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("table", ["scores", "Probas", 'a "table"; --', "select"])
 def test_any_name_of_a_table(rng, database, table):
     """Those that we use ourselves included."""
@@ -137,6 +195,7 @@ def test_the_text_serves_in_a_view_and_in_brackets(rng, database):
     assert float(total) == pytest.approx(tree.predict_proba(X)[:, 0].sum())
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("column", ["age", "city", "grade", "member"])
 @pytest.mark.parametrize("name", ["mixed", "new_levels"])
 def test_null_in_a_column_read_gives_null(rng, database, name, column):
@@ -176,6 +235,7 @@ def test_an_unknown_level_gives_null(rng, database):
     assert all(row[name] is not None for row in rows[1:] for name in ours)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
 def test_nan_and_infinity_give_null(rng, database, value):
     """Where the database has them; SQLite has no NaN."""
@@ -204,6 +264,7 @@ def with_cell(database, tree, X, column, cell):
     return [[None if v is None else float(v) for v in row[:-1]] for row in rows]
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("column", ["height", "wild", "income", "rate", "code"])
 @pytest.mark.parametrize("maker", ["error-typical", "other-holes"])
 def test_null_and_nan_are_missing_and_infinity_is_refused(rng, database, maker, column):
@@ -225,6 +286,7 @@ def test_null_and_nan_are_missing_and_infinity_is_refused(rng, database, maker, 
         assert all(value is None for row in found for value in row)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("maker", ["other-never", "first_level-never"])
 def test_nan_is_no_new_level(rng, database, maker):
     """A level that is missing is refused where training had none missing."""
@@ -249,6 +311,7 @@ STORED = {
 }
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("kind", STORED)
 def test_dates_however_they_are_stored(rng, database, kind):
     """As dates, as times of a day, or as text; SQLite has but text."""
@@ -275,6 +338,7 @@ def test_days_are_counted_by_the_calendar(rng, database):
     assert [float(row["days_1"]) for row in rows] == expected
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("text", ["", "soon", "31.12.2020", "12020-01-01"])
 def test_text_that_is_no_date_gives_null(rng, database, text):
     """Not even where a missing date has a weight."""
@@ -303,6 +367,7 @@ def test_a_column_called_true_is_told(rng):
     assert told in to_sql(replace(tree, encoder=encoder))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("kind", [bool, int, str])
 def test_booleans_however_they_are_stored(rng, database, kind):
     """As a type of their own, as 0 and 1, or as words from a CSV file."""
@@ -325,6 +390,7 @@ def test_whole_numbers_are_not_divided_as_such(rng, database):
     assert_rows_agree(tree, X, score(database, tree, X))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize(
     "make",
     [whole_numbers, *(MAKERS[n] for n in ("mixed", "only_levels", "coin", "nothing"))],
@@ -372,24 +438,24 @@ def test_a_column_that_the_table_lacks_is_an_error(rng, database):
 
 def test_literals_are_read_as_the_same_double(rng):
     """Also by SQLite, which rounds twice."""
-    from sorct.show.export.sql import _double
+    from sorct.show.export.sql_text import double
 
     numbers = rng.uniform(-1.0, 1.0, 20_000) * 10.0 ** rng.uniform(-20, 20, 20_000)
     numbers = [0.0, 5e-324, 1.7976931348623157e308, 0.1, -4.3, *numbers.tolist()]
     with sqlite3.connect(":memory:") as connection:
         for number in numbers:
-            (found,) = connection.execute(f"SELECT {_double(number)}").fetchone()
-            assert found == number, _double(number)
+            (found,) = connection.execute(f"SELECT {double(number)}").fetchone()
+            assert found == number, double(number)
     connection.close()
 
 
 def test_the_smallest_numbers_are_read_as_the_same_double(rng, database):
     """SQLite reads digits below 1e-291 one off; we write a product instead."""
-    from sorct.show.export.sql import _label
+    from sorct.show.export.sql_text import label_text
 
     sizes = 10.0 ** rng.uniform(-323, -270, 300)
     numbers = [5e-324, 5.749130242956932e-297, *sizes, *-sizes]
-    texts = [f"{_label(float(number))} AS c{k}" for k, number in enumerate(numbers)]
+    texts = [f"{label_text(float(number))} AS c{k}" for k, number in enumerate(numbers)]
     _, (found,) = database(f"SELECT {', '.join(texts)}", pd.DataFrame({"a": [1]}))
     assert [float(value) for value in found] == numbers
 

@@ -5,7 +5,7 @@ import importlib
 import inspect
 import re
 import sys
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -21,6 +21,7 @@ from sorct.plotting import (
     HeatmapDisplay,
     PathDisplay,
     RecallDisplay,
+    ReliabilityDisplay,
     StabilityDisplay,
     TreeDisplay,
 )
@@ -47,6 +48,9 @@ MAKERS = {
     ),
     "frontier of a search": lambda told: FrontierDisplay.from_estimator(told["search"]),
     "recall": lambda told: RecallDisplay.from_estimator(told["clf"], *told["data"]),
+    "reliability": lambda told: ReliabilityDisplay.from_estimator(
+        told["clf"], *told["data"]
+    ),
     "stability": lambda told: StabilityDisplay.from_estimator(
         told["clf"], *told["data"], cv=2
     ),
@@ -96,10 +100,16 @@ def pixels(figure):
     return np.asarray(figure.canvas.buffer_rgba()).copy()
 
 
+@cache
+def nothing_drawn():
+    """The picture of two empty axes."""
+    return pixels(two_axes()[0].figure)
+
+
 def test_given_axes_are_used_and_no_others(display):
     """Nothing is added to the figure or to its other axes, and pyplot sees nothing."""
     left, right = two_axes()
-    before = pixels(left.figure)
+    before = nothing_drawn()
     untouched = right.get_children()
     assert display.plot(left) is display
     assert display.ax_ is left
@@ -213,7 +223,7 @@ def test_displays_of_other_things_are_refused(odd):
     for display in (FrontierDisplay, HeatmapDisplay, PathDisplay):
         with pytest.raises(TypeError, match="Expected a Path"):
             display.from_path(odd)
-    for display in (TreeDisplay, RecallDisplay):
+    for display in (TreeDisplay, RecallDisplay, ReliabilityDisplay):
         with pytest.raises(TypeError, match="Tree"):
             display.from_tree(odd, X, y)
     with pytest.raises(TypeError, match="Tree"):

@@ -196,6 +196,7 @@ def test_points_are_the_trees_of_the_path(path, iris):
     assert on_line <= set(zip(*display.points_.get_data(), strict=True))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("best", [0.9996, 0.972, 0.95, 0.61, 1.0])
 @pytest.mark.parametrize("span", [0.4, 0.05, 0.003])
 def test_the_score_of_the_choice_can_be_read_and_no_room_is_wasted(best, span):

@@ -219,6 +219,7 @@ def axe():
     return file.read_text("utf-8")
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["path", "hostile tree"])
 def test_an_accessibility_check_finds_nothing_serious(

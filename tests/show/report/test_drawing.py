@@ -122,7 +122,9 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "depth", [4, *(pytest.param(d, marks=pytest.mark.slow) for d in (1, 2, 3))]
+)
 def test_no_text_of_the_drawing_overlaps(visit, rng, depth):
     """With 30 letters in every name, text stays apart and inside its box."""
     names = [f"{name} {k}" for k, name in enumerate(LONG)]

@@ -231,6 +231,7 @@ def test_rows_listed_are_those_of_the_table(path, table, labels):
                 assert value == told
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("with_data", [True, False])
 @pytest.mark.parametrize("costs", [1.0 - np.eye(3), np.arange(9.0).reshape(3, 3)])
 def test_a_report_begins_with_the_tree_that_select_gives(

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from sorct import explain
-from tests.show.report.cases import drawn_tree, random_rows
+from tests.show.export.spoken import with_all
+from tests.show.report.cases import drawn_tree, mixed_table, random_rows
 from tests.show.report.reading import lit_cuts, probabilities, tab_to, text
 
 
@@ -45,6 +46,21 @@ def test_probabilities_are_those_of_the_tree(visit, case, rng):
         assert np.abs(proba - tree.predict_proba(frame)).max() < 1e-9
         predicted = [answer["predicted"] for answer in answers]
         assert predicted == tree.predict(frame).tolist()
+
+
+def test_a_tree_whose_leaves_say_more_answers_by_them(visit, rng):
+    """Shares of leaves, calibration and costs; the page says what it shows."""
+    X = mixed_table(rng)
+    tree = with_all(rng, drawn_tree(rng, X, ["low", "mid", "top"]))
+    page = visit(tree.report())
+    rows, frame = random_rows(rng, tree, 100)
+    answers = page.evaluate(_TRY_ALL, rows)
+    proba = np.array([answer["proba"] for answer in answers])
+    assert np.abs(proba - tree.predict_proba(frame)).max() < 1e-9
+    predicted = [answer["predicted"] for answer in answers]
+    assert predicted == tree.predict(frame).tolist()
+    told = "calibrated on rows held out. Predicted is the class of least expected cost."
+    assert told in text(page, "#answer")
 
 
 def test_the_route_lights_up(visit, case, rng):

@@ -1,32 +1,39 @@
 """Formula: a tree as what every export writes down.
 
 A list of scores, each a sum of terms over raw values, and a list of routes, one per
-leaf. Cuts that decide nothing are left out, and so are columns that were constant in
-training: nothing written here changes a prediction. Every exporter has a table that
-says how it writes each kind of term.
+leaf, each with what its leaf says of the classes; then, if the tree has them, maps that
+calibrate the probabilities and the costs that it decides by. Cuts that decide nothing
+are left out, and so are columns that were constant in training: nothing written here
+changes a prediction. Every exporter has a table that says how it writes each kind of
+term, and one for each kind of map.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from sorct._typing import FloatArray
 from sorct.data.terms import OTHER, LevelTerm, LinearTerm, MissingTerm, Term
 from sorct.data.variables import Variable, kind_of_levels
 from sorct.data.wording import printable
 from sorct.show.text import check_tree
+from sorct.tree.calibration import Map
 from sorct.tree.view import Cut, Route, View
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 _WIDTH = 84
+_DECIDED = "The class is the one of least expected cost."
 
 Writer = TypeVar("Writer")
+#: How a language writes a number.
+Number: TypeAlias = Callable[[float], str]
 
 
 @dataclass(frozen=True)
@@ -52,12 +59,20 @@ class Formula:
         Those that some score uses, in the order of the table.
     scores : tuple of Score, from the root down
     routes : tuple of Route, from left to right
+    maps : tuple of Map
+        What calibrates the probabilities: a map per class, or one, of the second, where
+        there are two; none if they are not calibrated.
+    decision : tuple of tuples, one per class, or None
+        What predicting the class costs, by true class: the cheapest is predicted. None
+        means the most probable.
     """
 
     labels: list[Any]
     variables: tuple[Variable, ...]
     scores: tuple[Score, ...]
     routes: tuple[Route, ...]
+    maps: tuple[Map, ...] = ()
+    decision: tuple[tuple[float, ...], ...] | None = None
 
     @property
     def terms(self) -> list[Term]:
@@ -100,25 +115,71 @@ class Formula:
         found = {term.name for term in self.terms if isinstance(term, MissingTerm)}
         return [v.name for v in self.variables if v.name in found]
 
-    def routes_to(self, code: int) -> list[Route]:
-        """Routes that end in a class."""
-        return [route for route in self.routes if route.code == code]
+    @property
+    def chosen(self) -> str:
+        """What the class that is predicted is, in words."""
+        if self.decision is None:
+            return "the most probable class"
+        return "the class of least expected cost"
 
-    def chances(self, code: int, left: str) -> list[str]:
-        """Chances of the routes to a class, to be added up; ``left`` names the cuts."""
-        routes = self.routes_to(code)
-        if len(routes) == 1 and len(routes[0].steps) == 1:
-            return [_product(routes[0], left).strip("()")]
-        return [_product(route, left) for route in routes]
+    @property
+    def mapped(self) -> dict[int, Map]:
+        """Maps by the position of their class."""
+        first = 1 if len(self.maps) == 1 else 0
+        return dict(enumerate(self.maps, first))
+
+    def has_map(self, kind: type) -> bool:
+        """Whether some map is of a kind."""
+        return any(isinstance(one, kind) for one in self.maps)
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether some leaf says more than a class."""
+        return any(0.0 < share < 1.0 for route in self.routes for share in route.proba)
+
+    def shares(self, code: int) -> list[tuple[Route, float]]:
+        """Routes to leaves that say something of a class, and what they say."""
+        told = [(route, route.proba[code]) for route in self.routes]
+        return [(route, share) for route, share in told if share > 0.0]
+
+    def chances(self, code: int, left: str, number: Number = repr) -> list[str]:
+        """Chances of a class by route, to be added up; ``left`` names the cuts."""
+        parts = self.shares(code)
+        if [(len(route.steps), share) for route, share in parts] == [(1, 1.0)]:
+            return [_product(parts[0][0], left).strip("()")]
+        return [_product(route, left, _factor(share, number)) for route, share in parts]
+
+    def reach(self, left: str) -> list[str]:
+        """Chances of all routes; ``left`` names the cuts."""
+        return [_product(route, left) for route in self.routes]
+
+    def said(self, code: int, leaf: str) -> list[str]:
+        """What leaves say of a class, to be added up; ``leaf`` names their chances."""
+        shares = [route.proba[code] for route in self.routes]
+        return [
+            " * ".join([*_factor(share, repr), f"{leaf}{n}"])
+            for n, share in enumerate(shares, 1)
+            if share > 0.0
+        ]
+
+    def costs(self, code: int) -> list[tuple[int, float]]:
+        """Classes for which predicting a class costs something, and how much."""
+        assert self.decision is not None
+        return [(k, cost) for k, cost in enumerate(self.decision[code]) if cost != 0.0]
 
 
-def _product(route: Route, left: str) -> str:
+def _product(route: Route, left: str, factor: Sequence[str] = ()) -> str:
     """The chance of a route as a product; ``left`` begins the cuts' names."""
     factors = [
         f"{left}{number}" if goes_left else f"(1 - {left}{number})"
         for number, goes_left in route.steps
     ]
-    return " * ".join(factors) or "1.0"
+    return " * ".join([*factor, *factors]) or "1.0"
+
+
+def _factor(share: float, number: Number) -> list[str]:
+    """A share as a factor; 1 is none."""
+    return [] if share == 1.0 else [number(share)]
 
 
 def read_formula(tree: Tree) -> Formula:
@@ -137,7 +198,14 @@ def read_formula(tree: Tree) -> Formula:
         variables=tuple(tree.encoder.variables[i] for i in sorted(used)),
         scores=tuple(_score(tree, cut) for cut in cuts),
         routes=view.routes(),
+        maps=() if tree.calibration is None else tree.calibration.maps,
+        decision=_by_prediction(tree.decision_cost),
     )
+
+
+def _by_prediction(cost: FloatArray | None) -> tuple[tuple[float, ...], ...] | None:
+    """Costs by predicted class, then by true class."""
+    return None if cost is None else tuple(map(tuple, cost.T.tolist()))
 
 
 def _score(tree: Tree, cut: Cut) -> Score:
@@ -205,18 +273,14 @@ def row_for(term: Term, table: Mapping[type, Writer], language: str) -> Writer:
     )
 
 
-def linear_text(
-    term: LinearTerm, value: str, number: Callable[[float], str] = repr
-) -> str:
+def linear_text(term: LinearTerm, value: str, number: Number = repr) -> str:
     """A linear term with its sign, in the arithmetic that all languages share."""
     value = shifted_text(value, term.lower, number)
     text = f"{value} / {number(term.span)} * {number(abs(term.weight))}"
     return f"- {text}" if term.weight < 0.0 else f"+ {text}"
 
 
-def shifted_text(
-    value: str, lower: float, number: Callable[[float], str] = repr
-) -> str:
+def shifted_text(value: str, lower: float, number: Number = repr) -> str:
     """A value minus a number."""
     if lower == 0.0:
         return value
@@ -243,7 +307,9 @@ def header(formula: Formula, title: str) -> list[str]:
     for name, day in formula.dates.items():
         lines += wrap(f"{printable(name)} is a date, in days since {day}.", _WIDTH)
     names = "; ".join(map(printable, formula.may_miss))
-    return lines + (wrap(f"May be missing: {names}.", _WIDTH) if names else [])
+    lines += wrap(f"May be missing: {names}.", _WIDTH) if names else []
+    lines += ["Probabilities are calibrated on rows held out."] if formula.maps else []
+    return lines + ([] if formula.decision is None else [_DECIDED])
 
 
 def with_commas(items: list[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sorct.data.terms import CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
@@ -19,6 +19,7 @@ from sorct.show.export.formula import (
     row_for,
     with_commas,
 )
+from sorct.tree.calibration import LITTLE, SILENT, CurveMap, LogisticMap
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -27,7 +28,7 @@ _TITLE = (
     "A classification tree as a function, written by sorct. cut_t is the score of cut "
     "t, left_t the chance to go left there. Values are scaled to [0, 1] by the range "
     "seen in training. Given an object with raw values by name, the function returns "
-    "the most probable class as label, and the probability of every class as proba; it "
+    "{chosen} as label, and the probability of every class as proba; it "
     "throws a TypeError where a value is missing{unless} or cannot be used."
 )
 _NUMBER = """\
@@ -83,9 +84,19 @@ _OTHERS = (
     f"if (others === undefined) {{\n        {_REFUSE}\n      }}\n      return others;"
 )
 _CHANCE = "  const chance = (score) => 1 / (1 + Math.exp(-score));"
-_CHOICE = """\
+_LOGISTIC = f"""\
+  // A straight line of the log-odds.
+  const logistic = (value, slope, shift) => {{
+    const inside = Math.min(Math.max(value, {LITTLE!r}), {1.0 - LITTLE!r});
+    return chance(slope * Math.log(inside / (1 - inside)) + shift);
+  }};"""
+_MOST = """\
   // The first of the classes that are most probable.
-  const [label] = proba.reduce((best, next) => (next[1] > best[1] ? next : best));
+  const [label] = proba.reduce((best, next) => (next[1] > best[1] ? next : best));"""
+_LEAST = """\
+  // The first of the classes that are cheapest.
+  const [label] = proba[cost.indexOf(Math.min(...cost))];"""
+_END = """\
   return { label, proba: Object.fromEntries(proba) };
 }
 """
@@ -108,8 +119,8 @@ def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> s
     """Source of a JavaScript function that depends on nothing.
 
     It takes an object with raw values by name and returns ``{ label, proba }``: the
-    most probable class, and an object with the probability of every class. It asks only
-    for the variables that the tree uses.
+    class that the tree predicts, and an object with the probability of every class. It
+    asks only for the variables that the tree uses.
 
     Parameters
     ----------
@@ -134,9 +145,9 @@ def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> s
         raise ValueError(f"module must be one of {tuple(_ENDS)}, got {shown(module)}.")
     formula = read_formula(tree)
     unless = " that may not be," if formula.has(MissingTerm) else ""
-    lines = header(formula, _TITLE.format(unless=unless))
+    lines = header(formula, _TITLE.format(unless=unless, chosen=formula.chosen))
     head = [f"// {_without_tags(line)}" for line in lines]
-    body = [f"function {name}(row) {{", *_tools(formula), *_body(formula), _CHOICE]
+    body = [f"function {name}(row) {{", *_tools(formula), *_body(formula), _END]
     return "\n".join(head + body) + _ENDS[module].format(name=name)
 
 
@@ -145,10 +156,11 @@ def _tools(formula: Formula) -> list[str]:
     tools = {
         _NUMBER: formula.has_numbers,
         _DAYS: bool(formula.dates),
-        _CURVE: formula.has(CurveTerm),
+        _CURVE: formula.has(CurveTerm) or formula.has_map(CurveMap),
         _MISSING: formula.has(MissingTerm),
         _weight(formula): formula.has(LevelTerm),
-        _CHANCE: bool(formula.scores),
+        _CHANCE: bool(formula.scores) or formula.has_map(LogisticMap),
+        _LOGISTIC: formula.has_map(LogisticMap),
     }
     return [tool for tool, used in tools.items() if used]
 
@@ -166,11 +178,51 @@ def _body(formula: Formula) -> list[str]:
     numbers = [score.number for score in formula.scores]
     lines = [_score(score, formula) for score in formula.scores]
     lines += [f"  const left_{n} = chance(cut_{n});" for n in numbers]
-    lines.append("  const proba = [")
-    for k, label in enumerate(formula.labels):
-        total = "\n      + ".join(formula.chances(k, "left_")) or "0"
-        lines.append(f"    [{_value(label)}, {total}],")
-    return [*lines, "  ];"]
+    return [*lines, *_proba(formula), *_choice(formula)]
+
+
+def _proba(formula: Formula) -> list[str]:
+    """The probabilities of the classes, calibrated if they are to be."""
+    lines, codes = [], range(len(formula.labels))
+    totals = ["\n      + ".join(formula.chances(k, "left_")) or "0" for k in codes]
+    if formula.is_soft and formula.scores:
+        reach = enumerate(formula.reach("left_"), 1)
+        lines += [f"  const leaf_{n} = {chance};" for n, chance in reach]
+        totals = [_sum(formula.said(k, "leaf_")) for k in codes]
+    if formula.maps:
+        lines += ["  const raw = [", *(f"    {total}," for total in totals), "  ];"]
+        more, totals = _calibrated(formula)
+        lines += more
+    pairs = zip(formula.labels, totals, strict=True)
+    items = [f"    [{_value(label)}, {total}]," for label, total in pairs]
+    return [*lines, "  const proba = [", *items, "  ];"]
+
+
+def _sum(parts: list[str]) -> str:
+    """Parts added up, side by side."""
+    return filled([*parts[:1], *(f"+ {part}" for part in parts[1:])], " " * 6) or "0"
+
+
+def _calibrated(formula: Formula) -> tuple[list[str], list[str]]:
+    """Lines that map the tree's own probabilities, and what the classes get."""
+    maps = {k: _MAPS[type(one)](one, f"raw[{k}]") for k, one in formula.mapped.items()}
+    if len(maps) == 1:
+        return [f"  const second = {maps[1]};"], ["1 - second", "second"]
+    lines = ["  const mapped = [", *(f"    {text}," for text in maps.values()), "  ];"]
+    lines.append("  const total = mapped.reduce((sum, one) => sum + one);")
+    own = [f"total > {SILENT!r} ? mapped[{k}] / total : raw[{k}]" for k in maps]
+    return lines, own
+
+
+def _choice(formula: Formula) -> list[str]:
+    """The class that is predicted, the first of equals."""
+    if formula.decision is None:
+        return [_MOST]
+    sums = [
+        _sum([f"{cost!r} * proba[{j}][1]" for j, cost in formula.costs(k)])
+        for k in range(len(formula.labels))
+    ]
+    return ["  const cost = [", *(f"    {total}," for total in sums), "  ];", _LEAST]
 
 
 def _score(score: Score, formula: Formula) -> str:
@@ -195,9 +247,15 @@ def _linear(term: LinearTerm, formula: Formula) -> str:
 
 
 def _curve(term: CurveTerm, formula: Formula) -> str:
-    points = zip(term.at, term.values, strict=True)
-    first, *others = [f"[{at!r}, {value!r}]" for at, value in points]
-    items = with_commas([f"+ curve({_number(term)}, [{first}", *others])
+    return _curve_text("+ ", _number(term), term.at, term.values)
+
+
+def _curve_text(
+    sign: str, value: str, at: Sequence[float], values: Sequence[float]
+) -> str:
+    points = zip(at, values, strict=True)
+    first, *others = [f"[{place!r}, {added!r}]" for place, added in points]
+    items = with_commas([f"{sign}curve({value}, [{first}", *others])
     return filled([*items[:-1], items[-1] + "])"], " " * 6)
 
 
@@ -220,6 +278,12 @@ _TERMS: dict[type, Callable[[Any, Formula], str]] = {
     CurveTerm: _curve,
     LevelTerm: _level,
     MissingTerm: _missing,
+}
+
+#: How each kind of map is written, for some probability.
+_MAPS: dict[type, Callable[[Any, str], str]] = {
+    LogisticMap: lambda one, raw: f"logistic({raw}, {one.slope!r}, {one.shift!r})",
+    CurveMap: lambda one, raw: _curve_text("", raw, one.points, one.values),
 }
 
 

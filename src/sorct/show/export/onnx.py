@@ -27,17 +27,22 @@ from sorct.show.export.formula import (
     read_formula,
     row_for,
 )
+from sorct.show.export.onnx_classes import calibrated, chosen, own_proba
+from sorct.show.export.onnx_graph import Graph
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
+    from onnx import ModelProto
 
     from sorct.tree.tree import Tree
 
 _Variables = tuple[Variable, ...]
 _DTYPES = ("float32", "float64")
 _TITLE = (
-    "A classification tree, written by sorct: raw values in; the most probable class "
+    "A classification tree, written by sorct: raw values in; {chosen} "
     "and the probability of every class out."
+)
+_MISSING_TOLD = (
+    "A missing cell is NaN, of text the empty string, which is no new level."
 )
 # Operators on strings came with 19; runtimes of 2024 and later know it.
 _OPSET, _IR_VERSION = 19, 9
@@ -57,12 +62,14 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     numbers) int64 for categories. A date is a number: whole days since the day that the
     description of the input names (``doc_string``).
 
-    Outputs: ``label`` of shape (N,), the most probable class, and ``probabilities`` of
-    shape (N, n_classes), of ``dtype``, in the order of ``tree.classes``. An underscore
-    is added where a variable has such a name.
+    Outputs: ``label`` of shape (N,), the class that is predicted, and ``probabilities``
+    of shape (N, n_classes), of ``dtype``, in the order of ``tree.classes``. An
+    underscore is added where a variable has such a name.
 
     A missing cell is NaN, of text the empty string; categories of booleans and whole
-    numbers whose cells may be missing are inputs of ``dtype``, True being 1.
+    numbers whose cells may be missing are inputs of ``dtype``, True being 1. Tensors of
+    text have no other value for it: where cells may be missing, empty text never counts
+    as a new level here, though it does in ``tree.predict``.
 
     Rows with infinity, a missing cell where the tree takes none, or a level never seen
     in training where that is an error get NaN for probabilities, and a label that means
@@ -72,7 +79,8 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     ----------
     tree : Tree
     dtype : {"float32", "float64"}, default="float32"
-        What the model takes, computes in and returns. float32 is refused where it
+        What the model takes, computes in and returns; a calibration is computed in
+        float64 even so. float32 is refused where it
         cannot tell the values of a column well enough apart, such as time stamps.
 
     Returns
@@ -93,110 +101,27 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     # A tree that reads nothing still has to be told how many rows there are.
     variables = formula.variables or tree.encoder.variables[:1]
     _check_names(variables)
-    graph = _Graph({variable.name for variable in variables} | {"X"}, dtype)
+    graph = Graph({variable.name for variable in variables} | {"X"}, dtype)
     if formula.variables:
         columns, keys = _columns(graph, tree, formula)
     else:
         columns, keys = _nothing(graph, tree, variables[0]), [("", None)]
     proba = _probabilities(graph, formula, columns, _weights(formula, keys))
-    graph.add_outputs(formula.labels, proba)
+    labels = _values(formula.labels, np.dtype(np.float64), "Class labels")
+    graph.add_outputs(labels, chosen(graph, formula, proba), proba)
     model = onnx.helper.make_model(
         graph.make(),
         opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
         ir_version=_IR_VERSION,
         producer_name="sorct",
-        doc_string="\n".join(header(formula, _TITLE)),
+        doc_string="\n".join(_described(formula)),
     )
     onnx.checker.check_model(model, full_check=True)
     return model
 
 
-class _Graph:
-    """A graph as it grows; values get names that no input has."""
-
-    def __init__(self, taken: set[str], dtype: str) -> None:
-        self.dtype = np.dtype(dtype)
-        self._taken = set(taken)
-        self._nodes: list[NodeProto] = []
-        self._inputs: list[ValueInfoProto] = []
-        self._outputs: list[ValueInfoProto] = []
-        self._constants: list[TensorProto] = []
-
-    def _free(self, name: str) -> str:
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
-
-    def _described(
-        self, name: str, dtype: Any, shape: list[Any], told: str = ""
-    ) -> ValueInfoProto:
-        from onnx import helper
-
-        kind = _element_type(dtype)
-        return helper.make_tensor_value_info(name, kind, shape, told)
-
-    def input(self, name: str, dtype: Any, width: int, told: str = "") -> str:
-        """Declare an input of shape (N, width) and return its name."""
-        self._inputs.append(self._described(name, dtype, ["N", width], told))
-        return name
-
-    def constant(self, values: Any, dtype: Any = None) -> str:
-        """Store an array, of the graph's dtype unless said otherwise."""
-        from onnx import numpy_helper
-
-        array = np.asarray(values, dtype=self.dtype if dtype is None else dtype)
-        name = self._free("constant")
-        self._constants.append(numpy_helper.from_array(array, name))
-        return name
-
-    def add(self, operator: str, *inputs: str, name: str = "", **options: Any) -> str:
-        """Apply an operator and return the name of its result."""
-        from onnx import helper
-
-        result = self._free(name or operator.lower())
-        node = helper.make_node(operator, list(inputs), [result], **options)
-        self._nodes.append(node)
-        return result
-
-    def zeros_like(self, value: str) -> str:
-        """Zeros of the shape of a value, whatever it holds."""
-        from onnx import numpy_helper
-
-        zero = numpy_helper.from_array(np.zeros(1, dtype=self.dtype))
-        return self.add("ConstantOfShape", self.add("Shape", value), value=zero)
-
-    def add_outputs(self, classes: list[Any], proba: str) -> None:
-        """Declare the label and the probabilities as outputs."""
-        labels = _values(classes, np.dtype(np.float64), "Class labels")
-        best = self.add("ArgMax", proba, axis=1, keepdims=0)
-        label = self.add(
-            "Gather", self.constant(labels, labels.dtype), best, name="label"
-        )
-        self._outputs = [
-            self._described(label, labels.dtype, ["N"]),
-            self._described(proba, self.dtype, ["N", len(classes)]),
-        ]
-
-    def make(self) -> Any:
-        """The finished graph."""
-        from onnx import helper
-
-        return helper.make_graph(
-            self._nodes, "tree", self._inputs, self._outputs, self._constants
-        )
-
-
-def _element_type(dtype: Any) -> int:
-    from onnx import TensorProto, helper
-
-    if np.dtype(dtype).kind == "O":
-        return int(TensorProto.STRING)
-    return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-
 def _columns(
-    graph: _Graph, tree: Tree, formula: Formula
+    graph: Graph, tree: Tree, formula: Formula
 ) -> tuple[str, list[tuple[str, Any]]]:
     """Columns side by side, and for each the variable and what it stands for."""
     terms: dict[str, list[Term]] = {variable.name: [] for variable in formula.variables}
@@ -224,7 +149,7 @@ def _columns(
 class _Values:
     """Raw numbers of variables: columns of one matrix, or inputs of their own."""
 
-    def __init__(self, graph: _Graph, tree: Tree, formula: Formula) -> None:
+    def __init__(self, graph: Graph, tree: Tree, formula: Formula) -> None:
         self._graph, self._dates = graph, formula.dates
         self._place = {name: place for place, name in enumerate(tree.encoder.names)}
         self._X = ""
@@ -245,7 +170,7 @@ class _Values:
 
 
 def _numbers(
-    graph: _Graph, values: _Values, terms: list[Term]
+    graph: Graph, values: _Values, terms: list[Term]
 ) -> tuple[list[str], list[tuple[str, Any]]]:
     """Numbers scaled to [0, 1], and whether they are missing if they may be.
 
@@ -271,14 +196,14 @@ def _numbers(
     return parts, keys + [(name, _MISSING) for name in names]
 
 
-def _finite(graph: _Graph, values: str) -> str:
+def _finite(graph: Graph, values: str) -> str:
     """Numbers, NaN in place of infinity."""
     return graph.add(
         "Where", graph.add("IsInf", values), graph.constant(np.nan), values
     )
 
 
-def _apart(graph: _Graph, missing: str, columns: str) -> list[str]:
+def _apart(graph: Graph, missing: str, columns: str) -> list[str]:
     """Columns that are 0 where cells are missing, and others that are 1 there."""
     one, zero = graph.constant(1.0), graph.constant(0.0)
     return [
@@ -288,7 +213,7 @@ def _apart(graph: _Graph, missing: str, columns: str) -> list[str]:
 
 
 def _along(
-    graph: _Graph, values: _Values, term: Term, curve: CurveTerm
+    graph: Graph, values: _Values, term: Term, curve: CurveTerm
 ) -> tuple[list[str], list[Any]]:
     """The place on a curve: the sum of what its straight lines have risen."""
     raw = values.of([curve.name])
@@ -307,7 +232,7 @@ def _along(
     return _apart(graph, graph.add("IsNaN", raw), place), [None, _MISSING]
 
 
-def _nothing(graph: _Graph, tree: Tree, variable: Variable) -> str:
+def _nothing(graph: Graph, tree: Tree, variable: Variable) -> str:
     """A column of zeros, as long as the input of a variable."""
     if not tree.encoder.named:
         X = graph.input("X", graph.dtype, len(tree.encoder.variables))
@@ -326,7 +251,13 @@ def _told(origin: str | None) -> str:
     return "" if origin is None else f"whole days since {origin}"
 
 
-def _one_hot(graph: _Graph, terms: list[Term]) -> tuple[list[str], list[Any]]:
+def _described(formula: Formula) -> list[str]:
+    """What the model says of itself; also what only the caller can put for missing."""
+    told = [_MISSING_TOLD] if formula.may_miss else []
+    return header(formula, _TITLE.format(chosen=formula.chosen)) + told
+
+
+def _one_hot(graph: Graph, terms: list[Term]) -> tuple[list[str], list[Any]]:
     """A column of 0 and 1 per level, for a missing cell, and for all other levels.
 
     A level that is an error has NaN in all of them.
@@ -357,7 +288,7 @@ def _one_hot(graph: _Graph, terms: list[Term]) -> tuple[list[str], list[Any]]:
     return [columns, graph.add("Sub", one, total)], [*keys, OTHER]
 
 
-def _is_missing(graph: _Graph, value: str, dtype: Any) -> str:
+def _is_missing(graph: Graph, value: str, dtype: Any) -> str:
     """Whether a cell is NaN, or text that is empty."""
     if dtype.kind == "f":
         return graph.add("IsNaN", value)
@@ -390,21 +321,15 @@ def _largest_whole(real: Any) -> float:
 
 
 def _probabilities(
-    graph: _Graph, formula: Formula, columns: str, weights: FloatArray
+    graph: Graph, formula: Formula, columns: str, weights: FloatArray
 ) -> str:
     """Product of the chances on every route, summed over the routes to a class."""
     constants = [*(score.constant for score in formula.scores), _SURELY_LEFT]
     score = graph.add("MatMul", columns, graph.constant(weights))
-    left = graph.add("Sigmoid", graph.add("Add", score, graph.constant(constants)))
-    right = graph.add("Sub", graph.constant(1.0), left)
-    chances = graph.add("Concat", left, right, axis=1)
-    reach = ""
-    for places in _places(formula).T:
-        chance = graph.add("Gather", chances, graph.constant(places, np.int64), axis=1)
-        reach = graph.add("Mul", reach, chance) if reach else chance
-    ends = np.zeros((len(formula.routes), len(formula.labels)))
-    ends[np.arange(len(ends)), [route.code for route in formula.routes]] = 1.0
-    return graph.add("MatMul", reach, graph.constant(ends), name="probabilities")
+    score = graph.add("Add", score, graph.constant(constants))
+    if formula.maps:
+        return calibrated(graph, formula, score, _places(formula))
+    return own_proba(graph, formula, score, _places(formula), name="probabilities")
 
 
 def _weights(formula: Formula, keys: list[tuple[str, Any]]) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from sorct.show.export.formula import (
     row_for,
     with_commas,
 )
+from sorct.tree.calibration import LITTLE, SILENT, CurveMap, LogisticMap
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -29,7 +30,7 @@ _TITLE = (
 )
 _FUNCTION = '''\
 def {name}(row):
-    """Return the most probable class of a row, and a dict of all probabilities.
+    """Return {chosen} of a row, and a dict of all probabilities.
 
     A row is a mapping from the names above to raw values. A name that is missing is a
     KeyError, a value that cannot be used a ValueError.{missing}
@@ -91,15 +92,21 @@ def _chance(score):
     # Below -700 the exponential overflows, and the chance is 0 to the last digit.
     return 1.0 / (1.0 + _math.exp(-score)) if score > -700.0 else 0.0
 """
+_LOGISTIC = f"""\
+def _logistic(proba, slope, shift):
+    # A straight line of the log-odds.
+    inside = min(max(proba, {LITTLE!r}), {1.0 - LITTLE!r})
+    return _chance(slope * _math.log(inside / (1.0 - inside)) + shift)
+"""
 
 
 def to_python(tree: Tree, *, name: str = "predict") -> str:
     """Source of a Python module that needs no other package.
 
     Its one public function takes a mapping from names of variables to raw values (a
-    dict, a row of ``csv.DictReader``, a pandas Series) and returns the most probable
-    class and a dict from class to probability. It asks only for the variables that the
-    tree uses.
+    dict, a row of ``csv.DictReader``, a pandas Series) and returns the class that the
+    tree predicts and a dict from class to probability. It asks only for the variables
+    that the tree uses.
 
     Parameters
     ----------
@@ -117,13 +124,19 @@ def to_python(tree: Tree, *, name: str = "predict") -> str:
     tools = {
         _NUMBER: formula.has_numbers,
         _DAYS: bool(formula.dates),
-        _CURVE: formula.has(CurveTerm),
+        _CURVE: formula.has(CurveTerm) or formula.has_map(CurveMap),
         _MISSING: formula.has(MissingTerm),
         _weight(formula): formula.has(LevelTerm),
-        _CHANCE: bool(formula.scores),
+        _CHANCE: _has_chances(formula),
+        _LOGISTIC: formula.has_map(LogisticMap),
     }
     blocks += [tool for tool, used in tools.items() if used]
     return "\n\n".join(blocks)
+
+
+def _has_chances(formula: Formula) -> bool:
+    """Whether the logistic function is needed, by cuts or by maps."""
+    return bool(formula.scores) or formula.has_map(LogisticMap)
 
 
 def _weight(formula: Formula) -> str:
@@ -149,7 +162,7 @@ def _head(formula: Formula) -> str:
     # The first two lines are ours: a comment there could declare an encoding.
     lines = ['"""A classification tree as a function, written by sorct."""', ""]
     lines += [f"# {line}" for line in header(formula, _TITLE)]
-    lines += ["", "import math as _math"] if formula.scores else []
+    lines += ["", "import math as _math"] if _has_chances(formula) else []
     lines += ["from datetime import date as _date"] if formula.dates else []
     return "\n".join([*lines, ""])
 
@@ -158,13 +171,62 @@ def _function(formula: Formula, name: str) -> str:
     numbers = [score.number for score in formula.scores]
     lines = [_score(score, formula) for score in formula.scores]
     lines += [f"    left_{n} = _chance(cut_{n})" for n in numbers]
-    lines.append("    proba = {")
-    for k, label in enumerate(formula.labels):
-        total = "\n        + ".join(formula.chances(k, "left_")) or "0.0"
-        lines.append(f"        {label!r}: {total},")
-    lines += ["    }", "    return max(proba, key=proba.get), proba", ""]
+    lines += [*_proba(formula), *_choice(formula), ""]
     missing = _MAY_MISS if formula.has(MissingTerm) else ""
-    return _FUNCTION.format(name=name, missing=missing) + "\n".join(lines)
+    head = _FUNCTION.format(name=name, missing=missing, chosen=formula.chosen)
+    return head + "\n".join(lines)
+
+
+def _proba(formula: Formula) -> list[str]:
+    """The probabilities of the classes, calibrated if they are to be."""
+    lines = []
+    totals = [
+        "\n        + ".join(formula.chances(k, "left_")) or "0.0"
+        for k in range(len(formula.labels))
+    ]
+    if formula.is_soft and formula.scores:
+        reach = enumerate(formula.reach("left_"), 1)
+        lines += [f"    leaf_{n} = {chance}" for n, chance in reach]
+        totals = [_sum(formula.said(k, "leaf_")) for k in range(len(formula.labels))]
+    if formula.maps:
+        lines += ["    raw = [", *(f"        {total}," for total in totals), "    ]"]
+        more, totals = _calibrated(formula)
+        lines += more
+    pairs = zip(formula.labels, totals, strict=True)
+    items = [f"        {label!r}: {total}," for label, total in pairs]
+    return [*lines, "    proba = {", *items, "    }"]
+
+
+def _sum(parts: list[str]) -> str:
+    """Parts added up, side by side."""
+    return filled([*parts[:1], *(f"+ {part}" for part in parts[1:])], " " * 8) or "0.0"
+
+
+def _calibrated(formula: Formula) -> tuple[list[str], list[str]]:
+    """Lines that map the tree's own probabilities, and what the classes get."""
+    maps = {k: _MAPS[type(one)](one, f"raw[{k}]") for k, one in formula.mapped.items()}
+    if len(maps) == 1:
+        return [f"    second = {maps[1]}"], ["1.0 - second", "second"]
+    lines = ["    mapped = [", *(f"        {text}," for text in maps.values()), "    ]"]
+    lines.append("    total = sum(mapped)")
+    own = [f"mapped[{k}] / total if total > {SILENT!r} else raw[{k}]" for k in maps]
+    return lines, own
+
+
+def _choice(formula: Formula) -> list[str]:
+    """The class that is predicted, the first of equals."""
+    if formula.decision is None:
+        return ["    return max(proba, key=proba.get), proba"]
+    items = []
+    for k, label in enumerate(formula.labels):
+        parts = [f"{c!r} * proba[{formula.labels[j]!r}]" for j, c in formula.costs(k)]
+        items.append(f"        {label!r}: {_sum(parts)},")
+    return [
+        "    cost = {",
+        *items,
+        "    }",
+        "    return min(cost, key=cost.get), proba",
+    ]
 
 
 def _score(score: Score, formula: Formula) -> str:
@@ -190,8 +252,14 @@ def _linear(term: LinearTerm, formula: Formula) -> str:
 
 
 def _curve(term: CurveTerm, formula: Formula) -> str:
-    first, *points = [repr(p) for p in zip(term.at, term.values, strict=True)]
-    items = with_commas([f"+ _curve({_value(term)}, [{first}", *points])
+    return _curve_text("+ ", _value(term), term.at, term.values)
+
+
+def _curve_text(
+    sign: str, value: str, at: Sequence[float], values: Sequence[float]
+) -> str:
+    first, *points = [repr(p) for p in zip(at, values, strict=True)]
+    items = with_commas([f"{sign}_curve({value}, [{first}", *points])
     return filled([*items[:-1], items[-1] + "])"], " " * 12)
 
 
@@ -216,4 +284,10 @@ _TERMS: dict[type, Callable[[Any, Formula], str]] = {
     CurveTerm: _curve,
     LevelTerm: _level,
     MissingTerm: _missing,
+}
+
+#: How each kind of map is written, for some probability.
+_MAPS: dict[type, Callable[[Any, str], str]] = {
+    LogisticMap: lambda one, raw: f"_logistic({raw}, {one.slope!r}, {one.shift!r})",
+    CurveMap: lambda one, raw: _curve_text("", raw, one.points, one.values),
 }

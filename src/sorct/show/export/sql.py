@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from fractions import Fraction
-from math import ulp
 from typing import TYPE_CHECKING, Any
 
 from sorct.data.terms import CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
@@ -30,7 +28,16 @@ from sorct.show.export.formula import (
     linear_text,
     read_formula,
     row_for,
-    shifted_text,
+)
+from sorct.show.export.sql_classes import Layer, choice, class_steps
+from sorct.show.export.sql_text import (
+    INDENT,
+    Names,
+    double,
+    identifier,
+    line_text,
+    named,
+    number_or_text,
 )
 
 if TYPE_CHECKING:
@@ -42,16 +49,12 @@ _TITLE = (
     "chance to go left there, {proba}k the probability of class k. A row gets NULL "
     "where a column read is NULL{unless}{unknown}."
 )
-_INDENT = "    "
 _LARGEST = "1.7976931348623157E308"
 # Days of a year before its months.
 _BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 # Days from 0000-01-00, where the formula begins, to the day before 0001-01-01.
 _YEAR_ZERO = 365
 _MOST_CUTS = 700
-# SQLite divides twice to read numbers below 1e-291, and rounds each time. Those below
-# this are written as a product, exact because one factor is a power of two.
-_TINY, _POWER = 1e-280, 2.0**200
 
 
 def to_sql(
@@ -64,11 +67,13 @@ def to_sql(
 
     It gives the columns of the table, then for every cut t that decides something
     ``score_t`` and ``left_t`` (the chance to go left), for every class k ``proba_k``,
-    and ``predicted_class``. Where a training column already has such a name, all of
-    these begin with ``sorct_``. For every date that the tree reads, ``days_j`` comes
-    before the cuts: a column of type DATE or TIMESTAMP, or text that begins with
-    YYYY-MM-DD. The text ends without a semicolon, so that it can be the body of a view
-    or stand in brackets after FROM.
+    and ``predicted_class``. Of a calibrated tree, ``raw_k`` (its own probability) and
+    ``map_k`` (what the map of the class makes of it) come before ``proba_k``; of one
+    that decides by costs, ``cost_k`` (expected if k is predicted) after it. Where a
+    training column already has such a name, all of these begin with ``sorct_``. For
+    every date that the tree reads, ``days_j`` comes before the cuts: a column of type
+    DATE or TIMESTAMP, or text that begins with YYYY-MM-DD. The text ends without a
+    semicolon, so that it can be the body of a view or stand in brackets after FROM.
 
     NULL and NaN are missing cells. Rows with infinity, a missing cell where the tree
     takes none, or a level never seen in training where that is an error get NULL, if it
@@ -100,8 +105,8 @@ def to_sql(
     kept = None if keep is None else _texts("keep", keep)
     if not parts:
         raise ValueError(f"table must be a name or parts of one, got {shown(table)}.")
-    names = _Names(tree, formula, kept or [], parts)
-    query = _query(formula, names, ".".join(map(_identifier, parts)), kept)
+    names = Names(tree, formula, kept or [], parts)
+    query = _query(formula, names, ".".join(map(identifier, parts)), kept)
     return "\n".join([*_head(tree, formula, names), *query]) + "\n"
 
 
@@ -118,37 +123,7 @@ def _texts(option: str, given: Any) -> list[str]:
     return listed
 
 
-class _Names:
-    """Names of our own, apart from those of the user's columns and table."""
-
-    def __init__(
-        self, tree: Tree, formula: Formula, keep: list[str], table: list[str]
-    ) -> None:
-        given = [*tree.encoder.names, *keep]
-        ours = {"predicted_class"}
-        ours |= {f"proba_{k}" for k in range(len(tree.classes))}
-        for t in range(1, tree.n_branches + 1):
-            ours |= {f"score_{t}", f"left_{t}"}
-        days = {name: f"days_{k}" for k, name in enumerate(formula.dates, 1)}
-        prefix = _free_prefix(ours | set(days.values()), given)
-        self.days = {name: f"{prefix}{own}" for name, own in days.items()}
-        self.score, self.left = f"{prefix}score_", f"{prefix}left_"
-        self.proba, self.label = f"{prefix}proba_", f"{prefix}predicted_class"
-        steps = ("scores", "chances", "probas")
-        prefix = _free_prefix({*steps, *(["dates"] if days else [])}, table)
-        self.steps = [prefix + step for step in steps]
-        self.dates = f"{prefix}dates"
-
-
-def _free_prefix(ours: set[str], given: list[str]) -> str:
-    """What to put before our names so that none is taken, whatever its case."""
-    taken, prefix = {name.casefold() for name in given}, ""
-    while any(prefix + name in taken for name in ours):
-        prefix = f"{prefix}_" if prefix else "sorct_"
-    return prefix
-
-
-def _head(tree: Tree, formula: Formula, names: _Names) -> list[str]:
+def _head(tree: Tree, formula: Formula, names: Names) -> list[str]:
     refuses = formula.refuses_new_levels
     unknown = " or has a level unknown to the tree" if refuses else ""
     title = _TITLE.format(
@@ -158,6 +133,12 @@ def _head(tree: Tree, formula: Formula, names: _Names) -> list[str]:
     lines = header(formula, title)
     for name, own in names.days.items():
         lines.append(f"{own}: the days of {printable(name)}")
+    if formula.maps:
+        lines.append(
+            f"{names.raw}k is not calibrated, {names.map}k is by its map alone."
+        )
+    if formula.decision is not None:
+        lines.append(f"{names.cost}k is the expected cost of predicting class k.")
     folded = [name.casefold() for name in tree.encoder.names]
     if len(set(folded)) < len(folded):
         lines.append(
@@ -169,69 +150,73 @@ def _head(tree: Tree, formula: Formula, names: _Names) -> list[str]:
 
 
 def _query(
-    formula: Formula, names: _Names, table: str, kept: list[str] | None
+    formula: Formula, names: Names, table: str, kept: list[str] | None
 ) -> list[str]:
     """The common table expressions and the SELECT on top of them."""
-    scores, chances, probas = names.steps
     first = ["t.*"]
     if kept is not None:
-        quoted = [_identifier(name) for name in dict.fromkeys(kept)]
+        quoted = [identifier(name) for name in dict.fromkeys(kept)]
         first = [f"t.{name} AS {name}" for name in quoted]
-    chosen = [_choice(formula, names)]
-    top = ["p.*"]
+    steps: list[Layer] = []
+    source = f"{table} AS t"
+    if formula.scores:
+        steps = _cut_steps(formula, names, table, first)
+        source, first = f"{names.steps['chances']} AS c", ["c.*"]
+    steps += class_steps(formula, names, source, first)
+    top = [f"{steps[-1].alias}.*"]
     if kept is not None:
         top = quoted + [f"{names.proba}{k}" for k in range(len(formula.labels))]
-    proba = [_proba(formula, names, k) for k in range(len(formula.labels))]
-    if not formula.scores:
-        return [
-            f"WITH {probas} AS (",
-            *_select(first + proba, f"{table} AS t"),
-            ")",
-            *_select(top + chosen, f"{probas} AS p"),
-        ]
-    score = [_score(one, names) for one in formula.scores]
-    chance = [_chance(names, one.number) for one in formula.scores]
-    before, source = "WITH", table
+    ends = f"{names.steps[steps[-1].name]} AS {steps[-1].alias}"
+    chosen = [choice(formula, names)]
+    return [_with(steps, names), *_select(top + chosen, ends)]
+
+
+def _cut_steps(
+    formula: Formula, names: Names, table: str, first: list[str]
+) -> list[Layer]:
+    """Steps up to the chances of the cuts."""
+    steps = []
     if names.days:
         days = [_days(name, formula.dates[name], names) for name in names.days]
-        lines = _select(["t.*", *days], f"{table} AS t")
-        before = "\n".join([f"WITH {names.dates} AS MATERIALIZED (", *lines, "),"])
-        source = names.dates
-    return [
-        f"{before} {scores} AS (",
-        *_select(first + score, f"{source} AS t"),
-        f"), {chances} AS MATERIALIZED (",
-        *_select(["s.*", *chance], f"{scores} AS s"),
-        f"), {probas} AS (",
-        *_select(["c.*", *proba], f"{chances} AS c"),
-        ")",
-        *_select(top + chosen, f"{probas} AS p"),
-    ]
+        steps.append(Layer("dates", "t", f"{table} AS t", ["t.*", *days], True))
+        table = names.steps["dates"]
+    score = [_score(one, names) for one in formula.scores]
+    steps.append(Layer("scores", "s", f"{table} AS t", [*first, *score]))
+    chance = [_chance(names, one.number) for one in formula.scores]
+    source = f"{names.steps['scores']} AS s"
+    steps.append(Layer("chances", "c", source, ["s.*", *chance], True))
+    return steps
+
+
+def _with(steps: list[Layer], names: Names) -> str:
+    """All steps as common table expressions."""
+    texts = []
+    for step in steps:
+        kept = "MATERIALIZED " if step.kept else ""
+        lines = _select(step.columns, step.source)
+        texts.append("\n".join([f"{names.steps[step.name]} AS {kept}(", *lines]))
+    return "WITH " + "\n), ".join(texts) + "\n)"
 
 
 def _select(columns: list[str], source: str) -> list[str]:
     return ["SELECT", ",\n".join(f"  {item}" for item in columns), f"FROM {source}"]
 
 
-def _named(text: str, name: str) -> str:
-    return f"{text}\n{_INDENT}AS {name}" if "\n" in text else f"{text} AS {name}"
-
-
-def _score(score: Score, names: _Names) -> str:
+def _score(score: Score, names: Names) -> str:
     """Sum of the terms of a cut, in double precision whatever the columns are."""
-    start = _double(score.constant)
+    start = double(score.constant)
     if not any(isinstance(term, LinearTerm) for term in score.terms):
         start = f"CAST({start} AS DOUBLE PRECISION)"
     terms = [_term(term, names) for term in score.terms]
-    text = f"\n{_INDENT}".join([start, *terms])
-    return _named(text, f"{names.score}{score.number}")
+    text = f"\n{INDENT}".join([start, *terms])
+    return named(text, f"{names.score}{score.number}")
 
 
-def _term(term: Term, names: _Names) -> str:
+def _term(term: Term, names: Names) -> str:
     return row_for(term, _TERMS, "SQL")(term, names)
 
 
-def _number(term: LinearTerm | CurveTerm, names: _Names) -> str:
+def _number(term: LinearTerm | CurveTerm, names: Names) -> str:
     """A number in double precision, of a date in days."""
     if term.origin is not None:
         return f"t.{names.days[term.name]}"
@@ -242,25 +227,24 @@ def _in_double(column: str) -> str:
     return f"CAST({column} AS DOUBLE PRECISION)"
 
 
-def _linear(term: LinearTerm, names: _Names) -> str:
-    return linear_text(term, _number(term, names), _double)
+def _linear(term: LinearTerm, names: Names) -> str:
+    return linear_text(term, _number(term, names), double)
 
 
-def _curve(term: CurveTerm, names: _Names) -> str:
+def _curve(term: CurveTerm, names: Names) -> str:
     """Straight lines from point to point; NULL for infinity, as for all numbers."""
     value, at, added = _number(term, names), term.at, term.values
-    first, last = _double(at[0]), _double(at[-1])
-    parts = [f"WHEN {value} BETWEEN -{_LARGEST} AND {first} THEN {_double(added[0])}"]
+    first, last = double(at[0]), double(at[-1])
+    parts = [f"WHEN {value} BETWEEN -{_LARGEST} AND {first} THEN {double(added[0])}"]
     for a, b, low, high in zip(at, at[1:], added, added[1:], strict=False):
-        share = f"{shifted_text(value, a, _double)} / {_double(b - a)}"
-        line = f"{_double(low)} + {share} * {_double(high - low)}"
-        parts.append(f"WHEN {value} <= {_double(b)} THEN {line}")
+        line = line_text(value, a, b, low, high)
+        parts.append(f"WHEN {value} <= {double(b)} THEN {line}")
     parts.append(f"WHEN {value} BETWEEN {last} AND {_LARGEST}")
-    parts.append(f"THEN {_double(added[-1])} END")
-    return "+ " + filled(["CASE", *parts], _INDENT * 2)
+    parts.append(f"THEN {double(added[-1])} END")
+    return "+ " + filled(["CASE", *parts], INDENT * 2)
 
 
-def _level(term: LevelTerm, names: _Names) -> str:
+def _level(term: LevelTerm, names: Names) -> str:
     """Weight of a level; NULL for one that is missing or, if that is an error, new."""
     parts, column = _levels(term), _column(term.name)
     if term.others is not None:
@@ -269,41 +253,41 @@ def _level(term: LevelTerm, names: _Names) -> str:
             value = _in_double(column)
             present = f"{value} <= {_LARGEST} OR -{value} <= {_LARGEST}"
         parts = [f"CASE WHEN {present} THEN", *parts, "END"]
-    return "+ " + filled(parts, _INDENT * 2)
+    return "+ " + filled(parts, INDENT * 2)
 
 
 def _levels(term: LevelTerm) -> list[str]:
     """Weight of a level that is not missing, in parts that may be broken."""
     whens = [
-        f"WHEN {literal} THEN {_double(weight)}"
+        f"WHEN {literal} THEN {double(weight)}"
         for level, weight in term.weights.items()
         if weight != term.others
         for literal in _level_literals(level)
     ]
-    others = "NULL" if term.others is None else _double(term.others)
+    others = "NULL" if term.others is None else double(term.others)
     if not whens:
         return [f"CAST({others} AS DOUBLE PRECISION)"]
     case = f"CASE {_level_of(_column(term.name), next(iter(term.weights)))}"
     return [case, *whens, *([] if term.others is None else [f"ELSE {others}"]), "END"]
 
 
-def _missing(term: MissingTerm, names: _Names) -> str:
+def _missing(term: MissingTerm, names: Names) -> str:
     """Weight of NULL, and of NaN where a database has it, or of what is there."""
     column, known = _column(term.name), term.known
     test = f"{column} IS NULL"
     if _is_number(known):
         value = _in_double(column)
         test += f" OR ({value} > {_LARGEST} AND -{value} > {_LARGEST})"
-    parts = [f"CASE WHEN {test} THEN {_double(term.weight)} ELSE"]
+    parts = [f"CASE WHEN {test} THEN {double(term.weight)} ELSE"]
     if isinstance(known, LevelTerm):
         parts += _levels(known)
     else:
         parts.append(_term(known, names).removeprefix("+ "))
-    return "+ " + filled([*parts, "END"], _INDENT * 2)
+    return "+ " + filled([*parts, "END"], INDENT * 2)
 
 
 #: How each kind of term is written.
-_TERMS: dict[type, Callable[[Any, _Names], str]] = {
+_TERMS: dict[type, Callable[[Any, Names], str]] = {
     LinearTerm: _linear,
     CurveTerm: _curve,
     LevelTerm: _level,
@@ -311,7 +295,7 @@ _TERMS: dict[type, Callable[[Any, _Names], str]] = {
 }
 
 
-def _days(name: str, origin: str, names: _Names) -> str:
+def _days(name: str, origin: str, names: Names) -> str:
     """Days of a date since the origin; NULL for what is not written YYYY-MM-DD."""
     whole = f"CAST({_column(name)} AS VARCHAR)"
     text = f"SUBSTR({whole}, 1, 10)"
@@ -331,11 +315,11 @@ def _days(name: str, origin: str, names: _Names) -> str:
         f"+ CAST(SUBSTR({whole}, 9, 2) AS INTEGER)", f"- {start} AS DOUBLE PRECISION)",
         "END",
     ]  # fmt: skip
-    return _named(filled(parts, _INDENT * 2), names.days[name])
+    return named(filled(parts, INDENT * 2), names.days[name])
 
 
 def _column(name: str) -> str:
-    return f"t.{_identifier(name)}"
+    return f"t.{identifier(name)}"
 
 
 def _is_number(term: Any) -> bool:
@@ -357,101 +341,15 @@ def _level_of(column: str, level: Any) -> str:
 def _level_literals(level: Any) -> tuple[str, ...]:
     if isinstance(level, bool):
         return ("'true'", "'1'") if level else ("'false'", "'0'")
-    return (_number_or_text(level),)
+    return (number_or_text(level),)
 
 
-def _chance(names: _Names, number: int) -> str:
+def _chance(names: Names, number: int) -> str:
     """The logistic function; NULL for a score that is NULL, NaN or infinite."""
     score = f"{names.score}{number}"
     text = (
         f"CASE WHEN {score} BETWEEN -40 AND 40 THEN 1 / (1 + EXP(-{score}))\n"
-        f"{_INDENT}WHEN {score} BETWEEN 40 AND 1E308 THEN 1E0\n"
-        f"{_INDENT}WHEN {score} BETWEEN -1E308 AND -40 THEN 0E0 END"
+        f"{INDENT}WHEN {score} BETWEEN 40 AND 1E308 THEN 1E0\n"
+        f"{INDENT}WHEN {score} BETWEEN -1E308 AND -40 THEN 0E0 END"
     )
-    return _named(text, f"{names.left}{number}")
-
-
-def _proba(formula: Formula, names: _Names, code: int) -> str:
-    """Sum over the routes to a class; NULL as soon as any chance is."""
-    routes = formula.routes_to(code)
-    named = {number for route in routes for number, _ in route.steps}
-    text = f"CAST({len(routes)} AS DOUBLE PRECISION)"
-    if named:
-        text = f"\n{_INDENT}+ ".join(formula.chances(code, names.left))
-    others = [
-        f"{names.left}{score.number}"
-        for score in formula.scores
-        if score.number not in named
-    ]
-    if others:
-        total = filled([f"{other} +" for other in others[:-1]] + others[-1:], _INDENT)
-        text = f"CASE WHEN {total} IS NOT NULL\n{_INDENT}THEN {text} END"
-    return _named(text, f"{names.proba}{code}")
-
-
-def _choice(formula: Formula, names: _Names) -> str:
-    """The most probable class, the first of equals."""
-    probas = [f"{names.proba}{k}" for k in range(len(formula.labels))]
-    lines = ["CASE"]
-    for k, (proba, label) in enumerate(zip(probas, formula.labels, strict=True)):
-        tests = [f"{proba} >= {other}" for other in probas[k + 1 :]]
-        tests = tests or [f"{proba} IS NOT NULL"]
-        parts = [f"WHEN {tests[0]}", *(f"AND {test}" for test in tests[1:])]
-        lines.append(filled([*parts, f"THEN {_label(label)}"], _INDENT * 2))
-    return f"\n{_INDENT}".join(lines) + f"\n  END AS {names.label}"
-
-
-def _label(label: Any) -> str:
-    if isinstance(label, bool):
-        return "TRUE" if label else "FALSE"
-    text = _number_or_text(label)
-    return f"CAST({text} AS DOUBLE PRECISION)" if isinstance(label, float) else text
-
-
-def _number_or_text(value: Any) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, float):
-        return _double(value)
-    if not -(2**63) <= value < 2**63:
-        raise ValueError(
-            f"Expected whole numbers of 64 bits in labels and levels, got {value}: SQL "
-            "has no type for it. Use strings."
-        )
-    return str(value)
-
-
-def _double(number: float) -> str:
-    """Text that every database reads as exactly this double.
-
-    SQLite reads digits in extended precision and rounds again, so that the shortest
-    digits are not enough where they lie next to the middle between two doubles.
-    """
-    if 0.0 < abs(number) < _TINY:
-        factors = (_double(number * _POWER), _double(1.0 / _POWER))
-        # PostgreSQL would multiply literals as decimal numbers.
-        return "({} * {})".format(*(f"CAST({f} AS DOUBLE PRECISION)" for f in factors))
-    text = repr(number)
-    if abs(Fraction(text) - Fraction(number)) > Fraction(2, 5) * Fraction(ulp(number)):
-        text = f"{number:.17g}"
-    return text.upper() if "e" in text else text.removesuffix(".0") + "E0"
-
-
-def _text(value: str) -> str:
-    _check_characters(value)
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _identifier(name: str) -> str:
-    if name == "":
-        raise ValueError("Expected names of at least one character for SQL, got ''.")
-    _check_characters(name)
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _check_characters(text: str) -> None:
-    """Refuse what no database can hold: NUL, and halves of surrogate pairs."""
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError(
-            f"Expected text without NUL and surrogate characters for SQL, got {text!r}."
-        )
+    return named(text, f"{names.left}{number}")

@@ -10,6 +10,7 @@ from sorct.show.plotting.frontier import FrontierDisplay
 from sorct.show.plotting.heatmap import HeatmapDisplay
 from sorct.show.plotting.path import PathDisplay
 from sorct.show.plotting.recall import RecallDisplay
+from sorct.show.plotting.reliability import ReliabilityDisplay
 from sorct.show.plotting.stability import StabilityDisplay
 from sorct.show.plotting.tree import TreeDisplay
 
@@ -19,6 +20,7 @@ __all__ = [
     "HeatmapDisplay",
     "PathDisplay",
     "RecallDisplay",
+    "ReliabilityDisplay",
     "StabilityDisplay",
     "TreeDisplay",
 ]

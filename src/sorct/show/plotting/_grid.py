@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sorct.data.target import data_given, label_column
 from sorct.data.wording import shown
 from sorct.estimators.cross_validated import SORCTClassifierCV
+from sorct.show.measures import leaf_says
 from sorct.tree.path import Path, goodness
 from sorct.tree.tree import Tree
 
@@ -91,8 +92,11 @@ def search_grid(search: Any) -> ScoredGrid:
 
 
 def expected_accuracy(tree: Tree) -> float:
-    """Share of the training sample that lands in leaves of its own class."""
-    return float(tree.mass[tree.leaf_class, np.arange(tree.n_leaves)].sum())
+    """Share of the training sample that lands in leaves of its own class.
+
+    Leaves that say shares count by what they say of the class.
+    """
+    return float((leaf_says(tree) * tree.mass).sum())
 
 
 def tree_score(tree: Tree, X: Any = None, y: Any = None) -> float:
@@ -101,7 +105,7 @@ def tree_score(tree: Tree, X: Any = None, y: Any = None) -> float:
         codes, predicted = map(tree.target.codes, (label_column(y), tree.predict(X)))
         return float(tree.target.worth(tree.cost_matrix, codes, predicted).mean())
     if tree.has_unequal_costs:
-        return -float((tree.cost_matrix[:, tree.leaf_class] * tree.mass).sum())
+        return -float((tree.cost_matrix @ leaf_says(tree) * tree.mass).sum())
     return expected_accuracy(tree)
 
 

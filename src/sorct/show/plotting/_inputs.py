@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sorct._typing import FloatArray
 from sorct.data.target import data_given
-from sorct.show.text import check_tree
 from sorct.tree.tree import Tree
 
 
@@ -33,16 +32,19 @@ def tree_of(estimator: Any) -> Tree:
     return tree
 
 
-def leaf_mass(tree: Tree, X: Any, y: Any) -> FloatArray:
+def leaf_mass(tree: Tree, X: Any, y: Any, hard: bool = False) -> FloatArray | None:
     """Share of the rows of each class that lands in each leaf, (n_classes, n_leaves).
 
-    Without data, that of the training sample.
+    By hard routes, every row to one leaf, or by soft ones. Without data it is None,
+    which means the training sample.
     """
-    check_tree(tree)
     if not data_given(X, y):
-        return tree.mass
+        return None
     codes = tree.target.known_codes(y)
     check_consistent_length(X, codes)
     mass = np.zeros(tree.mass.shape)
-    np.add.at(mass, codes, tree.leaf_reach(X))
+    if hard:
+        np.add.at(mass, (codes, tree.apply(X)), 1.0)
+    else:
+        np.add.at(mass, codes, tree.leaf_reach(X))
     return mass / len(codes)

@@ -114,7 +114,7 @@ def more_text(cut: DrawnCut, max_terms: int) -> str:
 
 def share_text(leaf: Leaf) -> str:
     """How many samples end in a leaf."""
-    return f"{100 * leaf.mass.sum():.1f} % of samples"
+    return f"{100 * leaf.mass.sum():.1f} % of {getattr(leaf, 'rows', 'samples')}"
 
 
 def mix_lines(leaf: Leaf, classes: Sequence[str]) -> list[tuple[int | None, str]]:
@@ -132,7 +132,8 @@ def mix_lines(leaf: Leaf, classes: Sequence[str]) -> list[tuple[int | None, str]
     ]
     if rest:
         lines.append((None, f"{100 * part[rest].sum():.0f} % {len(rest)} others"))
-    return lines
+    says = getattr(leaf, "says", "")
+    return [*lines, (None, says)] if says else lines
 
 
 def source_texts(mass: FloatArray, classes: Sequence[str]) -> list[str]:

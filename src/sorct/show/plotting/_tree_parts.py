@@ -6,6 +6,7 @@ next to nobody, are left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sorct._typing import FloatArray
@@ -15,6 +16,9 @@ from sorct.show.folds import folds
 from sorct.show.numbers import printed_threshold, printed_weights
 from sorct.show.plotting._style import drawn_names
 from sorct.tree.view import Cut, Leaf, Piece, Reading, View
+
+# Shares that differ by no more may read the same.
+_ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
@@ -56,14 +60,40 @@ class DrawnCut:
     mass: FloatArray
 
 
-def tree_parts(view: View) -> dict[int, DrawnCut | Leaf]:
+@dataclass(frozen=True, eq=False)
+class DrawnLeaf(Leaf):
+    """A leaf, how its samples are called, and what it says if that is told."""
+
+    rows: str = "samples"
+    says: str = ""
+
+
+def drawn_leaf(
+    leaf: Leaf, hard: bool = False, classes: Sequence[str] | None = None
+) -> DrawnLeaf:
+    """A leaf with what it says of its class where it says something else than it has.
+
+    ``classes`` are the names of the classes, None where leaves say no more than one.
+    """
+    share, says = float(leaf.mass.sum()), ""
+    if classes is not None and share > 0.0:
+        said, own = float(leaf.proba[leaf.code]), float(leaf.mass[leaf.code] / share)
+        if abs(said - own) > _ROUNDING:
+            says = f"says {100 * said:.0f} % {classes[leaf.code]}"
+    fields = {name: getattr(leaf, name) for name in Leaf.__dataclass_fields__}
+    return DrawnLeaf(**fields, rows="rows" if hard else "samples", says=says)
+
+
+def tree_parts(
+    view: View, hard: bool = False, classes: Sequence[str] | None = None
+) -> dict[int, DrawnCut | Leaf]:
     """Nodes that are drawn, by number, the root first; a cut before what is below."""
     nodes = view.nodes
     terms = {number: _terms(node) for number, node in nodes.items()}
     texts = [term.name for own in terms.values() for term in own]
     names = dict(zip(texts, drawn_names(texts), strict=True))
     return {
-        number: node
+        number: drawn_leaf(node, hard, classes)
         if isinstance(node, Leaf)
         else DrawnCut(
             tuple(replace(term, name=names[term.name]) for term in terms[number]),

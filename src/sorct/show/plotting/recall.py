@@ -53,6 +53,8 @@ class RecallDisplay:
         Floors under the expected recall in training; 0 means none.
     expected : array of shape (n_classes,) or None
         Expected recall on the training sample.
+    expected_name : str
+        How that is called: it is measured, too, where the likelihood was maximised.
 
     Attributes
     ----------
@@ -78,6 +80,7 @@ class RecallDisplay:
     classes: list[str]
     floor: FloatArray | None = None
     expected: FloatArray | None = None
+    expected_name: str = "expected in training"
     ax_: Axes = field(init=False, repr=False)
     axes_: tuple[Axes, ...] = field(init=False, repr=False)
     figure_: Figure | SubFigure = field(init=False, repr=False)
@@ -112,13 +115,12 @@ class RecallDisplay:
         classes = Classes(column_or_1d(labels))
         true, given = (classes.known_codes(y) for y in (y_true, y_pred))
         matrix = confusion_matrix(true, given, labels=np.arange(len(classes)))
-        rates = [
+        floor, expected = (
             None if rate is None else _checked_rates(name, rate, len(classes))
             for name, rate in (("floor", floor), ("expected", expected))
-        ]
-        return cls(
-            matrix.astype(np.float64), drawn_names(classes.labels.tolist()), *rates
         )
+        names = drawn_names(classes.labels.tolist())
+        return cls(matrix.astype(np.float64), names, floor, expected)
 
     @classmethod
     def from_tree(cls, tree: Tree, X: Any, y: Any) -> Self:
@@ -130,13 +132,16 @@ class RecallDisplay:
         X, y : table and labels
         """
         check_tree(tree)
-        return cls.from_predictions(
+        display = cls.from_predictions(
             y,
             tree.predict(X),
             labels=tree.classes,
             floor=tree.training.min_recall,
             expected=tree.training.recall,
         )
+        if tree.training.loss == "log":
+            display.expected_name = "on the training rows"
+        return display
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> Self:
@@ -204,7 +209,7 @@ class RecallDisplay:
         nothing = np.full(rows.size, np.nan)
         (self.expected_,) = ax.plot(
             nothing if self.expected is None else self.expected, rows, "D", color=INK,
-            markerfacecolor="white", markersize=6.5, label="expected in training",
+            markerfacecolor="white", markersize=6.5, label=self.expected_name,
         )  # fmt: skip
         (self.floor_,) = ax.plot(
             self._floors, rows, "|", color=RED, markersize=18, markeredgewidth=2.2,

@@ -10,7 +10,7 @@ from sorct.show.plotting._style import check_axes, drawn_names, need_matplotlib
 from sorct.show.plotting._tree_layout import Layout, lay_out
 from sorct.show.plotting._tree_parts import DrawnCut, tree_parts
 from sorct.show.plotting._tree_pen import TreePen
-from sorct.show.text import hidden_text, people_view
+from sorct.show.text import check_tree, has_hard_shares, hidden_text, people_view
 from sorct.tree.tree import Tree
 from sorct.tree.view import Leaf
 
@@ -29,7 +29,8 @@ class TreeDisplay:
     coefficients of columns scaled to [0, 1], on one scale in the whole tree; numbers
     beside names are in original units, as in the printed rules. Cuts that decide
     nothing are left out, and so are those of which one side gets next to nobody; a line
-    at the foot then says so.
+    at the foot then says so. Every row flows to one leaf, as people send it who follow
+    the rules; what a leaf itself says of its class is told where it is something else.
 
     Make one with ``from_estimator`` or ``from_tree``, then call ``plot``.
 
@@ -69,7 +70,9 @@ class TreeDisplay:
     bands_: dict[tuple[int, int], PathPatch] = field(init=False, repr=False)
 
     @classmethod
-    def from_tree(cls, tree: Tree, X: Any = None, y: Any = None) -> Self:
+    def from_tree(
+        cls, tree: Tree, X: Any = None, y: Any = None, *, soft: bool = False
+    ) -> Self:
         """Display of a tree.
 
         Parameters
@@ -77,15 +80,24 @@ class TreeDisplay:
         tree : Tree
         X, y : table and labels, or None
             Samples that flow; None means the training sample.
+        soft : bool, default=False
+            Let a row near a cut flow both ways in part, by the probabilities of the
+            routes; trees of files that know no others have such flows in any case.
         """
-        view = people_view(tree, leaf_mass(tree, X, y))
-        note = " ".join(hidden_text(tree, view))
-        return cls(tree_parts(view), drawn_names(tree.classes), note)
+        check_tree(tree)
+        hard = has_hard_shares(tree, soft)
+        view = people_view(tree, leaf_mass(tree, X, y, hard), hard)
+        note = " ".join(hidden_text(tree, view, hard))
+        classes = drawn_names(tree.classes)
+        says = classes if tree.leaf_proba is not None else None
+        return cls(tree_parts(view, hard, says), classes, note)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, soft: bool = False
+    ) -> Self:
         """Display of the tree of a fitted classifier; see ``from_tree``."""
-        return cls.from_tree(tree_of(estimator), X, y)
+        return cls.from_tree(tree_of(estimator), X, y, soft=soft)
 
     def plot(self, ax: Axes | None = None, *, max_terms: int = 6) -> Self:
         """Draw.

@@ -19,11 +19,16 @@ function rowOf(variable, value) {
 // Place of a number from 0 to 1, over its range or along its curve.
 function placeOf({ lower, span, at, place }, x) {
   if (!at) return span === 0 ? 0 : (x - lower) / span;
+  return along(at, place, x);
+}
+
+// Straight lines from point to point, level beyond the first and the last.
+function along(at, values, x) {
   const last = at.length - 1;
-  if (!(x > at[0])) return 0;
-  if (x >= at[last]) return 1;
+  if (!(x > at[0])) return values[0];
+  if (x >= at[last]) return values[last];
   const k = at.findIndex((one) => one > x);
-  return place[k - 1] + ((x - at[k - 1]) / (at[k] - at[k - 1])) * (place[k] - place[k - 1]);
+  return values[k - 1] + ((x - at[k - 1]) / (at[k] - at[k - 1])) * (values[k] - values[k - 1]);
 }
 
 function logistic(u) {
@@ -48,11 +53,37 @@ function nodeReach(report, model, values) {
   return reach;
 }
 
+// Probabilities of the classes: what leaves say, calibrated if the tree is.
 function classProba(report, model, reach) {
-  const proba = report.classes.map(() => 0);
   const nCuts = model.threshold.length;
-  model.leaf_class.forEach((k, leaf) => { proba[k] += reach[nCuts + leaf]; });
-  return proba;
+  const said = (k, leaf) => (model.leaf_proba ? model.leaf_proba[k][leaf] : Number(model.leaf_class[leaf] === k));
+  const proba = report.classes.map((_, k) => model.leaf_class.reduce(
+    (sum, _, leaf) => sum + said(k, leaf) * reach[nCuts + leaf], 0));
+  return model.calibration ? calibrated(model.calibration.maps, proba) : proba;
+}
+
+// One map is that of the second of two classes.
+function calibrated(maps, proba) {
+  if (maps.length === 1) {
+    const second = mapped(maps[0], proba[1]);
+    return [1 - second, second];
+  }
+  const values = maps.map((one, k) => mapped(one, proba[k]));
+  const total = values.reduce((sum, value) => sum + value);
+  return total > 1e-6 ? values.map((value) => value / total) : proba;
+}
+
+// A probability along a curve, or by a straight line of its log-odds.
+function mapped({ points, values, slope, shift }, p) {
+  if (points) return along(points, values, p);
+  const inside = Math.min(Math.max(p, 1e-8), 1 - 1e-8);
+  return logistic(slope * Math.log(inside / (1 - inside)) + shift);
+}
+
+// The class of least expected cost, or the most probable; the first of equals.
+function predictedClass({ decision_cost: cost }, proba) {
+  if (!cost) return firstLargest(proba);
+  return firstLargest(proba.map((_, c) => -proba.reduce((sum, p, k) => sum + p * cost[k][c], 0)));
 }
 
 function firstLargest(list) {

@@ -161,7 +161,7 @@ function showAnswer() {
   const reach = nodeReach(report, tree.model, state.values);
   const here = shownReach(tree, reach), route = routeOf(tree.nodes, here);
   const proba = classProba(report, tree.model, reach);
-  put("answer", answerBars(report, proba, routeText(report, tree.nodes, route, here), odd.outside));
+  put("answer", answerBars(report, tree.model, proba, routeText(report, tree.nodes, route, here), odd.outside));
   lightRoute(picture, route, here);
 }
 

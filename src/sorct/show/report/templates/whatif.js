@@ -120,9 +120,15 @@ function routeText(report, nodes, route, here) {
   return `Most probable route: ${[...steps, `leaf ${report.classes[nodes[end].label]}`].join(" → ")} (${chance(here[end])})`;
 }
 
-function answerBars(report, proba, route, outside) {
+function answerNote(model) {
+  const calibrated = "Probabilities calibrated on rows held out.";
+  const own = "Probabilities of the tree's soft routes; they are not calibrated frequencies of the classes.";
+  return `${model.calibration ? calibrated : own}${model.decision_cost ? " Predicted is the class of least expected cost." : ""}`;
+}
+
+function answerBars(report, model, proba, route, outside) {
   return [
-    make("p", { class: "predicted" }, "Predicted: ", make("strong", {}, report.classes[firstLargest(proba)])),
+    make("p", { class: "predicted" }, "Predicted: ", make("strong", {}, report.classes[predictedClass(model, proba)])),
     make("dl", { class: "bars" }, proba.map((value, k) => make("div", {},
       make("dt", {}, report.classes[k]),
       make("dd", { "data-proba": value },
@@ -131,6 +137,6 @@ function answerBars(report, proba, route, outside) {
         " ", make("span", { class: "share" }, chance(value)))))),
     make("p", { class: "route" }, route),
     outside.length ? make("p", { class: "warning" }, `Outside the range of training: ${outside.join(", ")}. The tree extrapolates.`) : null,
-    make("p", { class: "note" }, "Probabilities of the tree's soft routes; they are not calibrated frequencies of the classes."),
+    make("p", { class: "note" }, answerNote(model)),
   ].filter(Boolean);
 }
