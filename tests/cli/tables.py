@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 # Flags of a fit that takes no time.
-QUICK = ["--alpha-local", "4", "--n-starts", "2"]
+QUICK = ["--alpha-local", "1", "--n-starts", "2"]
 
 
 def small_table(n=60, seed=0):

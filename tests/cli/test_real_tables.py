@@ -244,12 +244,12 @@ def test_compare_takes_raw_tables_and_the_options(capsys):
     frame.loc[4, "b"] = None
     frame.to_csv("data.csv", index=False)
     line = ["compare", "data.csv", "--target", "y", "--folds", "2", "--cv", "2"]
-    line += ["--alphas-local", "0.1,1", "--n-solutions", "3", "--depth", "1", "--paper"]
+    line += ["--alphas-local", "0.1,1", "--n-solutions", "1", "--depth", "1", "--paper"]
     assert main([*line, "--json", "-q"]) == 0
     told = json.loads(capsys.readouterr().out)
     found = compare(
         frame.drop(columns="y"), frame["y"].to_numpy(), folds=2, cv=2, depths=1,
-        alphas_local=[0.1, 1], n_solutions=3, random_state=0,
+        alphas_local=[0.1, 1], n_solutions=1, random_state=0,
         options={"categorical": "dummies", "min_frequency": 1, "scaling": "minmax"},
     )  # fmt: skip
     assert told["methods"] == found.to_dict()["methods"]

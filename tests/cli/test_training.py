@@ -39,7 +39,7 @@ def test_a_path_tells_scores_on_rows_held_out(tmp_path, monkeypatch, capsys):
     """They are those of cross-validation with the same folds, trees are the same."""
     monkeypatch.chdir(tmp_path)
     small_table().to_csv("data.csv", index=False)
-    line = ["path", "data.csv", "--target", "y", "--all", *GRID]
+    line = ["path", "data.csv", "--target", "y", "--all", "--gamma", "512", *GRID]
     assert main([*line, "--cv", "4", "--out", "scored.json"]) == 0
     header = capsys.readouterr().out.splitlines()[2]
     assert header.split()[-4:] == ["held", "out", "std.", "error"]

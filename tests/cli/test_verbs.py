@@ -17,7 +17,7 @@ from sorct.cli.completion import verbs_of
 from sorct.cli.parser import build_parser
 from tests.cli.tables import QUICK, write_table
 
-FAST = ["--alphas-local", "0.1,1", "--cv", "3", "--n-solutions", "4"]
+FAST = ["--alphas-local", "0.1,1", "--cv", "3", "--n-solutions", "2"]
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_the_score_said_is_that_of_the_search(run, folder):
     told = Tree.from_json(folder / "scored.json").training
     search = SORCTClassifierCV(
         alphas_local=[0.1, 1],
-        n_solutions=4,
+        n_solutions=2,
         cv=StratifiedKFold(3, shuffle=True, random_state=3),
         rule="one-standard-error",
         random_state=3,
@@ -445,15 +445,25 @@ def test_datasets_tells_a_file_that_holds_other_rows(run, tmp_path):
 
 def test_compare_prints_methods_tests_and_a_sentence(run):
     """As text and as JSON."""
-    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 0.1,1 --n-solutions 3"
+    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 0.1,1 --n-solutions 1"
     code, out, _ = run(f"compare data.csv --target y {flags}")
     assert code == 0
     for text in ("CART", "L1 logistic", "sorct", "most frequent class", "seed 0"):
         assert text in out
+    header = next(line for line in out.splitlines() if line.startswith("method"))
+    assert header.split("  ")[0] == "method"
+    assert re.sub(" {2,}", "|", header) == (
+        "method|accuracy|std. error|log-loss|AUC|variables|cuts"
+    )
+    assert out.count("clipped at 1e-6") == 1
+    code, out, _ = run(f"compare data.csv --target y {flags} --scoring roc_auc")
+    assert re.search("method +roc_auc +std. error +accuracy +log-loss +AUC", out)
     code, out, _ = run(f"compare data.csv --target y --json {flags}")
     found = json.loads(out)
     assert len(found["folds"]) == 2 * 4
     assert found["sentence"].endswith(".")
+    assert {"accuracy", "log_loss", "auc"} <= set(found["methods"][0])
+    assert found["notes"] == []
 
 
 def test_the_page_for_users_tells_the_truth(tmp_path, monkeypatch, capsys):

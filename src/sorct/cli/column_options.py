@@ -11,7 +11,7 @@ import numpy as np
 from sorct.cli.costs import read_prices
 from sorct.cli.data import Training, label_named
 from sorct.cli.messages import UsageError, no_such
-from sorct.data.options import PAPER
+from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.sheet import ReadOptions
 from sorct.data.table import is_text
 from sorct.data.target import Classes
@@ -39,7 +39,7 @@ def table_options(args: Namespace, X: pd.DataFrame) -> dict[str, Any]:
     Text was read as such on purpose: it is named as a category, so that nobody warns of
     numbers in it.
     """
-    found = dict(PAPER) if args.paper else {}
+    found = _paper_reading() if args.paper else {}
     for name in ("categorical", "min_frequency", "handle_unknown", "handle_missing"):
         if getattr(args, name) is not None:
             found[name] = getattr(args, name)
@@ -47,6 +47,12 @@ def table_options(args: Namespace, X: pd.DataFrame) -> dict[str, Any]:
         found["scaling"] = _scaling(args.scaling, X, found.get("scaling", "auto"))
     texts = [str(name) for name in X.columns if is_text(X[name])]
     return found | ({"categorical_features": texts} if texts else {})
+
+
+def _paper_reading() -> dict[str, Any]:
+    """Where the paper reads a table otherwise than we do."""
+    usual = vars(TableOptions())
+    return {k: v for k, v in vars(PAPER_TABLE).items() if v != usual[k]}
 
 
 def _scaling(

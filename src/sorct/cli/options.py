@@ -59,6 +59,48 @@ def several(parse_one: Callable[[str], Value]) -> Callable[[str], list[Value]]:
     return parse
 
 
+def steepness(text: str) -> float | str:
+    """Type of a steepness: a number, or auto."""
+    if text in ("auto", "choose"):
+        return text
+    try:
+        return real(positive=True)(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"expected auto or a finite number > 0, got {text!r}"
+        ) from None
+
+
+def class_weight(text: str) -> tuple[str | None, float]:
+    """Type of a class and its weight; balanced, for all classes, has no name."""
+    if text == "balanced":
+        return None, 1.0
+    name, _, number = text.rpartition("=")
+    try:
+        weight = float(number)
+    except ValueError:
+        weight = 0.0
+    if not name or not np.isfinite(weight) or weight <= 0.0:
+        raise argparse.ArgumentTypeError(
+            "expected balanced, or a class and a finite number > 0, such as fraud=5, "
+            f"got {text!r}"
+        )
+    return name, weight
+
+
+def confidence(text: str) -> float:
+    """Type of a probability that a promise holds."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0.0 < number < 1.0:
+        raise argparse.ArgumentTypeError(
+            f"expected a number between 0 and 1, such as 0.95, got {text!r}"
+        )
+    return number
+
+
 def jobs(text: str) -> int:
     """Type of a number of jobs, as in joblib."""
     try:

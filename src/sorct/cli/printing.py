@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Cells have so many characters in a line, however narrow the screen.
 _NARROWEST = 24
+# So many candidates of a search are listed.
+_TRIED = 12
 
 
 def print_result(as_json: bool, document: dict[str, Any], text: str) -> None:
@@ -106,9 +108,33 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}"
 
 
+def cell(value: Any) -> str:
+    """A number, or a word, of which nobody knows which it is; a dash for none."""
+    if value is None or value != value:
+        return "-"
+    is_number = isinstance(value, (int, float, np.number))
+    if is_number and not isinstance(value, bool):
+        return number(float(value), 6)
+    return printable(value)
+
+
+def race_table(race: pd.DataFrame) -> str:
+    """What a search tried; the first lines, if there are many."""
+    names = [printable(name).replace("_", " ") for name in race.columns]
+    rows = [list(map(cell, row)) for row in race.head(_TRIED).itertuples(index=False)]
+    more = len(race) - len(rows)
+    return text_table(names, rows) + (f"\n... and {more} more" if more > 0 else "")
+
+
+def fit_name(tree: Tree) -> str:
+    """What the cost of a tree is, by the loss that it was trained with."""
+    return "log-loss" if tree.training.loss == "log" else "cost"
+
+
 def path_table(frame: pd.DataFrame, trees: Sequence[Tree]) -> str:
     """Points of a path: penalties, variables, expected cost, accuracy if known."""
-    header = ["point", "alpha_local", "alpha_global", "variables", "per cut", "cost"]
+    header = ["point", "alpha_local", "alpha_global", "variables", "per cut"]
+    header.append(fit_name(trees[0]))
     rows = []
     for point, row in zip(frame.index.tolist(), frame.to_dict("records"), strict=True):
         cells = [

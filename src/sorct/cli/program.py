@@ -79,9 +79,11 @@ def _obey(words: list[str]) -> int:
 
 
 def _verb(args: Namespace) -> None:
-    from sorct.cli import training, verbs
+    from sorct.cli import comparing, training, verbs
 
-    module = training if args.verb in ("fit", "path", "compare") else verbs
+    module = {"fit": training, "path": training, "compare": comparing}.get(
+        args.verb, verbs
+    )
     getattr(module, args.verb)(args)
 
 

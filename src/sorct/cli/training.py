@@ -1,4 +1,4 @@
-"""Training: the verbs that train, fit, path and compare.
+"""Training: the verbs that train, fit and path.
 
 Each checks where its output goes, reads the table, calls one public function of the
 library, writes one file and prints the result.
@@ -7,7 +7,7 @@ library, writes one file and prints the result.
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,35 +22,47 @@ from sorct.cli.column_options import (
     price_files,
     table_options,
 )
-from sorct.cli.costs import read_costs
-from sorct.cli.data import Training, label_named
+from sorct.cli.data import Training
 from sorct.cli.files import Output
 from sorct.cli.given_tables import reading_of, show_reading, training_of
 from sorct.cli.messages import UsageError, WorkError, note, say
-from sorct.cli.printing import path_table, print_result, score_line, text_table
+from sorct.cli.model_options import (
+    as_known,
+    check_promises,
+    check_single,
+    demands,
+    grid,
+    promises,
+    searched_model,
+    single_model,
+)
+from sorct.cli.printing import (
+    cell,
+    fit_name,
+    path_table,
+    print_result,
+    race_table,
+    score_line,
+)
 from sorct.data.sheet import ReadOptions
 from sorct.data.target import Classes
 
 if TYPE_CHECKING:
-    from sorct.estimators.compare.comparison import Comparison
     from sorct.estimators.cross_validated import SORCTClassifierCV
     from sorct.tree.path import Path
     from sorct.tree.tree import Tree
 
-_CV, _PATH_CV, _RULE, _GAMMA = 5, 3, "one-standard-error", 512.0
+_CV, _PATH_CV, _RULE = 5, 3, "one-standard-error"
 # Flags of fit that only one of its two ways knows.
 _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
     "max_features_per_cut", "max_cost", "n_solutions",
 }  # fmt: skip
-_FIXED = {"n_starts", "time_limit"}
+_FIXED = {"n_starts", "time_limit", "class_weight", "calibration", "confidence"}
 
 
 def _inputs(args: Namespace) -> list[str | None]:
     return [args.data, args.cost_matrix, *price_files(args)]
-
-
-# -- what trees have to meet -----------------------------------------------------------
 
 
 def _small_files(args: Namespace) -> ReadOptions:
@@ -58,32 +70,16 @@ def _small_files(args: Namespace) -> ReadOptions:
     return replace(reading_of(args), delimiter=None)
 
 
-def _demands(args: Namespace, y: AnyArray) -> dict[str, Any]:
-    """Floors and costs, which need to know the classes."""
-    classes = Classes(np.unique(y))
-    costs, reading = args.cost_matrix, _small_files(args)
-    return {
-        "min_recall": _floors(args.min_recall, classes),
-        "cost_matrix": None if costs is None else read_costs(costs, classes, reading),
-    }
-
-
-def _floors(given: list[tuple[str | None, float]], classes: Classes) -> Any:
-    """Floors as the library takes them; one for a class goes before one for all."""
-    everywhere = [rate for name, rate in given if name is None][-1:]
-    named = {
-        label_named(name, classes, "--min-recall"): rate
-        for name, rate in given
-        if name is not None
-    }
-    if not named:
-        return everywhere[0] if everywhere else None
-    return {
-        label: rate for rate in everywhere for label in classes.labels.tolist()
-    } | named
-
-
 # -- fit -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A tree, what is said of it below its rules, and what machines get to know."""
+
+    tree: Tree
+    lines: list[str]
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 def fit(args: Namespace) -> None:
@@ -91,15 +87,16 @@ def fit(args: Namespace) -> None:
     fixed = args.alpha_local is not None or args.alpha_global is not None
     _check_way(args, fixed)
     check_column_options(args)
+    check_promises(args)
     refuse_two_documents(args)
     if args.dry_run:
         show_reading(args)
         return
     out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
     data = training_of(args)
-    tree, lines = (_fit_fixed if fixed else _fit_chosen)(args, data)
-    told = replace(tree.training, call=args.call, target=args.target)
-    tree = replace(tree, training=told)
+    found = (_fit_fixed if fixed else _fit_chosen)(args, data)
+    told = replace(found.tree.training, call=args.call, target=args.target)
+    tree = replace(found.tree, training=told)
     if args.out is not None:
         out.write_json(tree.to_dict())
     if not tree.variables_used:
@@ -117,8 +114,10 @@ def fit(args: Namespace) -> None:
         "variables_used": tree.variables_used,
         "rules": str(tree),
         "tree": tree.to_dict(),
+        **found.more,
     }
-    _print_unless_quiet(args, document, "\n".join([str(tree), "", *lines, f"{size}."]))
+    text = "\n".join([str(tree), "", *found.lines, f"{size}."])
+    _print_unless_quiet(args, document, text)
     if out.path is not None:
         note(args.quiet, f"the model is in {args.out}; sorct show prints it again.")
 
@@ -126,21 +125,17 @@ def fit(args: Namespace) -> None:
 def _check_way(args: Namespace, fixed: bool) -> None:
     """Refuse flags that would have no effect."""
     for name in sorted(_CHOOSING if fixed else _FIXED):
-        if getattr(args, name) is not None:
+        if getattr(args, name) not in (None, []):
             needed = "no --alpha-local and" if fixed else "--alpha-local or"
             flag = name.replace("_", "-")
             raise UsageError(
                 f"--{flag} needs {needed} --alpha-global (see sorct fit --help)"
             )
-    for name in ("depth", "gamma"):
-        given = getattr(args, name)
-        if fixed and given is not None and len(given) > 1:
-            raise UsageError(
-                f"--{name} takes one value with fixed penalties, got {given}"
-            )
+    if fixed:
+        check_single(args, "with fixed penalties")
 
 
-def _of_columns(args: Namespace, data: Training) -> dict[str, Any]:
+def of_columns(args: Namespace, data: Training) -> dict[str, Any]:
     """How columns become variables, and what is known of them."""
     rules = column_rules(args, data, _small_files(args))
     return table_options(args, data.X) | rules
@@ -149,8 +144,8 @@ def _of_columns(args: Namespace, data: Training) -> dict[str, Any]:
 def _shared(args: Namespace, data: Training) -> dict[str, Any]:
     """Options that all ways of training have."""
     return {
-        **_demands(args, data.y),
-        **_of_columns(args, data),
+        **demands(args, data.y, _small_files(args)),
+        **of_columns(args, data),
         "tol": args.tol,
         "max_iter": args.max_iter,
         "n_jobs": args.jobs,
@@ -158,19 +153,19 @@ def _shared(args: Namespace, data: Training) -> dict[str, Any]:
     }
 
 
-def _given(args: Namespace, *names: str) -> dict[str, Any]:
+def given_options(args: Namespace, *names: str) -> dict[str, Any]:
     """Options that were given; the library knows the defaults of the others."""
     values = {name: getattr(args, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _fit_fixed(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
+def _fit_fixed(args: Namespace, data: Training) -> _Fitted:
     from sorct.estimators.classifier import SORCTClassifier
 
     model = SORCTClassifier(
-        depth=_one(args.depth, None),
-        gamma=_one(args.gamma, _GAMMA),
-        **_given(args, "alpha_local", "alpha_global", "n_starts", "time_limit"),
+        **given_options(args, "alpha_local", "alpha_global", "n_starts", "time_limit"),
+        **single_model(args),
+        **promises(args, data.y),
         **_shared(args, data),
     )
     with bars.bar("search", shown=bars.are_shown(args.quiet)) as update:
@@ -182,18 +177,15 @@ def _fit_fixed(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
         )
     accuracy = accuracy_score(data.y, model.predict(data.X), sample_weight=data.weight)
     alphas = f"alpha_local {model.alpha_local:g}, alpha_global {model.alpha_global:g}"
-    return model.tree_, [
+    lines = [
         f"Accuracy on the rows of training: {accuracy:.3f}, which says little of new "
         "rows.",
         f"Penalties as given: {alphas}.",
     ]
+    return _Fitted(model.tree_, lines)
 
 
-def _one(values: list[Any] | None, default: Any) -> Any:
-    return default if values is None else values[0]
-
-
-def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
+def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
     from sorct.estimators.cross_validated import SORCTClassifierCV
 
     n_folds, rule = args.cv or _CV, args.rule or _RULE
@@ -201,21 +193,31 @@ def _fit_chosen(args: Namespace, data: Training) -> tuple[Tree, list[str]]:
     splitter = folds(n_folds, data.y, args.seed)
     _check_scoring(args.scoring, splitter, data)
     search = SORCTClassifierCV(
-        args.depth,
-        gammas=args.gamma or _GAMMA,
         cv=splitter,
         rule=rule,
         progress=shown,
-        **_given(
-            args, "alphas_local", "alphas_global", "scoring", "max_features",
-            "max_features_per_cut", "max_cost", "n_solutions",
+        **searched_model(args),
+        **grid(args),
+        **given_options(
+            args, "scoring", "max_features", "max_features_per_cut", "max_cost",
+            "n_solutions",
         ),
         **_shared(args, data),
     )  # fmt: skip
-    with _threads():
+    with threads():
         search.fit(data.X, data.y, data.weight)
-    told = search.tree_.training
-    return search.tree_, [f"{score_line(told)}.", _choice_line(search, rule)]
+    lines = [f"{score_line(search.tree_.training)}.", _choice_line(search, rule)]
+    return _with_race(_Fitted(search.tree_, lines), search)
+
+
+def _with_race(found: _Fitted, search: Any) -> _Fitted:
+    """Say what was tried and why this was taken, if the search tells."""
+    why, race = getattr(search, "why_", None), getattr(search, "race_", None)
+    if why is None or race is None:
+        return found
+    lines = ["What was tried:", "", race_table(race), "", str(why), "", *found.lines]
+    more = {"why": str(why), "race": race.to_dict("records")}
+    return replace(found, lines=lines, more=more)
 
 
 def _check_scoring(scoring: Any, splitter: Any, data: Training) -> None:
@@ -228,7 +230,7 @@ def _check_scoring(scoring: Any, splitter: Any, data: Training) -> None:
         check_scorer(scoring, train.y, test.y)
 
 
-def _threads() -> Any:
+def threads() -> Any:
     """Folds in threads: compiled code holds no lock, and an interrupt ends them all."""
     return parallel_config(backend="threading")
 
@@ -236,7 +238,7 @@ def _threads() -> Any:
 def _choice_line(search: SORCTClassifierCV, rule: str) -> str:
     """What was chosen, and what the other rule would have taken without limits."""
     chosen = ", ".join(
-        f"{name} {value:g}" for name, value in search.best_params_.items()
+        f"{name} {cell(value)}" for name, value in search.best_params_.items()
     )
     line = f"Chosen by the rule {rule}: {chosen}."
     limits = search.max_features, search.max_features_per_cut, search.max_cost
@@ -282,10 +284,7 @@ def _print_unless_quiet(args: Namespace, document: dict[str, Any], text: str) ->
 
 def path(args: Namespace) -> None:
     """Train the trees of a grid of penalties, and score them on folds."""
-    for name in ("depth", "gamma"):
-        given = getattr(args, name)
-        if given is not None and len(given) > 1:
-            raise UsageError(f"--{name} of a path takes one value, got {given}")
+    check_single(args, "for a path")
     if args.time_limit is not None and args.cv:
         raise UsageError("--cv and --time-limit cannot be had together")
     check_column_options(args)
@@ -325,13 +324,11 @@ def _plain_path(args: Namespace, data: Training) -> Path:
         return sorct_path(
             data.X,
             data.y,
-            depth=_one(args.depth, None),
-            gamma=_one(args.gamma, _GAMMA),
             sample_weight=data.weight,
             callback=lambda now: update(now.n_done, now.n_points),
-            **_given(
-                args, "alphas_local", "alphas_global", "n_solutions", "time_limit"
-            ),
+            **single_model(args),
+            **grid(args, data.y),
+            **given_options(args, "n_solutions", "time_limit"),
             **_shared(args, data),
         )
 
@@ -339,23 +336,24 @@ def _plain_path(args: Namespace, data: Training) -> Path:
 def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
     """The same path, every tree with its score on rows that were held out."""
     from sorct.estimators.cross_validated import SORCTClassifierCV
-    from sorct.estimators.path import path_alphas
 
-    options = _given(args, "n_solutions")
-    local, linf = path_alphas(
-        args.alphas_local, args.alphas_global, _one(args.depth, None), data.y
-    )
+    # What is chosen by default there is fixed here, as it is for the path.
+    model = {"depth": None, "loss": "cost", "gamma": "auto", **single_model(args)}
+    depth, fixed = model.pop("depth"), {"scaling": "auto", "n_solutions": 20}
+    options = {
+        **fixed,
+        **grid(args, data.y),
+        **as_known(model),
+        **given_options(args, "n_solutions"),
+        **_shared(args, data),
+    }
     search = SORCTClassifierCV(
-        _one(args.depth, None),
-        local,
-        linf,
-        gammas=_one(args.gamma, _GAMMA),
+        depth,
         cv=folds(n_folds, data.y, args.seed),
         progress=bars.are_shown(args.quiet),
         **options,
-        **_shared(args, data),
     )
-    with _threads():
+    with threads():
         search.fit(data.X, data.y, data.weight)
     return search.path_
 
@@ -385,8 +383,8 @@ def path_text(
     )
     return "\n".join(
         [
-            f"{which} {len(found)} trees on the path; cost and accuracy are those of "
-            f"training{held_out}",
+            f"{which} {len(found)} trees on the path; {fit_name(found.trees[0])} and "
+            f"accuracy are those of training{held_out}",
             "",
             path_table(frame, found.trees),
             "",
@@ -402,78 +400,3 @@ def path_document(found: Path) -> dict[str, Any]:
         "points": frame.reset_index().to_dict("records"),
         "frontier": found.frontier().index.tolist(),
     }
-
-
-# -- compare ---------------------------------------------------------------------------
-
-
-def compare(args: Namespace) -> None:
-    """Compare three methods on the same folds."""
-    from sorct.estimators.compare.comparison import compare as run
-
-    check_column_options(args)
-    data = training_of(args)
-    folds(args.folds, data.y, args.seed)
-    shown = bars.are_shown(args.quiet)
-    with _threads():
-        found = run(
-            data.X,
-            data.y,
-            folds=args.folds,
-            repeats=args.repeats,
-            depths=args.depth,
-            n_jobs=args.jobs,
-            random_state=args.seed,
-            progress=shown,
-            options=_of_columns(args, data),
-            **_given(
-                args, "cv", "rule", "scoring", "alphas_local", "alphas_global",
-                "n_solutions",
-            ),
-        )  # fmt: skip
-    document = {"verb": "compare", "seed": args.seed, **found.to_dict()}
-    size = f"{len(data.y)} rows, {found.n_variables} variables, seed {args.seed}."
-    print_result(args.json, document, f"{_comparison_text(found)}\n\n{size}")
-
-
-def _comparison_text(found: Comparison) -> str:
-    methods = [
-        [
-            str(name),
-            f"{row['score']:.3f}",
-            f"{row['standard_error']:.3f}",
-            f"{row['variables']:.1f}",
-            f"{row['cuts']:.1f}",
-        ]
-        for name, row in zip(
-            found.frame.index, found.frame.to_dict("records"), strict=True
-        )
-    ]
-    tests = [
-        [
-            f"{row['one']} - {row['other']}",
-            f"{row['difference']:+.3f}",
-            f"{row['standard_error']:.3f}",
-            _p_text(row["p_holm"]),
-        ]
-        for row in found.tests.to_dict("records")
-    ]
-    n_folds = found.folds["fold"].nunique()
-    header = ["method", found.scoring, "std. error", "variables", "cuts"]
-    return "\n".join(
-        [
-            f"Means over {n_folds} folds",
-            "",
-            text_table(header, methods),
-            "",
-            "Paired tests on the folds (corrected resampled t test, p by Holm)",
-            "",
-            text_table(["pair", "difference", "std. error", "p"], tests),
-            "",
-            found.sentence,
-        ]
-    )
-
-
-def _p_text(p: float) -> str:
-    return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,208 @@
+"""What the command line says of loss, steepness and promises reaches the library."""
+
+import json
+import re
+import shlex
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sorct import Path, SORCTClassifier, Tree
+from sorct.cli import main
+from sorct.cli.model_options import grid, promises, searched_model, single_model
+from sorct.cli.parser import build_parser
+from sorct.cli.printing import race_table
+from sorct.cli.training import _Fitted, _with_race
+from sorct.estimators.path import PAPER_ALPHAS
+from tests.cli.tables import small_table, write_table
+
+TWO, THREE = np.array(["no", "yes"]), np.array(["a", "b", "c"])
+
+
+def parsed(line):
+    """Arguments of a line of ``fit`` or ``path``."""
+    verb, *rest = shlex.split(line)
+    return build_parser().parse_args([verb, "data.csv", "--target", "y", *rest])
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a line beside the small table; exit code, standard output and error."""
+    write_table(tmp_path / "data.csv")
+    monkeypatch.chdir(tmp_path)
+
+    def call(line):
+        verb, *rest = shlex.split(line)
+        return main([verb, "data.csv", "--target", "y", *rest]), *capsys.readouterr()
+
+    return call
+
+
+# -- loss and steepness ----------------------------------------------------------------
+
+
+def test_only_what_was_given_is_passed_on():
+    """The library has its own defaults."""
+    assert single_model(parsed("fit")) == searched_model(parsed("fit")) == {}
+    assert single_model(parsed("path --gamma auto")) == {"gamma": "auto"}
+    line = "path --gamma 64 --loss log --depth 2"
+    assert single_model(parsed(line)) == {"gamma": 64.0, "loss": "log", "depth": 2}
+    assert grid(parsed("path --alphas-local 1,2"), TWO) == {"alphas_local": [1.0, 2.0]}
+
+
+def test_the_paper_trains_by_cost_with_its_steepness_and_penalties():
+    """Unless something else is said."""
+    assert single_model(parsed("fit --paper")) == {"loss": "cost", "gamma": 512.0}
+    line = "fit --paper --loss log --gamma auto"
+    assert single_model(parsed(line)) == {"loss": "log", "gamma": "auto"}
+    both = {"alphas_local": PAPER_ALPHAS, "alphas_global": PAPER_ALPHAS}
+    local = both | {"alphas_global": 0.0}
+    assert grid(parsed("fit --paper")) == local
+    assert grid(parsed("path --paper"), TWO) == local
+    assert grid(parsed("path --paper --depth 2"), TWO) == both
+    assert grid(parsed("path --paper"), THREE) == both
+    line = "path --paper --alphas-local 1 --alphas-global 2"
+    assert grid(parsed(line), THREE) == {"alphas_local": [1.0], "alphas_global": [2.0]}
+
+
+@pytest.mark.parametrize("flags", ["--loss log", "--loss log --gamma 256", "--paper"])
+def test_fit_with_fixed_penalties_gives_the_tree_of_the_library(run, flags):
+    """By the likelihood, with a steepness of its own, and as in the paper."""
+    line = f"fit --alpha-local 0.5 --n-starts 2 --out m.json {flags}"
+    code, _, err = run(line)
+    assert code == 0, err
+    tree = Tree.from_json("m.json")
+    options = {"loss": "log"}
+    if "256" in flags:
+        options["gamma"] = 256.0
+    if flags == "--paper":
+        options = {"gamma": 512.0, "categorical": "dummies", "scaling": "minmax"}
+        options |= {"min_frequency": 1, "handle_unknown": "error"}
+    frame = small_table()
+    X, y = frame.drop(columns="y"), frame["y"].to_numpy()
+    ours = SORCTClassifier(alpha_local=0.5, n_starts=2, random_state=0, **options)
+    ours.fit(X, y)
+    np.testing.assert_array_equal(tree.coef, ours.coef_)
+    np.testing.assert_array_equal(tree.predict_proba(X), ours.predict_proba(X))
+    assert tree.training.loss == options.get("loss", "cost")
+    assert tree.gamma == ours.tree_.gamma
+
+
+def test_a_path_by_the_likelihood(run):
+    """All of its trees; the steepness is the library's."""
+    line = "path --alphas-local 0.1,1 --alphas-global 0 --cv 0 --loss log --out p.json"
+    code, out, err = run(line)
+    assert code == 0, err
+    assert "log-loss and accuracy are those of training" in out
+    assert re.search("per cut +log-loss +accuracy", out)
+    path = Path.from_json("p.json")
+    assert [tree.training.loss for tree in path] == ["log", "log"]
+    assert {tree.gamma for tree in path} == {3 * 64.0}
+
+
+def test_the_path_of_the_paper(run):
+    """Its grid and its steepness."""
+    assert run("path --paper --cv 0 --n-solutions 2 --out p.json -q")[0] == 0
+    path = Path.from_json("p.json")
+    np.testing.assert_array_equal(path.alphas_local, PAPER_ALPHAS)
+    np.testing.assert_array_equal(path.alphas_global, [0.0])
+    assert {(t.gamma, t.training.loss) for t in path} == {(512.0, "cost")}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("fit --alpha-local 1 --loss choose", "--loss cannot be 'choose' with fixed"),
+        ("fit --alpha-local 1 --gamma choose", "--gamma cannot be 'choose' with fixed"),
+        (
+            "fit --alpha-local 1 --gamma auto,64",
+            "--gamma takes one value with fixed",
+        ),
+        ("path --loss choose", "--loss cannot be 'choose' for a path"),
+        ("path --gamma 1,2", "--gamma takes one value for a path"),
+        ("fit --gamma steep", "expected auto or a finite number > 0, got 'steep'"),
+        ("fit --gamma 0", "expected auto or a finite number > 0, got '0'"),
+        ("fit --loss squared", "invalid choice: 'squared'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(run, line, words):
+    """In one line, with exit code 2."""
+    code, out, err = run(line)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+# -- promises --------------------------------------------------------------------------
+
+
+def test_promises_are_passed_on_where_given():
+    """Names of classes become labels; nothing is said of what was not given."""
+    assert promises(parsed("fit"), TWO) == {}
+    line = "fit --class-weight balanced --calibration isotonic --confidence 0.95"
+    assert promises(parsed(line), TWO) == {
+        "class_weight": "balanced", "calibration": "isotonic", "confidence": 0.95,
+    }  # fmt: skip
+    line = "fit --class-weight 1=5 --class-weight 0=0.5"
+    assert promises(parsed(line), np.array([0, 1])) == {"class_weight": {1: 5, 0: 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ("--class-weight balanced", "--class-weight needs --alpha-local or"),
+        ("--calibration sigmoid", "--calibration needs --alpha-local or"),
+        ("--alpha-local 1 --confidence 0.9", "--confidence needs --min-recall"),
+        ("--alpha-local 1 --confidence 1", "expected a number between 0 and 1"),
+        ("--alpha-local 1 --class-weight yes", "expected balanced, or a class and"),
+        ("--alpha-local 1 --class-weight yes=-1", "expected balanced, or a class and"),
+        (
+            "--alpha-local 1 --class-weight balanced --class-weight yes=2",
+            "--class-weight takes balanced or weights of classes",
+        ),
+        ("--alpha-local 1 --calibration platt", "invalid choice: 'platt'"),
+    ],
+)
+def test_promises_that_cannot_be_kept_are_refused(run, flags, words):
+    """Before the table is read."""
+    code, _, err = run(f"fit {flags}")
+    assert code == 2
+    assert words in err
+
+
+# -- what a search tried ---------------------------------------------------------------
+
+
+def race(n):
+    return pd.DataFrame(
+        {
+            "loss": ["cost", "log"] * (n // 2),
+            "mean_score": np.linspace(0.5, 1.0, n),
+            "note": [None, "a\nb"] * (n // 2),
+        }
+    )
+
+
+def test_a_race_is_a_short_table():
+    """Names from tables stay on their line; many candidates are counted."""
+    lines = race_table(race(2)).splitlines()
+    assert lines[0].split("  ") == ["loss", "mean score", "note"]
+    assert [line.split() for line in lines[1:]] == [
+        ["cost", "0.5", "-"], ["log", "1", "a\\nb"],
+    ]  # fmt: skip
+    many = race_table(race(20)).splitlines()
+    assert len(many) == 1 + 12 + 1
+    assert many[-1] == "... and 8 more"
+
+
+def test_a_search_that_tells_is_quoted():
+    """Its sentence and its table, also for machines; one that does not is not."""
+    found = _Fitted(None, ["Score."])
+    assert _with_race(found, SimpleNamespace()) is found
+    search = SimpleNamespace(why_="It was the best.", race_=race(2))
+    told = _with_race(found, search)
+    assert "It was the best." in told.lines
+    assert told.lines[-1] == "Score."
+    assert json.loads(json.dumps(told.more))["race"][1]["note"] == "a\nb"
