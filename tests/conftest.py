@@ -1,9 +1,11 @@
 """Random training problems, each with its slow truth and a random tree.
 
-Tests hold for any seed: try another with ``SORCT_TEST_SEED=7 pytest``.
+Tests hold for any seed: try another with ``SORCT_TEST_SEED=7 pytest``. Of tests marked
+``every_value`` the quick suite runs only as many cases as every value needs to occur.
 """
 
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -55,6 +57,35 @@ def draw_tree(
     middle = coef.sum(axis=0) / (2 * n_features)
     threshold = middle + rng.uniform(-0.05, 0.05, n_branches)
     return Params(coef, threshold, rng.permutation(np.arange(2**depth) % n_classes))
+
+
+def cover(cases: list[set[object]]) -> list[bool]:
+    """Whether each case is among a few that together hold all that any case holds.
+
+    The case that adds most comes first; of equals, the first.
+    """
+    chosen = [False] * len(cases)
+    missing = set().union(*cases)
+    while missing:
+        best = max(range(len(cases)), key=lambda k: len(cases[k] & missing))
+        chosen[best] = True
+        missing -= cases[best]
+    return chosen
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what a test marked ``every_value`` can do without."""
+    products = defaultdict(list)
+    for item in items:
+        slow = item.get_closest_marker("slow")
+        if item.get_closest_marker("every_value") and not slow:
+            products[item.nodeid.split("[")[0]].append(item)
+    for product in products.values():
+        chosen = cover([set(enumerate(item.callspec._idlist)) for item in product])
+        for item, is_chosen in zip(product, chosen, strict=True):
+            if not is_chosen:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -15,8 +15,14 @@ _VALUES = [
     {"a": 1}, {"name": "z"}, {"name": "z", "levels": ["p", "q"]},
     {"name": "z", "levels": [1, 2.5], "mode": 1}, {"name": "z", "lower": 0, "span": 1},
     {"dtype": "<U1", "labels": ["a", "b"]}, json.loads(_DEEP),
+    {"slope": 1.0, "shift": 0.0}, {"slope": 1e300, "shift": -1e300},
+    {"points": [0.0, 5e-324, 1.0], "values": [0.0, 1e-320, 1.0]},
+    {"points": [0.5], "values": [0.0]}, {"points": [], "values": []},
+    {"maps": [{"slope": -1e70, "shift": 1e70}]}, {"maps": []},
+    [[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]],
 ]  # fmt: skip
 _KEYS = ["name", "levels", "mode", "lower", "span", "median", "whole", "", "x"]
+_KEYS += ["leaf_proba", "decision_cost", "calibration", "routed", "maps", "points"]
 _BYTES = [
     b"",
     b"\0",

@@ -13,6 +13,7 @@ from sorct import Path, Tree, explain
 from tests.attacks.mutated import mutated_bytes, mutated_data
 from tests.attacks.outcome import each_case, refusal
 from tests.attacks.random_trees import random_rows
+from tests.show.export.spoken import curve_map, with_all, with_maps
 from tests.show.report.cases import drawn_path, drawn_tree, hostile_table, mixed_table
 
 _FILES = FilePath(__file__).parents[1] / "files" / "v0.1.0"
@@ -39,7 +40,14 @@ def base_texts():
     plain = drawn_tree(rng, X[["plain", "far"]].to_numpy(), [0.5, 1.5, 2.5])
     hostile = drawn_tree(rng, hostile_table(rng, 30), [False, True], depth=1)
     path = drawn_path(rng, narrow, X[["plain", "colour"]], 2, 2)
-    made = [tree, narrow, plain, hostile, path]
+    # Drawn by a generator of their own, so that those above stay as they are.
+    own = np.random.default_rng(1)
+    spoken = [
+        with_all(own, tree),
+        with_all(own, narrow),
+        with_maps(own, plain, curve_map),
+    ]
+    made = [tree, narrow, plain, hostile, path, *spoken]
     texts = [json.dumps(whole), *(json.dumps(one.to_dict()) for one in made)]
     return [*texts, *((_FILES / f).read_text() for f in ("tree.json", "path.json"))]
 

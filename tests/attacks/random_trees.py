@@ -12,6 +12,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.missing import WithMissing
 from sorct.data.numeric import Curve, Numeric
 from sorct.data.target import Classes
+from sorct.tree.calibration import Calibration, CurveMap, LogisticMap
 from sorct.tree.training import TrainingRecord
 from tests.attacks.texts import distinct_texts, random_text
 
@@ -204,8 +205,59 @@ def random_cuts(rng, encoder, depth, rows):
     return coef, threshold
 
 
+def random_shares(rng, tree):
+    """Draw what leaves say: smooth, with zeros, pure, or the same several times."""
+    kind = rng.choice(["smooth", "zeros", "tiny", "few"])
+    n_classes, n_leaves = len(tree.classes), tree.n_leaves
+    shares = rng.dirichlet(np.ones(n_classes), n_leaves).T + 1e-3
+    if kind == "zeros":
+        shares[rng.random(shares.shape) < 0.5] = 0.0
+        shares[tree.leaf_class, np.arange(n_leaves)] += 0.2
+    if kind == "tiny":
+        shares *= 10.0 ** rng.uniform(-300, 0, shares.shape)
+    shares = shares / shares.sum(axis=0)
+    if kind == "few":
+        shares = shares[:, rng.integers(0, 2, n_leaves)]
+    return shares
+
+
+def random_decision(rng, n_classes):
+    """Draw costs: all kinds of sizes, some 0, seldom what is right costs as well."""
+    cost = 10.0 ** rng.uniform(-2, 2, (n_classes, n_classes))
+    cost[rng.random(cost.shape) < 0.1] = 0.0
+    return cost * (1.0 if rng.random() < 0.2 else 1.0 - np.eye(n_classes))
+
+
+def random_map(rng):
+    """Draw a map: a line of log-odds or a curve, which may begin and end anywhere."""
+    if rng.random() < 0.5:
+        slope = float(rng.choice([rng.uniform(0.05, 3.0), rng.normal(), 0.0, 1.0]))
+        return LogisticMap(slope, float(rng.normal(0.0, rng.choice([0.5, 5.0, 60.0]))))
+    n = int(rng.integers(1, 12))
+    points = np.sort(rng.choice(np.linspace(0.0, 1.0, 51), n, replace=False))
+    values = np.sort(rng.uniform(0.0, 1.0, n))
+    values[values < rng.choice([0.0, 0.3])] = 0.0
+    return CurveMap(tuple(points.tolist()), tuple(values.tolist()))
+
+
+def with_words(rng, tree):
+    """Let the leaves of a tree say more than a class, calibrate it, give it costs."""
+    n_classes, words = len(tree.classes), {}
+    if rng.random() < 0.5:
+        words["leaf_proba"] = random_shares(rng, tree)
+        words["routed"] = tree.mass
+    if rng.random() < 0.4:
+        words["decision_cost"] = random_decision(rng, n_classes)
+    if rng.random() < 0.4:
+        n_maps = 1 if n_classes == 2 else n_classes
+        words["calibration"] = Calibration(
+            tuple(random_map(rng) for _ in range(n_maps))
+        )
+    return replace(tree, **words)
+
+
 def random_tree(rng, max_depth=5, n_variables=None):
-    """Draw a tree and rows for it."""
+    """Draw a tree and rows for it; in half of them leaves say more than a class."""
     encoder = random_encoder(rng, n_variables)
     if encoder.n_columns == 0:
         return random_tree(rng, max_depth, n_variables)
@@ -228,4 +280,5 @@ def random_tree(rng, max_depth=5, n_variables=None):
     )
     if rng.random() < 0.05:
         tree = replace(tree, leaf_class=np.zeros_like(tree.leaf_class))
-    return tree, rows
+    # Last, so that the trees drawn before are those that they always were.
+    return (with_words(rng, tree) if rng.random() < 0.5 else tree), rows

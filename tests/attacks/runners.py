@@ -72,6 +72,28 @@ class Case:
         return len(seen) == len(self.columns)
 
     @cached_property
+    def in_tensors(self):
+        """The case with empty text as a missing cell, which is all that tensors have.
+
+        Not where it is a level of training: such a tree has to be refused.
+        """
+        columns = [v.name for v in self.tree.encoder.variables if self._drops_empty(v)]
+        if not columns:
+            return self
+        rows = self.rows.copy()
+        for name in columns:
+            rows[name] = rows[name].mask([_is_empty(cell) for cell in rows[name]], None)
+        return Case(self.tree, rows)
+
+    def _drops_empty(self, variable):
+        """Whether empty text of a category is no level, and missing cells are taken."""
+        if variable.choices is None:
+            return False
+        known = getattr(variable, "known", variable)
+        may_miss = variable.takes_missing or self.tree.encoder.missing == "typical"
+        return may_miss and "" not in (*known.levels, *known.rare)
+
+    @cached_property
     def is_odd(self):
         """Whether SQLite loses a column: one called true or false, beside a date."""
         return "does not find a column called true" in str(self.query)
@@ -108,6 +130,10 @@ const results = cases.map(({ source, rows, classes }) => {
 });
 fs.writeFileSync("results.json", JSON.stringify(results));
 """
+
+
+def _is_empty(cell):
+    return isinstance(cell, str) and cell == ""
 
 
 def _split(tree, pairs):

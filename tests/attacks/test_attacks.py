@@ -5,32 +5,60 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
+from sorct.data.categorical import Categorical
+from sorct.data.encoder import TableEncoder
+from sorct.data.missing import WithMissing
 from tests.attacks.__main__ import SIZES, main, run
+from tests.attacks.runners import Case
 from tests.show.export.databases import postgresql
 
-#: Cases that take a second or two.
+#: Cases that take a second or so; ``make test-slow`` has five times as many.
 FEW = {
-    "bad_calls": 40,
-    "bad_lines": 20,
-    "mutations": 250,
-    "exports": 10,
-    "injection": 3,
-    "signals": 2,
+    "bad_calls": 20,
+    "bad_lines": 10,
+    "mutations": 120,
+    "exports": 5,
+    "injection": 2,
+    "signals": 1,
     "writers": 1,
 }
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SIZES)
-def test_a_few_cases_of_every_attack_hold(name):
+def test_a_few_cases_of_every_attack_hold(name, times):
     """The failures say what was seen."""
-    outcome = run(name, seed=0, n_cases=FEW[name])
+    n_cases = times * FEW[name]
+    outcome = run(name, seed=0, n_cases=n_cases)
     assert outcome.failures == []
-    assert outcome.tried == outcome.held == FEW[name]
+    assert outcome.tried == outcome.held == n_cases
+
+
+def test_exports_are_held_to_what_tensors_of_text_can_tell():
+    """Empty text was a new level in one row, a missing cell in another, both ""."""
+    assert run("exports", seed=0, n_cases=1, first=978).failures == []
+
+
+def test_a_level_of_training_that_is_empty_stays_one():
+    """Were such a tree not refused, the attack would see that it differs."""
+    category = Categorical("v", ("", "a"), None, separate=True)
+    for variable, cells in [
+        (category, ["", "a", None]),
+        (replace(category, levels=("a", "b")), [None, "a", None]),
+    ]:
+        encoder = TableEncoder((WithMissing(variable),), True, "other", "error")
+        rows = pd.DataFrame({"v": pd.Series(["", "a", None], dtype=object)})
+        case = Case(SimpleNamespace(encoder=encoder), rows)
+        seen = case.in_tensors.rows["v"].tolist()
+        assert [None if pd.isna(cell) else cell for cell in seen] == cells
 
 
 def test_a_case_can_be_repeated_without_the_others(monkeypatch):
@@ -80,6 +108,7 @@ def _server_folder(place, process):
     return None
 
 
+@pytest.mark.slow
 def test_an_attack_that_is_ended_stops_its_server():
     """SIGTERM, as whoever runs out of time would send it."""
     with postgresql():

@@ -23,7 +23,7 @@ ROOT = Path(run.__file__).parents[1]
 PATH = {
     "alphas_local": [0, 0.125, 1],
     "alphas_global": [0],
-    "n_solutions": 2,
+    "n_solutions": 1,
     "min_recall": 0.1,
     "gamma": 512,
     "reference_level": "last",
@@ -120,7 +120,7 @@ def test_a_path_is_judged_on_the_test_rows(place):
             depth=2,
             alphas_local=[0, 0.125, 1],
             alphas_global=0,
-            n_solutions=2,
+            n_solutions=1,
             min_recall=0.1,
             random_state=number,
         )
@@ -157,7 +157,7 @@ def test_a_selection_is_the_classifiers(place):
     search = SORCTClassifierCV(
         depths=1,
         alphas_local=[0, 0.125, 1],
-        n_solutions=2,
+        n_solutions=1,
         min_recall=0.1,
         cv=protocol.StratifiedKFold(2, shuffle=True, random_state=0),
         random_state=0,
@@ -173,9 +173,9 @@ def test_a_selection_is_the_classifiers(place):
 def test_several_gammas_can_be_chosen_from(place):
     """The rules may choose differently; either row is of its own tree."""
     options = {"gammas": [1, 8, 512], "min_recall": None}
-    place.write("selection", "selection", n_splits=3, options=options)
+    place.write("selection", "selection", n_splits=2, options=options)
     assert place.run("selection", "--fit-only") == 0
-    assert len(place.table("selection")) == 6
+    assert len(place.table("selection")) == 4
 
 
 def test_a_second_run_fits_nothing_and_changes_nothing(
@@ -218,10 +218,14 @@ runpy.run_module("experiments.run", run_name="__main__")
 """
 
 
+#: Long enough for a signal to come before the end.
+LONGER = {"n_solutions": 2}
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The table of an uninterrupted run over fifteen splits."""
-    place = Place(tmp_path_factory.mktemp("whole")).write(n_splits=15)
+    place = Place(tmp_path_factory.mktemp("whole")).write(n_splits=15, options=LONGER)
     assert place.run("local", "--fit-only") == 0
     return place.table()
 
@@ -235,7 +239,7 @@ def whole(tmp_path_factory):
 )
 def test_a_run_that_was_killed_goes_on(place, whole, sent):
     """Killed after its first unit, then run again: the uninterrupted table."""
-    place.write(n_splits=15)
+    place.write(n_splits=15, options=LONGER)
     command = [sys.executable, "-c", LISTENING, *place.arguments("--fit-only")]
     with subprocess.Popen(
         [*command, "local"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
@@ -256,9 +260,9 @@ def test_a_run_that_was_killed_goes_on(place, whole, sent):
 def test_the_number_of_processes_changes_nothing(place, tmp_path):
     """Two processes write what one writes, in the same order."""
     names = ["iris", "wine"]
-    assert place.write(names=names).run("local", "--fit-only") == 0
+    assert place.write(names=names, n_splits=1).run("local", "--fit-only") == 0
     (tmp_path / "other").mkdir()
-    other = Place(tmp_path / "other").write(names=names)
+    other = Place(tmp_path / "other").write(names=names, n_splits=1)
     assert other.run("local", "--fit-only", "--n-jobs=2") == 0
     pd.testing.assert_frame_equal(place.table(), other.table(), check_exact=True)
 

@@ -20,6 +20,7 @@ from sorct.export import to_javascript, to_onnx, to_python, to_sql
 
 from sorct import (
     PAPER,
+    PAPER_ALPHAS,
     SORCTClassifier,
     SORCTClassifierCV,
     explain,
@@ -116,7 +117,9 @@ def tree_result(clf, X):
 def path_result():
     """A path of 17 penalties, its table, its choices and its report."""
     X, y = load_iris(return_X_y=True, as_frame=True)
-    path = sorct_path(X, y, alphas_global=0, random_state=0, **PAPER)
+    path = sorct_path(
+        X, y, alphas_local=PAPER_ALPHAS, relax=False, random_state=0, **PAPER
+    )
     summary = json.loads(path.report(X, y).json())
     for point in summary["points"]:
         point["training"] = without_varying(point["training"])
@@ -129,12 +132,18 @@ def path_result():
     }
 
 
+_PARAMS = ("depth", "gamma", "alpha_local", "alpha_global")
+
+
 def search_result():
     """A choice by cross-validation."""
     X, y = load_wine(return_X_y=True, as_frame=True)
     search = SORCTClassifierCV(
         **PAPER,
+        depths=None,
         alphas_local=[0, 0.125, 0.5, 2],
+        n_solutions=20,
+        relax=False,
         cv=3,
         rule="one-standard-error",
         random_state=0,
@@ -142,7 +151,7 @@ def search_result():
     results = search.cv_results_.drop(columns="most_variables_per_cut")
     return {
         "best_index": int(search.best_index_),
-        "best_params": search.best_params_,
+        "best_params": {key: search.best_params_[key] for key in _PARAMS},
         "scores": results["mean_score"].tolist(),
         "objective": results["objective"].tolist(),
         "rules": export_text(search.tree_),

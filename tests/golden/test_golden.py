@@ -23,6 +23,8 @@ from tests.golden.record import (
 )
 
 NAMES = list(cells())
+#: Cells that others are smaller versions of.
+LARGE = {"cancer-floor", "planted-deep", "mixed-depth-2"}
 #: Objectives are far more certain than the coefficients that attain them.
 SURE, CLOSE = {"rtol": 1e-9, "atol": 1e-12}, {"rtol": 0, "atol": 1e-6}
 
@@ -36,9 +38,13 @@ def kept():
 def test_every_cell_is_kept():
     """A cell that is added must be recorded, one that is gone must go."""
     assert list(kept()["cells"]) == NAMES
+    assert set(NAMES) > LARGE
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in LARGE else []) for n in NAMES],
+)
 def test_a_fit_gives_the_tree_it_gave(name):
     """Objective, coefficients, labels, probabilities, and every text of it."""
     found, before = compact_cell(name, tree_result(*fit(name))), kept()["cells"][name]
