@@ -8,7 +8,7 @@ from importlib import import_module
 
 PARTS = (
     "kernels", "starts", "predict", "memory", "startup", "accuracy", "search",
-    "planted", "path", "report",
+    "planted", "path", "logistic", "report",
 )  # fmt: skip
 
 

@@ -50,7 +50,7 @@ _SWEEP = {
 _OPTIONS = {
     "path": {**_SWEEP, "gamma": _check_positive},
     "rivals": {"reference_level": _check_level, "n_folds": check_whole},
-    "selection": {**_SWEEP, "gammas": _check_alphas, "n_folds": check_whole},
+    "selection": {**_SWEEP, "gamma": _check_positive, "n_folds": check_whole},
 }
 _OPTIONAL = {"tol", "max_iter", "min_recall"}
 

@@ -94,8 +94,8 @@ def path_rows(dataset: str, number: int, options: dict[str, Any]) -> pd.DataFram
         depth=info(dataset).depth,
         random_state=number,
         n_jobs=1,
-        **READING,
-        **model,
+        relax=False,
+        **{**READING, **model},
     )
     frame = path.evaluate(split.X_test, split.y_test)
     recalls = frame.filter(like="recall_")
@@ -124,8 +124,8 @@ def selection_rows(dataset: str, number: int, options: dict[str, Any]) -> pd.Dat
         cv=StratifiedKFold(model.pop("n_folds"), shuffle=True, random_state=number),
         random_state=number,
         n_jobs=1,
-        **READING,
-        **model,
+        relax=False,
+        **{**READING, **model},
     ).fit(split.X_train, split.y_train)
     seconds = time.perf_counter() - begun
     rows = []

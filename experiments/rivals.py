@@ -122,6 +122,31 @@ def fit_rpart(parts: Sequence[Part]) -> list[Outcome]:
         return [_read_result(part, folder / f"{k}.out") for k, part in enumerate(parts)]
 
 
+@dataclass(frozen=True)
+class RpartTree:
+    """What rpart makes of a part, probabilities of the test rows included."""
+
+    labels: IntArray
+    proba: FloatArray
+    used: BoolArray
+    n_cuts: int
+
+
+def rpart_in_full(part: Part) -> RpartTree:
+    """R's rpart with default settings, with all that is to be known of its tree."""
+    n_classes = np.unique(part.y_train).size
+    with TemporaryDirectory(prefix="sorct-rpart-") as name:
+        folder = Path(name)
+        _write_part(part, folder / "0.in")
+        _run_r(folder, 1)
+        used, labels, _ = _read_flags(part, folder / "0.out")
+        more = np.fromfile(folder / "0.prob", dtype="<f8")
+    n_cuts, proba = int(more[0]), more[1:].reshape(-1, n_classes, order="F")
+    if len(proba) != len(part.X_test):
+        raise RuntimeError("rpart wrote probabilities of another number of rows.")
+    return RpartTree(labels.astype(np.int64), proba, used, n_cuts)
+
+
 def _write_part(part: Part, path: Path) -> None:
     n_columns = part.X_train.shape[1]
     head = [len(part.X_train), len(part.X_test), n_columns]
@@ -155,6 +180,12 @@ def _run_r(folder: Path, n_parts: int) -> None:
 
 
 def _read_result(part: Part, path: Path) -> Outcome:
+    used, labels, seconds = _read_flags(part, path)
+    return _outcome(part, labels, used, seconds)
+
+
+def _read_flags(part: Part, path: Path) -> tuple[BoolArray, FloatArray, float]:
+    """Columns used, labels of the test rows, seconds."""
     n_test, n_columns = part.X_test.shape
     expected = 1 + n_columns + n_test
     result = np.fromfile(path, dtype="<f8") if path.exists() else np.empty(0)
@@ -168,7 +199,7 @@ def _read_result(part: Part, path: Path) -> Outcome:
         raise RuntimeError(
             f"rpart wrote flags or labels that do not exist: {path.name}."
         )
-    return _outcome(part, labels, used == 1.0, float(result[0]))
+    return used == 1.0, labels, float(result[0])
 
 
 def fit_cart(part: Part) -> Outcome:

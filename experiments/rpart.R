@@ -2,7 +2,8 @@
 #
 # For every FOLDER/<k>.in: little-endian doubles n_train, n_test, p, the training matrix
 # by columns, its labels, the test matrix by columns. Writes FOLDER/<k>.out: seconds of
-# the fit, for each column 1 if some split uses it, the predicted labels.
+# the fit, for each column 1 if some split uses it, the predicted labels; and
+# FOLDER/<k>.prob: the number of splits, the probabilities of the test rows by classes.
 library(rpart)
 
 columns <- function(values, n, p) {
@@ -27,6 +28,9 @@ fit <- function(path) {
   labels <- as.numeric(as.character(predict(tree, test, type = "class")))
   writeBin(c(seconds, as.numeric(used), labels), sub("[.]in$", ".out", path),
            endian = "little")
+  cuts <- sum(tree$frame$var != "<leaf>")
+  writeBin(c(cuts, as.numeric(predict(tree, test, type = "prob"))),
+           sub("[.]in$", ".prob", path), endian = "little")
 }
 
 folder <- commandArgs(trailingOnly = TRUE)[1]

@@ -194,13 +194,14 @@ def _note(
         "seconds": round(seconds, 1),
         "processes": n_jobs,
         "config": {"kind": config.kind, **config.options},
-        **_versions(),
+        **versions(),
     }
     with written_whole(file) as path:
         path.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
 
 
-def _versions() -> dict[str, Any]:
+def versions() -> dict[str, Any]:
+    """What a run was made with."""
     import numba
     import numpy
     import sklearn
