@@ -15,9 +15,10 @@ test: $(VENV)/ready-test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	  $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# What is marked slow, and properties on ten times as many examples.
 test-slow: $(VENV)/ready-test
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-	  $(BIN)/python -m pytest -m slow -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 SORCT_TEST_EXAMPLES=10 \
+	  $(BIN)/python -m pytest -m "slow or hypothesis" -n 2 --dist worksteal
 
 # Seeded and bounded; `python -m tests.attacks --help` for parts and single cases.
 attack: $(VENV)/ready-test
@@ -39,6 +40,7 @@ bench: $(VENV)/ready-bench
 
 reproduce: $(VENV)/ready-reproduce
 	$(BIN)/python -m experiments.run
+	$(BIN)/python -m experiments.frontier --n-jobs 2
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

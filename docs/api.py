@@ -58,13 +58,14 @@ def page() -> str:
 
 # What is no class or function has no docstring.
 _NOTES = {
-    "PAPER": "Options with which an estimator reads a table as the paper does: "
-    "`SORCTClassifier(**PAPER)`.",
+    "PAPER": "Options with which an estimator reads a table and trains as the paper "
+    "does: `SORCTClassifier(**PAPER)`.",
+    "PAPER_ALPHAS": "The paper's strengths, for `alphas_local` and `alphas_global`.",
 }
 
 
 def _entry(name: str, thing: Any) -> str:
-    if isinstance(thing, dict):
+    if isinstance(thing, (dict, tuple)):
         return f"### {name}\n\n```python\n{name} = {thing!r}\n```\n\n{_NOTES[name]}\n"
     lines = [f"### {name}\n", f"```python\n{name}{_signature(thing)}\n```\n"]
     lines.append(f"{_first_paragraph(thing)}\n")

@@ -22,6 +22,7 @@ from sorct.plotting import (
     HeatmapDisplay,
     PathDisplay,
     RecallDisplay,
+    ReliabilityDisplay,
     StabilityDisplay,
     TreeDisplay,
 )
@@ -72,6 +73,7 @@ def draw_cancer() -> dict[str, Any]:
         "path": PathDisplay.from_estimator(search).plot(),
         "frontier": FrontierDisplay.from_path(path, *test, chosen=chosen).plot(),
         "recall": RecallDisplay.from_estimator(clf, *test).plot(),
+        "reliability": ReliabilityDisplay.from_estimator(clf, *test).plot(),
         "stability": StabilityDisplay.from_estimator(clf, *train, cv=5).plot(),
     }
 
