@@ -88,7 +88,7 @@ def _weights_text(tree: Tree) -> str:
     weight = np.divide(used, given, out=np.ones(len(used)), where=given > 0.0)
     if np.allclose(weight, weight[0], rtol=1e-6):
         return ""
-    weight = weight / weight.min()
+    weight = weight / min(weight[weight > 0.0], default=1.0)
     pairs = zip(tree.classes, weight, strict=True)
     return ", ".join(f"{readable_label(label)}: {size:.3g}" for label, size in pairs)
 
