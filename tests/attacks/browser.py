@@ -28,9 +28,7 @@ def watched_browser():
             return thread.submit(call, *args, **kwargs).result()
 
         playwright = here(sync_playwright().start)
-        chromium = here(
-            playwright.chromium.launch, executable_path=program, args=FLAGS
-        )
+        chromium = here(playwright.chromium.launch, executable_path=program, args=FLAGS)
         try:
             yield lambda file: here(_visit, chromium, file)
         finally:

@@ -379,6 +379,7 @@ class Prepared:
         told = replace(
             tree.training,
             recall=tuple(recall.tolist()),
+            found=tuple(said.recall(predicted).tolist()),
             precision=tuple(said.precision(predicted).tolist()),
             followed=float(said.weight[by_hand == predicted].sum()),
             confidence=None if promise is None else promise.confidence,
