@@ -172,7 +172,6 @@ def test_promises_are_passed_on_where_given():
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        ("--class-weight balanced", "--class-weight needs --alpha-local or"),
         ("--calibration sigmoid", "--calibration needs --alpha-local or"),
         ("--alpha-local 1 --confidence 0.9", "--confidence needs --min-recall"),
         ("--alpha-local 1 --confidence 1", "expected a number between 0 and 1"),

@@ -461,7 +461,8 @@ def test_text_tells_all(case):
         text = str(found)
         assert text.startswith(f"Predicted: {found.predicted}\nProbability by the tree")
         for label, share in found.proba.items():
-            assert f"{label} {share:.4g}" in text.split("\n")[1]
+            told = f"{share:.4g}" if share >= 1e-4 or share == 0.0 else "<0.0001"
+            assert f"{label} {told}" in text.split("\n")[1]
         for step in found.steps:
             assert f"\nCut {step.cut}: {step.question}\n" in text
             for part in step.parts:

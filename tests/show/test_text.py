@@ -125,13 +125,26 @@ def table(rng):
     return mixed_table(rng, 300)
 
 
-@pytest.fixture
-def fitted(rng, table):
+def sparse_tree(rng, table, **options):
     """Train a sparse tree on a rule with a number and a category."""
     score = table["age"] / 72 + (table["city"] == "Rome") + rng.normal(0, 0.05, 300)
     y = np.array(["young", "old", "Roman"])[np.digitize(score, [0.8, 1.3])]
-    model = SORCTClassifier(alpha_global=0.5, n_starts=5, random_state=0, **PAPER)
+    model = SORCTClassifier(
+        alpha_global=0.5, n_starts=5, random_state=0, **PAPER, **options
+    )
     return model.fit(table, y).tree_
+
+
+@pytest.fixture
+def fitted(rng, table):
+    """A sparse tree."""
+    return sparse_tree(rng, table)
+
+
+@pytest.fixture
+def floored(rng, table):
+    """The same with floors."""
+    return sparse_tree(rng, table, min_recall=0.5)
 
 
 @depths
@@ -464,14 +477,24 @@ def test_expected_recall_is_told_with_its_floors(rng, table):
     assert "recall" not in str(replace(tree, training=TrainingRecord()))
 
 
-def test_recall_told_is_that_of_training(fitted):
-    """A fitted tree tells its own rates."""
-    (told,) = re.findall(r"Expected recall on the training sample: (.*)\.", str(fitted))
-    pairs = [part.split(" of ") for part in told.split(", ")]
-    rates = {label: float(rate) for rate, label in pairs}
-    for k, label in enumerate(fitted.classes):
-        right = fitted.mass[k, fitted.leaf_class == k].sum()
-        assert rates[label] == pytest.approx(right / fitted.mass[k].sum(), abs=6e-4)
+def test_recall_told_is_that_of_training(fitted, floored):
+    """Of the classes predicted; where the expected one has floors, that."""
+    (told,) = re.findall(r"\nRecall on the training sample: (.*)\.", str(fitted))
+    assert told_rates(told) == pytest.approx(
+        dict(zip(fitted.classes, fitted.training.found, strict=True)), abs=6e-4
+    )
+    joined = str(floored).replace("\n  ", " ").replace(" (floor 0.5)", "")
+    (told,) = re.findall(r"Expected recall on the training sample: (.*)\.", joined)
+    rates = told_rates(told)
+    for k, label in enumerate(floored.classes):
+        right = floored.mass[k, floored.leaf_class == k].sum()
+        assert rates[label] == pytest.approx(right / floored.mass[k].sum(), abs=6e-4)
+
+
+def told_rates(text):
+    """Rates by class from "0.9 of a, 0.8 of b"."""
+    pairs = [part.split(" of ") for part in text.split(", ")]
+    return {label: float(rate) for rate, label in pairs}
 
 
 def test_no_name_breaks_a_line(rng):

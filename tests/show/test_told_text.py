@@ -218,11 +218,18 @@ def test_calibration_is_told(rng, table):
 
 
 def test_recall_is_called_expected_only_where_it_is(rng, table):
-    """Under the likelihood floors bind the classes that are predicted."""
+    """Floors bind it under the expected cost, else the classes that are predicted."""
     tree, _ = drawn(rng, table, recall=(0.9, 0.8))
     assert "\nRecall on the training sample: 0.900 of legal" in export_text(tree)
-    cost = replace(tree, training=replace(tree.training, loss="cost"))
-    assert "\nExpected recall on the training sample: 0.9" in export_text(cost)
+    told = replace(tree.training, loss="cost", min_recall=(0.75, 0.0))
+    floor = export_text(replace(tree, training=told))
+    line = (
+        "\nExpected recall on the training sample: 0.900 of legal (floor 0.75), 0.800"
+    )
+    assert line in floor
+    plain = export_text(replace(tree, training=replace(told, min_recall=None)))
+    rate = tree.training.found[0]
+    assert f"\nRecall on the training sample: {rate:.3f} of legal" in plain
 
 
 # -- rare classes ----------------------------------------------------------------------

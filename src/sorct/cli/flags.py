@@ -132,7 +132,11 @@ def add_model(parser: ArgumentParser, chosen: str | None) -> None:
 
 def add_promises(parser: ArgumentParser) -> None:
     """Flags about rare classes, and about what holds on new rows."""
-    group = parser.add_argument_group("rare classes and new rows, fixed penalties only")
+    group = parser.add_argument_group(
+        "rare classes and new rows",
+        "Besides --min-recall and --scoring balanced_accuracy. --calibration and "
+        "--confidence need fixed penalties.",
+    )
     group.add_argument(
         "--class-weight",
         type=options.class_weight,

@@ -134,24 +134,26 @@ def _floors(given: list[tuple[str | None, float]], classes: Classes) -> Any:
 
 def promises(args: Namespace, y: AnyArray) -> dict[str, Any]:
     """Weights of classes, calibration and confidence, where they were given."""
-    found: dict[str, Any] = {}
-    if args.class_weight:
-        found["class_weight"] = _class_weight(args.class_weight, Classes(np.unique(y)))
+    found = class_weights(args, y)
     for name in ("calibration", "confidence"):
         if getattr(args, name) is not None:
             found[name] = getattr(args, name)
     return found
 
 
-def _class_weight(given: list[tuple[str | None, float]], classes: Classes) -> Any:
-    """Balanced, or a weight for every class that was named."""
+def class_weights(args: Namespace, y: AnyArray) -> dict[str, Any]:
+    """Balanced, or a weight for every class that was named, if any was."""
+    given, classes = args.class_weight, Classes(np.unique(y))
+    if not given:
+        return {}
     if any(name is None for name, _ in given):
-        return _WEIGHTS
-    return {
+        return {"class_weight": _WEIGHTS}
+    named = {
         label_named(name, classes, "--class-weight"): weight
         for name, weight in given
         if name is not None
     }
+    return {"class_weight": named}
 
 
 def check_promises(args: Namespace) -> None:

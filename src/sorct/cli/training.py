@@ -29,6 +29,7 @@ from sorct.cli.messages import UsageError, WorkError, note, say
 from sorct.cli.model_options import (
     check_promises,
     check_single,
+    class_weights,
     demands,
     grid,
     promises,
@@ -60,7 +61,7 @@ _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
     "max_features_per_cut", "max_cost", "n_solutions", "relax",
 }  # fmt: skip
-_FIXED = {"n_starts", "time_limit", "class_weight", "calibration", "confidence"}
+_FIXED = {"n_starts", "time_limit", "calibration", "confidence"}
 
 
 def _inputs(args: Namespace) -> list[str | None]:
@@ -201,6 +202,7 @@ def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
         rule=rule,
         progress=shown,
         **searched_model(args),
+        **class_weights(args, data.y),
         **grid(args),
         **given_options(
             args, "scoring", "max_features", "max_features_per_cut", "max_cost"
@@ -224,7 +226,7 @@ def _choice_lines(search: SORCTClassifierCV) -> list[str]:
             "",
         ]
     why = [search.why_, *_other_rule(search)]
-    return [*lines, *wrapped(" ".join(why)), f"{score_line(told)}."]
+    return [*lines, *wrapped(" ".join(why)), *wrapped(f"{score_line(told)}.")]
 
 
 def _other_rule(search: SORCTClassifierCV) -> list[str]:

@@ -34,6 +34,7 @@ from sorct.estimators.checks import (
     checked_samples,
     checked_topology,
 )
+from sorct.estimators.class_weights import class_factors
 from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.fitting import Effort, Model
 from sorct.estimators.folds import (
@@ -116,6 +117,9 @@ class SORCTClassifierCV(TreeClassifier):
         Whether the relaxed trees of the paths are among those to choose from.
     scaling : "choose", or as in ``SORCTClassifier``, default="choose"
         "choose" tries "auto" and "quantile".
+    class_weight : "balanced", mapping from class to float, or None, default=None
+        As in ``SORCTClassifier``; where ``scoring`` is None, rows that are scored count
+        by it as well.
     cost_matrix, min_recall, tol, max_iter, categorical, categorical_features,
     min_frequency, handle_unknown, handle_missing, monotonic_cst, positive_class,
     feature_cost, followable
@@ -194,6 +198,7 @@ class SORCTClassifierCV(TreeClassifier):
         relax: bool = True,
         cost_matrix: Any = None,
         min_recall: float | Mapping[Any, float] | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
         tol: float = 1e-6,
         max_iter: int = 2000,
         n_jobs: int | None = None,
@@ -225,6 +230,7 @@ class SORCTClassifierCV(TreeClassifier):
         self.relax = relax
         self.cost_matrix = cost_matrix
         self.min_recall = min_recall
+        self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -291,7 +297,8 @@ class SORCTClassifierCV(TreeClassifier):
         target = Classes.learn(seen, weight)
         task, choices = self._task(target), self._choices(X, target)
         costs = checked_cost_matrix(self.cost_matrix, target)
-        scorer = named or DefaultScorer(costs, target, self.loss != "cost")
+        factor = class_factors(self.class_weight, target, target.codes(seen), weight)
+        scorer = named or DefaultScorer(costs, target, self.loss != "cost", factor)
         default = scorer.name if isinstance(scorer, DefaultScorer) else ""
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, plain_labels(column_or_1d(y)), given)
@@ -328,6 +335,7 @@ class SORCTClassifierCV(TreeClassifier):
             self.feature_cost,
             "cost",
             self.followable,
+            self.class_weight,
         )
         effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
         model.check()

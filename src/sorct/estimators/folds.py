@@ -22,6 +22,7 @@ from sorct.data.wording import shown
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
 from sorct.estimators.path import path_alphas, trace
+from sorct.estimators.scorers import MINUS
 from sorct.tree.path import NO_LIMITS, Limits, Path, frame_of
 from sorct.tree.tree import Tree
 
@@ -152,7 +153,13 @@ class PathTask:
         if isinstance(floors, Mapping):
             known = self.target.labels[there].tolist()
             floors = {label: rate for label, rate in floors.items() if label in known}
-        return replace(self.model, cost_matrix=costs, min_recall=floors)
+        weights = self.model.class_weight
+        if isinstance(weights, Mapping):
+            known = self.target.labels[there].tolist()
+            weights = {label: size for label, size in weights.items() if label in known}
+        return replace(
+            self.model, cost_matrix=costs, min_recall=floors, class_weight=weights
+        )
 
 
 @dataclass(frozen=True)
@@ -362,19 +369,25 @@ class DefaultScorer:
     """Scorer where none is named: mean worth of the predictions to the target.
 
     If ``by_log`` and no error costs more than others, minus the log-loss instead: it
-    tells more of a tree, so that chance has less of a say.
+    tells more of a tree, so that chance has less of a say. ``factor`` says how much the
+    rows of every class count, if not all the same.
     """
 
     cost_matrix: FloatArray
     target: Classes
     by_log: bool = False
+    factor: FloatArray | None = None
 
     @property
     def name(self) -> str:
         """What the score is called."""
+        name = self.target.default_score(self.cost_matrix)
         if self._is_log_loss:
-            return "minus the log-loss"
-        return self.target.default_score(self.cost_matrix)
+            name = "minus the log-loss"
+        if self.factor is None:
+            return name
+        begin = MINUS if name.startswith(MINUS) else ""
+        return f"{begin}weighted {name.removeprefix(begin)}"
 
     @property
     def _is_log_loss(self) -> bool:
@@ -382,6 +395,9 @@ class DefaultScorer:
 
     def of(self, tree: Tree, table: Table, y: AnyArray, weight: Any = None) -> float:
         """Score a tree on some rows."""
+        if self.factor is not None:
+            counts = self.factor[self.target.known_codes(y)]
+            weight = counts if weight is None else weight * counts
         if self._is_log_loss:
             return -self._log_loss(tree, table, y, weight)
         predicted = self.target.known_codes(tree.predict_table(table))

@@ -15,6 +15,10 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sorct._typing import AnyArray
 from sorct.data.wording import listed
 
+#: How the name of a score begins that is the less the better, turned round.
+MINUS = "minus the "
+# How parts of the names of scorers are said.
+_SAID = {"log loss": "log-loss", "roc auc": "ROC AUC", "brier": "Brier"}
 # Scorers for what another of the same kind cannot score.
 _INSTEAD = {"roc_auc": "roc_auc_ovr"}
 
@@ -28,11 +32,11 @@ def scorer_name(scoring: Any, default: str = "accuracy") -> str:
 
 def in_words(name: str, score: float) -> tuple[str, float]:
     """A score as people tell it: minus the log-loss of -0.3 is a log-loss of 0.3."""
-    for before in ("minus the ", "neg_"):
-        if name.startswith(before):
-            words = name.removeprefix(before).replace("_", " ")
-            return words.replace("log loss", "log-loss"), 0.0 - score
-    return name, score
+    turned = name.startswith((MINUS, "neg_"))
+    words = name.removeprefix(MINUS).removeprefix("neg_").replace("_", " ")
+    for written, said in _SAID.items():
+        words = words.replace(written, said)
+    return words, 0.0 - score if turned else score
 
 
 def baseline(y_train: AnyArray) -> DummyClassifier:

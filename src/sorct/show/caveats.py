@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 # A class is rare below this share of the rows, if another has twice as many at least:
 # of ten classes of one size none is.
 _RARE, _TWICE = 0.2, 2.0
+# Sums of weights are so exact.
+_ROUNDING = 1e-9
+# A class of which no smaller share is found needs no help.
+_FOUND = 0.995
 #: What helps to find more of a rare class, as it is written in a call.
 OPTIONS = ('class_weight="balanced"', "min_recall", 'scoring="balanced_accuracy"')
 
 
 def share_text(share: float) -> str:
     """A share in per cent; one that is not whole is never told as 100."""
-    return f"{min(100.0 * share, 100.0 if share >= 1.0 else 99.9):.1f} %"
+    whole = share >= 1.0 - _ROUNDING
+    return f"{min(100.0 * share, 100.0 if whole else 99.9):.1f} %"
 
 
 def followed_text(tree: Tree) -> list[str]:
@@ -43,6 +48,22 @@ def calibration_text(tree: Tree) -> list[str]:
     """Where probabilities come from, if not from the tree alone."""
     known = tree.calibration is not None
     return ["Probabilities are calibrated on held-out rows."] if known else []
+
+
+def weights_text(tree: Tree) -> list[str]:
+    """What probabilities are where the rows of some classes counted more."""
+    factor = tree.training.class_weight
+    if factor is None or tree.calibration is not None or len(set(factor)) == 1:
+        return []
+    least = min(factor)
+    told = ", ".join(
+        f"{class_name(label)}: {size / least:.3g}"
+        for label, size in zip(tree.classes, factor, strict=True)
+    )
+    return [
+        f"Rows were weighted by class in training ({told}): probabilities, and what "
+        "leaves say, are those of rows so weighted."
+    ]
 
 
 # -- decisions -------------------------------------------------------------------------
@@ -112,14 +133,26 @@ def rare_text(tree: Tree) -> list[str]:
     rare = [] if tree.routed is None else rare_classes(tree.class_share.tolist())
     if not rare:
         return []
-    return [_hidden_by_accuracy(tree, rare), *_rates(tree), options_text(len(rare))]
+    return [_hidden_by_accuracy(tree, rare), *_rates(tree), *_options(tree, rare)]
 
 
-def options_text(n_rare: int) -> str:
-    """Names of the options."""
-    *first, last = OPTIONS
-    them = "it" if n_rare == 1 else "them"
-    return f"To find more of {them}: {', '.join(first)} or {last}."
+def _options(tree: Tree, rare: list[int]) -> list[str]:
+    """Names of the options that were not used, unless all that is rare is found."""
+    told = tree.training
+    known = [rates for rates in (_found(tree), told.cv_recall) if rates]
+    if known and min(rates[k] for rates in known for k in rare) >= _FOUND:
+        return []
+    used = (
+        told.class_weight is not None,
+        any(told.min_recall or ()),
+        told.cv_scoring in ("balanced_accuracy", "recall_macro"),
+    )
+    left = [option for option, given in zip(OPTIONS, used, strict=True) if not given]
+    if not left:
+        return []
+    them = "it" if len(rare) == 1 else "them"
+    names = " or ".join([", ".join(left[:-1]), left[-1]] if len(left) > 1 else left)
+    return [f"To find more of {them}: {names}."]
 
 
 def _hidden_by_accuracy(tree: Tree, rare: list[int]) -> str:
@@ -137,10 +170,8 @@ def _hidden_by_accuracy(tree: Tree, rare: list[int]) -> str:
 def _rates(tree: Tree) -> list[str]:
     """Recall and precision of every class, held-out ones where they are known."""
     told = tree.training
-    # Where the likelihood is maximised, recall is that of the classes predicted.
-    found = told.found or (told.recall if told.loss == "log" else None)
     pairs = (
-        ("the training rows", found, told.precision),
+        ("the training rows", _found(tree), told.precision),
         ("held-out rows", told.cv_recall, told.cv_precision),
     )
     return [
@@ -150,17 +181,47 @@ def _rates(tree: Tree) -> list[str]:
     ]
 
 
+def _found(tree: Tree) -> Sequence[float] | None:
+    """Share of every class that is predicted to be of it in training, if known."""
+    told = tree.training
+    # Where the likelihood is maximised, recall is that of the classes predicted.
+    return told.found or (told.recall if told.loss == "log" else None)
+
+
 def _pairs_text(tree: Tree, recall: Sequence[float], precision: Sequence[float]) -> str:
     told = zip(tree.classes, recall, precision, strict=True)
     return ", ".join(f"{r:.3f} and {p:.3f} of {class_name(c)}" for c, r, p in told)
 
 
-def tells_rates(tree: Tree) -> bool:
-    """Whether recall is told beside precision, because a class is rare."""
-    return bool(rare_text(tree)) and bool(_rates(tree))
+# -- recall ----------------------------------------------------------------------------
 
 
-def rate_text(label: Any, rate: float, hard: bool) -> str:
+def recall_text(tree: Tree, hard: bool) -> list[str]:
+    """Recall of every class on the training rows, with the floors under it.
+
+    It is not told twice: where a class is rare it stands beside precision. Where the
+    expected cost was minimised, floors are under the expected recall.
+    """
+    told, recall = tree.training, tree.training.recall
+    floors, found = told.min_recall or (), _found(tree) if hard else None
+    expected = told.loss != "log"
+    if found and not any(floors):
+        if rare_text(tree):
+            return []
+        recall, expected = (found if expected else recall), False
+    if not recall:
+        return []
+    parts = [
+        _rate_text(label, rate, hard) + (f" (floor {floor:g})" if floor else "")
+        for label, rate, floor in zip(
+            tree.classes, recall, floors or [0.0] * len(recall), strict=True
+        )
+    ]
+    what = "Expected recall" if expected else "Recall"
+    return [f"{what} on the training sample: {', '.join(parts)}."]
+
+
+def _rate_text(label: Any, rate: float, hard: bool) -> str:
     """A class with its recall; trees of earlier files have it the other way round."""
     if hard:
         return f"{rate:.3f} of {class_name(label)}"

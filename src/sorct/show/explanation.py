@@ -19,7 +19,7 @@ from sorct.data.variables import Variable, is_missing
 from sorct.data.wording import printable, readable
 from sorct.show.caveats import decision_text
 from sorct.show.counterfactual import Flip, find_flip
-from sorct.show.notes import value_text
+from sorct.show.notes import short_text, value_text
 from sorct.show.text import check_tree, cut_text, rounded
 from sorct.tree.link import cdf
 from sorct.tree.view import Cut, Leaf, View
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 
+# Probabilities below this are told as such.
+_SMALL = 0.0001
 _TYPICAL = (
     "Contributions are measured from a typical sample: the median, or the most "
     "frequent level, of every variable in training."
@@ -383,7 +385,12 @@ def _weighed(cut: Cut, i: int, cell: Any) -> float:
 
 def _shares(proba: dict[Any, float]) -> str:
     """Classes with their probabilities."""
-    return ", ".join(f"{printable(label)} {p:.4g}" for label, p in proba.items())
+    return ", ".join(f"{printable(label)} {_chance(p)}" for label, p in proba.items())
+
+
+def _chance(proba: float) -> str:
+    """A probability of four digits; nobody reads powers of ten."""
+    return f"{proba:.4g}" if proba >= _SMALL or proba == 0.0 else f"<{_SMALL}"
 
 
 def _step_lines(step: Step) -> list[str]:
@@ -411,12 +418,12 @@ def _step_lines(step: Step) -> list[str]:
 def _part_text(part: Part) -> str:
     text = _named_value(part.variable, part.value)
     if part.counts_as is not None:
-        text += f", counted as {value_text(part.counts_as)}"
+        text += f", counted as {short_text(part.counts_as)}"
         if part.counts_as == part.typical:
             return text
     elif part.value == part.typical:
         return f"{text}, as is typical"
-    return f"{text}, not {value_text(part.typical)}"
+    return f"{text}, not {short_text(part.typical)}"
 
 
 def _signed(number: float, error: float) -> str:
@@ -427,7 +434,7 @@ def _signed(number: float, error: float) -> str:
 def _named_value(name: str, value: Any) -> str:
     if value is None:
         return f"{readable(name)} is missing"
-    return f"{readable(name)} = {value_text(value)}"
+    return f"{readable(name)} = {short_text(value)}"
 
 
 def _flip_line(flip: Flip) -> str:

@@ -115,3 +115,11 @@ def written(number: float, origin: str | None, error: float) -> str:
 def value_text(value: Any) -> str:
     """A value of a variable as people write it."""
     return f"{value:.15g}" if isinstance(value, float) else printable(value)
+
+
+def short_text(value: Any) -> str:
+    """The same with seven digits, or all those of a whole part."""
+    if not isinstance(value, float) or not 1e-4 <= abs(value) < 1e15:
+        return value_text(value)
+    decimals = max(6 - int(np.floor(np.log10(abs(value)))), 0)
+    return value_text(round(value, decimals))

@@ -20,8 +20,8 @@ from sorct.show.caveats import (
     decision_text,
     followed_text,
     rare_text,
-    rate_text,
-    tells_rates,
+    recall_text,
+    weights_text,
 )
 from sorct.show.cuts import cut_parts, cut_text
 from sorct.show.notes import notes, wrapped
@@ -186,8 +186,9 @@ def _footer(page: _Page) -> list[str]:
         *hidden_text(tree, view, hard),
         *decision_text(tree),
         *calibration_text(tree),
+        *weights_text(tree),
         *_variables_text(tree, view if hard else tree.view),
-        *_recall_text(tree, hard),
+        *recall_text(tree, hard),
         *rare_text(tree),
         *_direction_text(tree),
     ]
@@ -230,23 +231,6 @@ def _direction_text(tree: Tree) -> list[str]:
     if tree.variables_cost is not None:
         lines.append(f"The variables used cost {tree.variables_cost:.6g} in all.")
     return lines
-
-
-def _recall_text(tree: Tree, hard: bool) -> list[str]:
-    recall = tree.training.recall
-    if not recall:
-        return []
-    floors = tree.training.min_recall or [0.0] * len(recall)
-    # Where the likelihood is maximised, floors bind the classes that are predicted.
-    predicted = tree.training.loss == "log"
-    if predicted and tells_rates(tree) and not any(floors):
-        return []
-    parts = [
-        rate_text(label, rate, hard) + (f" (floor {floor:g})" if floor else "")
-        for label, rate, floor in zip(tree.classes, recall, floors, strict=True)
-    ]
-    what = "Recall" if predicted else "Expected recall"
-    return [f"{what} on the training sample: {', '.join(parts)}."]
 
 
 def _rounding_text(decimals: int | None) -> str:
