@@ -10,13 +10,22 @@ function trainingFacts(report, point) {
     ["Data shown", data.n_shown === null ? "none" : count(data.n_shown, "row")],
     ["Penalties", `local ${strength(told.alpha_local ?? 0)}, global ${strength(told.alpha_global ?? 0)}`],
     ["Steepness gamma", number(report.gamma)],
-    ["Cross-validated score", told.cv_score === undefined ? "–" : `${number(told.cv_score, 3)} (${told.cv_scoring || "score"})`],
+    ["Cross-validated score", crossValidated(told)],
     ["Objective, expected cost", `${number(told.objective)}, ${number(told.cost)}`],
     ["Residual (0 at a stationary tree)", number(told.residual, 2)],
     ["Ended", told.status || "–"],
     ["Search", told.search || path],
     ["Versions", Object.entries(told.versions || {}).map(([name, v]) => `${name} ${v}`).join(", ") || "–"],
   ];
+}
+
+// A score as people tell it: minus the log-loss of -0.3 is a log-loss of 0.3.
+function crossValidated(told) {
+  if (told.cv_score === undefined) return "–";
+  const name = told.cv_scoring || "score", minus = "minus the ", turned = name.startsWith(minus);
+  const score = number(turned ? 0 - told.cv_score : told.cv_score, 3);
+  const accuracy = told.cv_accuracy === undefined || name === "accuracy" ? "" : `, accuracy ${number(told.cv_accuracy, 3)}`;
+  return `${turned ? name.slice(minus.length) : name} ${score}${accuracy}`;
 }
 
 function floorMet(expected, floor) {
@@ -26,7 +35,8 @@ function floorMet(expected, floor) {
 
 function classTable(report, point) {
   const told = point.training, data = report.data;
-  const head = ["class", "share in training", "floor on recall", "expected recall, training", "met"];
+  const head = ["class", "share in training", "floor on recall",
+    told.loss === "log" ? "recall, training" : "expected recall, training", "met"];
   if (data.class_counts) head.push("rows shown", "recall on them");
   const rows = report.classes.map((name, k) => {
     const floor = (told.min_recall || [])[k] || 0, expected = (told.recall || point.expected_recall)[k];
