@@ -380,7 +380,8 @@ class Prepared:
             tree.training,
             recall=tuple(recall.tolist()),
             precision=tuple(said.precision(predicted).tolist()),
-            followed=float(said.weight[by_hand == predicted].sum()),
+            # From 1 downwards: all weights sum to 1 but for a rounding.
+            followed=float(1.0 - said.weight[by_hand != predicted].sum()),
             confidence=None if promise is None else promise.confidence,
         )
         routed = said.routed(tree.n_leaves)
