@@ -1,4 +1,4 @@
-"""Collapse: cuts that nobody who follows the rules by hand has a use for are emptied."""
+"""Collapse: cuts that people who follow the rules have no use for are emptied."""
 
 from dataclasses import replace
 

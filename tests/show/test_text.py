@@ -23,9 +23,7 @@ from tests.tree.by_hand import (
 from tests.tree.test_tree import random_tree
 
 TERM = re.compile(r"(?:^|([+-]) (\S+) )(\[\w+ is \w+\]|[a-z]+)(?= [+>-] )")
-SHARE = re.compile(
-    r"\(([\d.]+) % of (?:rows|samples)(?:: (.*?))?(?:; says (.*))?\)$"
-)
+SHARE = re.compile(r"\(([\d.]+) % of (?:rows|samples)(?:: (.*?))?(?:; says (.*))?\)$")
 MANY = np.array([f"class{k:02d}" for k in range(16)])
 depths = pytest.mark.parametrize("depth", [1, 2, 3, 4])
 classes = pytest.mark.parametrize("n_classes", [2, 16])

@@ -46,9 +46,7 @@ def collapsed(
     return without_idle_cuts(problem, found)
 
 
-def _is_useless(
-    problem: Problem, found: Solution, solver: AugmentedLagrangian
-) -> bool:
+def _is_useless(problem: Problem, found: Solution, solver: AugmentedLagrangian) -> bool:
     """Whether a tree is worse than the one without variables."""
     empty = Polisher.of(problem, solver).empty
     slack = _ROUNDING * max(abs(empty.objective), problem.trivial_cost)
