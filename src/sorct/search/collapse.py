@@ -32,18 +32,29 @@ def collapsed(
     """The solution without such cuts; the same if there are none."""
     if problem.topology.depth == 1 or not solution.feasible:
         return solution
-    before = _predicted(problem, solution.params)
-    params = solution.params
-    for t, side in _one_sided(problem, params):
-        trial = _emptied(params, t, side)
-        if np.array_equal(_predicted(problem, trial), before):
-            params = trial
+    params = _without_one_sided(problem, solution.params)
     if params is solution.params:
         return solution
     found = solver.solve(problem, params, multiplier=solution.multiplier)
     if not found.feasible or _is_useless(problem, found, solver):
         return solution
     return without_idle_cuts(problem, found)
+
+
+def _without_one_sided(problem: Problem, params: Params) -> Params:
+    """Empty all such cuts or, where that changes a prediction, as many as can be."""
+    before, cuts = _predicted(problem, params), _one_sided(problem, params)
+    # Two cuts that sharpen a third in opposite directions can only go together.
+    every = params
+    for t, side in cuts:
+        every = _emptied(every, t, side)
+    if np.array_equal(_predicted(problem, every), before):
+        return every
+    for t, side in cuts:
+        trial = _emptied(params, t, side)
+        if np.array_equal(_predicted(problem, trial), before):
+            params = trial
+    return params
 
 
 def _is_useless(problem: Problem, found: Solution, solver: AugmentedLagrangian) -> bool:
