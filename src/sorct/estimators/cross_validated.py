@@ -340,7 +340,8 @@ class SORCTClassifierCV(TreeClassifier):
         """Values of every setting; what was listed is a choice of its own."""
         smallest = checked_topology(None, len(target)).depth
         # Depth depends on the classes, of which a fold may miss one.
-        if isinstance(self.depths, str) and self.depths == CHOOSE:
+        free = isinstance(self.depths, str) and self.depths == CHOOSE
+        if free:
             depths = list(range(smallest, max(DEEPEST, smallest) + 1))
         else:
             listed = _listed("depths", self.depths)
@@ -356,12 +357,17 @@ class SORCTClassifierCV(TreeClassifier):
         for loss in losses:
             for gamma in gammas:
                 Model(loss=loss, gamma=gamma).check()
+        # Directions hold under the likelihood for one cut; what was given is not left
+        # out silently.
+        way_out = len(losses) > 1 or (free and smallest == 1)
+        directed = self.monotonic_cst is not None and way_out
         return Choices(
             losses,
             tuple(dict.fromkeys(depths)),
             tuple(gammas),
             scalings,
-            log_depth=1 if self.monotonic_cst is not None else None,
+            log_depth=1 if directed else None,
+            every_depth=not free,
         )
 
     def _seed(self) -> Any:
@@ -380,10 +386,10 @@ class SORCTClassifierCV(TreeClassifier):
         self, task: PathTask, choices: Choices, data: Data, scorer: Any
     ) -> list[FoldScores]:
         """Paths of all settings that are traced in full."""
-        folds = data.folds(self._folds(data.y, task.target))
+        folds = data.folds(self._folds(data.seen.y, task.target))
         self.race_ = Race(choices, lambda _: []).frame()
         listed = choices.all
-        if self._is_race and len(choices.first) > 1:
+        if self._is_race and len(listed) > 1:
             tried = {"folds": folds[:FIRST_FOLDS], "data": data, "scorer": scorer}
             race = Race(choices, partial(self._first_look, task, **tried))
             listed = race.run()
@@ -409,7 +415,7 @@ class SORCTClassifierCV(TreeClassifier):
         scorer: Any,
     ) -> list[list[Any]]:
         """Scores of settings on the first folds, by coarse paths."""
-        some = data.some(_LOOK_ROWS)
+        some = data.seen.some(_LOOK_ROWS)
         tasks = [_with_settings(task, one) for one in waiting]
         tasks = self._parallel([delayed(with_grid)(one, some) for one in tasks])
         calls = [
@@ -576,7 +582,10 @@ def _listed(name: str, values: Any) -> list[Any]:
     """Values given one by one or as a sequence, which must not be empty."""
     if values is None or np.ndim(values) == 0:
         return [values]
-    listed = list(dict.fromkeys(np.asarray(values).tolist()))
-    if not listed:
-        raise ValueError(f"{name} must hold at least one value, got {shown(values)}.")
-    return listed
+    # As objects: numbers beside "auto" stay numbers.
+    given = np.asarray(values, dtype=object)
+    if given.ndim > 1 or given.size == 0:
+        raise ValueError(
+            f"{name} must hold at least one value, in one row, got {shown(values)}."
+        )
+    return list(dict.fromkeys(given.tolist()))

@@ -49,6 +49,13 @@ class Data:
         weight = None if self.weight is None else self.weight[rows]
         return Data(take_rows(self.X, rows), self.y[rows], weight)
 
+    @property
+    def seen(self) -> Data:
+        """The rows without those of weight 0."""
+        if self.weight is None or (self.weight > 0).all():
+            return self
+        return self.part(np.flatnonzero(self.weight > 0))
+
     def some(self, most: int) -> Data:
         """At most so many of the rows, spaced evenly within every class."""
         if len(self.y) <= most:
@@ -191,7 +198,8 @@ class FoldScores:
             "loss": tree.training.loss,
             "depth": tree.depth,
             "gamma": tree.gamma,
-            "scaling": self.scaling,
+            # A mapping would be taken for a column.
+            "scaling": [self.scaling] * len(frame),
             "relaxed": [one.training.relaxed or 1.0 for one in path.offered],
             "alpha_local": frame["alpha_local"],
             "alpha_global": frame["alpha_global"],
