@@ -1,6 +1,7 @@
 """Browser: opens pages from disk and fails if one does anything but show itself."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from tests.show.report.conftest import FLAGS
@@ -19,10 +20,20 @@ def watched_browser():
     if program is None:
         yield None
         return
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield lambda file: _visit(chromium, file)
-        chromium.close()
+    # A thread of its own: another test may have a browser open in this one, which
+    # bears one at a time.
+    with ThreadPoolExecutor(1) as thread:
+
+        def here(call, *args, **kwargs):
+            return thread.submit(call, *args, **kwargs).result()
+
+        playwright = here(sync_playwright().start)
+        chromium = here(playwright.chromium.launch, executable_path=program, args=FLAGS)
+        try:
+            yield lambda file: here(_visit, chromium, file)
+        finally:
+            here(chromium.close)
+            here(playwright.stop)
 
 
 def _visit(chromium, file):

@@ -32,6 +32,8 @@ _PARTS = {ast.Expr, ast.Import, ast.ImportFrom, ast.FunctionDef}
 _CALLED = {"_number", "_weight", "_chance", "max", "float", "ValueError"}
 _CALLED |= {"_math.exp", "_math.isfinite", "_missing", "_days", "_curve", "_date"}
 _CALLED |= {"_date.fromisoformat", "str", "zip", "isinstance", "len", "bool"}
+# Calibration: numbers in, a number out.
+_CALLED |= {"_logistic", "_math.log", "min", "sum"}
 _KNOWN_TAGS = set(
     Elements(random_tree(np.random.default_rng(0))[0].report(title="x").html()).tags
 )

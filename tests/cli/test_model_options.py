@@ -3,18 +3,16 @@
 import json
 import re
 import shlex
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import Path, SORCTClassifier, Tree
+from sorct import PAPER, Path, SORCTClassifier, Tree
 from sorct.cli import main
 from sorct.cli.model_options import grid, promises, searched_model, single_model
 from sorct.cli.parser import build_parser
 from sorct.cli.printing import race_table
-from sorct.cli.training import _Fitted, _with_race
 from sorct.estimators.path import PAPER_ALPHAS
 from tests.cli.tables import small_table, write_table
 
@@ -54,9 +52,17 @@ def test_only_what_was_given_is_passed_on():
 
 def test_the_paper_trains_by_cost_with_its_steepness_and_penalties():
     """Unless something else is said."""
-    assert single_model(parsed("fit --paper")) == {"loss": "cost", "gamma": 512.0}
-    line = "fit --paper --loss log --gamma auto"
-    assert single_model(parsed(line)) == {"loss": "log", "gamma": "auto"}
+    paper = {"loss": "cost", "gamma": 512.0, "followable": False}
+    assert single_model(parsed("fit --paper")) == paper
+    assert searched_model(parsed("fit --paper")) == {
+        **paper, "depths": None, "n_solutions": 20, "relax": False,
+    }  # fmt: skip
+    line = "fit --paper --loss log --gamma auto --followable"
+    other = {"loss": "log", "gamma": "auto", "followable": True}
+    assert single_model(parsed(line)) == other
+    assert searched_model(parsed(f"{line} --relax --n-solutions 3 --depth 2")) == {
+        **other, "depths": 2, "n_solutions": 3, "relax": True,
+    }  # fmt: skip
     both = {"alphas_local": PAPER_ALPHAS, "alphas_global": PAPER_ALPHAS}
     local = both | {"alphas_global": 0.0}
     assert grid(parsed("fit --paper")) == local
@@ -78,8 +84,7 @@ def test_fit_with_fixed_penalties_gives_the_tree_of_the_library(run, flags):
     if "256" in flags:
         options["gamma"] = 256.0
     if flags == "--paper":
-        options = {"gamma": 512.0, "categorical": "dummies", "scaling": "minmax"}
-        options |= {"min_frequency": 1, "handle_unknown": "error"}
+        options = PAPER
     frame = small_table()
     X, y = frame.drop(columns="y"), frame["y"].to_numpy()
     ours = SORCTClassifier(alpha_local=0.5, n_starts=2, random_state=0, **options)
@@ -109,6 +114,21 @@ def test_the_path_of_the_paper(run):
     np.testing.assert_array_equal(path.alphas_local, PAPER_ALPHAS)
     np.testing.assert_array_equal(path.alphas_global, [0.0])
     assert {(t.gamma, t.training.loss) for t in path} == {(512.0, "cost")}
+    assert path.relaxed == ()
+
+
+def test_trees_are_refitted_unless_that_is_not_wanted(run):
+    """Every point of a path has a relaxed tree, and a search compares them too."""
+    line = "path --alphas-local 0.1,1 --cv 0 --out p.json -q --force"
+    for flag, n_relaxed in (("", 2), ("--relax", 2), ("--no-relax", 0)):
+        assert run(f"{line} {flag}")[0] == 0
+        assert len(Path.from_json("p.json").relaxed) == n_relaxed
+    line = "fit --alphas-local 0.1,1 --cv 2 --loss log --depth 1 --scaling auto"
+    assert " and 4 trees compared by log-loss on 2 folds." in run(line)[1]
+    assert " and 2 trees compared by " in run(f"{line} --no-relax")[1]
+    code, _, err = run("fit --alpha-local 1 --no-relax")
+    assert code == 2
+    assert "--relax needs no --alpha-local" in err
 
 
 @pytest.mark.parametrize(
@@ -179,30 +199,40 @@ def race(n):
     return pd.DataFrame(
         {
             "loss": ["cost", "log"] * (n // 2),
-            "mean_score": np.linspace(0.5, 1.0, n),
-            "note": [None, "a\nb"] * (n // 2),
+            "depth": 1,
+            "gamma": ["auto", 16384.0] * (n // 2),
+            "scaling": "auto",
+            "first_score": [-np.inf, *np.linspace(-0.5, -0.25, n - 1)],
+            "finalist": [False, True] * (n // 2),
         }
     )
 
 
 def test_a_race_is_a_short_table():
-    """Names from tables stay on their line; many candidates are counted."""
-    lines = race_table(race(2)).splitlines()
-    assert lines[0].split("  ") == ["loss", "mean score", "note"]
-    assert [line.split() for line in lines[1:]] == [
-        ["cost", "0.5", "-"], ["log", "1", "a\\nb"],
+    """A loss is told as such, settings without a score with a dash."""
+    lines = race_table(race(2), "minus the log-loss").splitlines()
+    assert re.split(" {2,}", lines[0]) == [
+        "loss", "depth", "gamma", "scaling", "log-loss", "traced in full",
     ]  # fmt: skip
-    many = race_table(race(20)).splitlines()
+    assert [line.split() for line in lines[1:]] == [
+        ["cost", "1", "auto", "auto", "-", "no"],
+        ["log", "1", "16384", "auto", "0.5000", "yes"],
+    ]
+    many = race_table(race(20), "accuracy").splitlines()
+    assert "accuracy" in many[0]
     assert len(many) == 1 + 12 + 1
     assert many[-1] == "... and 8 more"
 
 
-def test_a_search_that_tells_is_quoted():
-    """Its sentence and its table, also for machines; one that does not is not."""
-    found = _Fitted(None, ["Score."])
-    assert _with_race(found, SimpleNamespace()) is found
-    search = SimpleNamespace(why_="It was the best.", race_=race(2))
-    told = _with_race(found, search)
-    assert "It was the best." in told.lines
-    assert told.lines[-1] == "Score."
-    assert json.loads(json.dumps(told.more))["race"][1]["note"] == "a\nb"
+def test_what_a_search_tells_is_printed(run):
+    """The table of what was tried, why this was taken, how it did; for machines too."""
+    line = "fit --alphas-local 0.1,1,8 --depth 1 --cv 3 --n-solutions 2"
+    code, out, err = run(line)
+    assert (code, err) == (0, "")
+    assert "\nWhat was tried, by the best score on the first folds:\n\nloss " in out
+    told = json.loads(run(f"{line} --json")[1])
+    assert told["why"] in out.replace("\n  ", " ")
+    assert {one["loss"] for one in told["race"]} == {"log", "cost"}
+    fixed = run(f"{line} --loss log --scaling auto")[1].replace("\n  ", " ")
+    assert "What was tried" not in fixed
+    assert "Chosen by the rule one-standard-error: loss log, depth 1, " in fixed

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import Path, SORCTClassifier, Tree, compare, read_table
+from sorct import PAPER, Path, SORCTClassifier, Tree, compare, read_table
 from sorct.cli import main
 from sorct.data.kinds import treatment
 from tests.cli.tables import QUICK, small_table
@@ -250,7 +250,7 @@ def test_compare_takes_raw_tables_and_the_options(capsys):
     found = compare(
         frame.drop(columns="y"), frame["y"].to_numpy(), folds=2, cv=2, depths=1,
         alphas_local=[0.1, 1], n_solutions=1, random_state=0,
-        options={"categorical": "dummies", "min_frequency": 1, "scaling": "minmax"},
+        options={**PAPER, "relax": False},
     )  # fmt: skip
     assert told["methods"] == found.to_dict()["methods"]
 

@@ -465,7 +465,8 @@ def test_text_tells_all(case):
         for step in found.steps:
             assert f"\nCut {step.cut}: {step.question}\n" in text
             for part in step.parts:
-                said = rf"(?m)^  {part.variable} = \S+, not \S+ +[+-][\d.e-]+$"
+                beside = "as is typical" if part.value == part.typical else r"not \S+"
+                said = rf"(?m)^  {part.variable} = \S+, {beside} +[+-][\d.e-]+$"
                 assert re.search(said, text)
         assert f"Leaf: {found.leaf}, by this route with probability " in text
         for flip in found.flips:

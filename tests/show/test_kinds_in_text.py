@@ -318,7 +318,8 @@ def test_the_papers_reading_is_printed_as_before(rng, table):
     assert re.search(r"[+-] \S+ \[purpose is \w+\]", told)
     assert "missing" not in told
     assert "(purpose:" not in told
-    assert told.partition("\n\n")[2].partition("\n\n")[2].startswith("Shares are")
+    below = told.partition("\n\n")[2].partition("\n\n")[2]
+    assert below.startswith("Followed by hand")
 
 
 def test_no_name_breaks_a_line_of_a_category(rng):

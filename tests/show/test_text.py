@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sorct import PAPER, SORCTClassifier, export_text
-from sorct.show.text import cut_text
+from sorct.show.text import cut_text, rounded
 from sorct.tree.training import TrainingRecord
 from tests.data.test_encoder import mixed_table
 from tests.tree.by_hand import (
@@ -243,6 +243,22 @@ def test_digits_suffice_for_columns_far_from_zero(rng, offset):
     check_that_rules_lead_where_the_tree_does(tree, rows, 0.6)
 
 
+@pytest.mark.parametrize(
+    ("number", "error", "text"),
+    [
+        (24850.3, 10.0, "24850"),
+        (-123456.7, 100.0, "-123500"),
+        (24850.3, 0.1, "24850.3"),
+        (0.00012345, 0.0, "0.0001234"),
+        (1.5e12, 1e9, "1.5e+12"),
+        (1.25e-7, 1e-9, "1.25e-07"),
+    ],
+)
+def test_numbers_are_written_out_where_people_can_read_them(number, error, text):
+    """Not as 2.485e+04; very large and very small ones are not."""
+    assert rounded(number, error) == text
+
+
 @pytest.mark.parametrize("offset", [0.0, 2e3, 1.7e9])
 def test_the_rounding_stated_is_kept(rng, offset):
     """All numbers together move no cut by 0.1 % of the range of its first term."""
@@ -451,7 +467,8 @@ def test_expected_recall_is_told_with_its_floors(rng, table):
 def test_recall_told_is_that_of_training(fitted):
     """A fitted tree tells its own rates."""
     (told,) = re.findall(r"Expected recall on the training sample: (.*)\.", str(fitted))
-    rates = {part.split()[0]: float(part.split()[1]) for part in told.split(", ")}
+    pairs = [part.split(" of ") for part in told.split(", ")]
+    rates = {label: float(rate) for rate, label in pairs}
     for k, label in enumerate(fitted.classes):
         right = fitted.mass[k, fitted.leaf_class == k].sum()
         assert rates[label] == pytest.approx(right / fitted.mass[k].sum(), abs=6e-4)

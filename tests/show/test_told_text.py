@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sorct import Tree, export_text
+from sorct.data.target import Classes
 from sorct.show.caveats import rare_classes
 from tests.data.test_encoder import mixed_table
 from tests.show.test_text import follow, leaves_of, read_tree, with_cut
@@ -61,9 +62,7 @@ def shares_of(text):
 def test_a_leaf_tells_the_rows_that_a_reader_sends_there(rng, table, depth, n_classes):
     """One by one, with the printed rules in hand."""
     tree, y = drawn(rng, table, n_classes, depth)
-    root = read_tree(
-        export_text(tree, decimals=12).replace("% of rows", "% of samples")
-    )
+    root = read_tree(export_text(tree, decimals=12))
     sent = [follow(root, row) for _, row in table.iterrows()]
     assert set(sent) == set(leaves_of(root)), "a leaf that nobody comes to by hand"
     for leaf in leaves_of(root):
@@ -221,9 +220,9 @@ def test_calibration_is_told(rng, table):
 def test_recall_is_called_expected_only_where_it_is(rng, table):
     """Under the likelihood floors bind the classes that are predicted."""
     tree, _ = drawn(rng, table, recall=(0.9, 0.8))
-    assert "\nRecall on the training sample: legal 0.900" in export_text(tree)
+    assert "\nRecall on the training sample: 0.900 of legal" in export_text(tree)
     cost = replace(tree, training=replace(tree.training, loss="cost"))
-    assert "\nExpected recall on the training sample: legal" in export_text(cost)
+    assert "\nExpected recall on the training sample: 0.9" in export_text(cost)
 
 
 # -- rare classes ----------------------------------------------------------------------
@@ -260,17 +259,60 @@ def test_what_accuracy_hides_is_told(rng, table):
         "fraud (15.0 %) is a rare class: always predicting legal is right for 85.0 % "
         "of the training rows, so accuracy says little here." in text
     )
-    pairs = "; ".join(
-        f"{label} {r:.3f} and {p:.3f}"
+    pairs = ", ".join(
+        f"{r:.3f} and {p:.3f} of {label}"
         for label, r, p in zip(CLASSES, told.found, told.precision, strict=False)
     )
     assert f"Recall and precision on the training rows: {pairs}." in text
     assert (
-        "Recall and precision on held-out rows: legal 0.970 and 0.900; fraud 0.500 and "
-        "0.625." in text
+        "Recall and precision on held-out rows: 0.970 and 0.900 of legal, 0.500 and "
+        "0.625 of fraud." in text
     )
     for option in ('class_weight="balanced"', "min_recall", "balanced_accuracy"):
         assert option in text
+
+
+def test_recall_is_told_once(rng, table):
+    """Beside precision where a class is rare; by itself where there is a floor."""
+    tree = with_shares(drawn(rng, table, recall=(0.9, 0.8))[0], [0.85, 0.15])
+    assert "Recall on the training sample" not in export_text(tree)
+    told = replace(tree.training, min_recall=(0.0, 0.75))
+    text = footer(export_text(replace(tree, training=told)))
+    assert (
+        "Recall on the training sample: 0.900 of legal, 0.800 of fraud (floor 0.75)."
+        in text
+    )
+
+
+def test_classes_that_are_numbers_are_called_classes(rng, table):
+    """A number beside another would be a riddle."""
+    tree, y = drawn(rng, table, cost=np.array([[0.0, 1.0], [4.0, 0.0]]))
+    tree = replace(tree, target=Classes(np.array([0, 1])))
+    tree = with_shares(told_tree(tree, table, 1 * (y == "fraud")), [0.85, 0.15])
+    rules, text = export_text(tree).split("\n\n")[1], footer(export_text(tree))
+    assert re.search(r"(yes|no): +[01]  \([\d.]+ % of rows: \d+ % class [01]\b", rules)
+    assert "class 1 (15.0 %) is a rare class: always predicting class 0 is " in text
+    assert re.search(r"[\d.]{5} and [\d.]{5} of class 0, ", text)
+    costs = np.array([[0.0, 1.0], [4.0, 0.0]])
+    text = footer(export_text(replace(tree, decision_cost=costs)))
+    assert "class 1 where its probability is above 20 %" in text
+
+
+def test_what_it_means_that_a_leaf_says_something_is_told(rng, table):
+    """Only where one does."""
+    tree, _ = drawn(rng, table, depth=1)
+    said = replace(tree, leaf_proba=np.array([[0.25, 0.625], [0.75, 0.375]]))
+    line = "What a leaf says is the probability of rows that are there for certain"
+    assert line in footer(export_text(said))
+    assert line not in footer(export_text(replace(tree, leaf_proba=None)))
+
+
+def test_a_class_without_weight_in_the_decision_is_no_obstacle(rng, table):
+    """Nothing is divided by it."""
+    tree, _ = drawn(rng, table, 3, cost=(1 - np.eye(3)) * np.array([[0.0], [3.0], [2]]))
+    told = replace(tree.training, min_recall=(0.0, 0.9, 0.0))
+    tree = replace(tree, cost_matrix=1 - np.eye(3), training=told)
+    assert "(legal: 0, fraud: 1.5, other: 1)" in footer(export_text(tree))
 
 
 def test_without_a_rare_class_nothing_is_said_of_it(rng, table):

@@ -27,6 +27,7 @@ WHOLE = TrainingRecord(
     cv_scoring="accuracy",
     cv_folds=5,
     cv_rule="best",
+    cv_accuracy=0.85,
     target="class",
     monotonic={"debt": 1, "income": -1},
     positive_class="bad",
@@ -48,7 +49,7 @@ PART = TrainingRecord(objective=0.25, others={"later": True})
 records = pytest.mark.parametrize("record", [WHOLE, PART, EMPTY], ids=repr)
 NUMBERS = [
     "alpha_local", "alpha_global", "objective", "cost", "residual", "cv_score",
-    "cv_standard_error", "followed", "relaxed", "confidence",
+    "cv_standard_error", "cv_accuracy", "followed", "relaxed", "confidence",
 ]  # fmt: skip
 TEXTS = ["status", "search", "call", "target", "cv_scoring", "cv_rule", "loss"]
 COUNTS = ["n_iterations", "n_samples", "cv_folds", "rounded"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, _ArgumentGroup
+from argparse import ArgumentParser, BooleanOptionalAction, _ArgumentGroup
 from typing import Any
 
 from sorct.cli import options
@@ -89,8 +89,9 @@ def add_model(parser: ArgumentParser, chosen: str | None) -> None:
         "--depth",
         type=options.several(options.whole(1)),
         metavar="N",
-        help="depth, or with commas several to choose from "
-        "(default: the smallest with a leaf for every class)",
+        help="depth, or with commas several to choose from (default: "
+        + (f"chosen {chosen} up to 4, or " if chosen else "")
+        + "the smallest with a leaf for every class)",
     )
     group.add_argument(
         "--loss",
@@ -104,8 +105,15 @@ def add_model(parser: ArgumentParser, chosen: str | None) -> None:
         type=options.several(options.steepness),
         metavar="X",
         help="steepness of the cuts: a number, several to choose from, or auto, the "
-        "same for every variable however many there are"
-        + (f" (default: chosen {chosen}, or auto)" if chosen else " (default: auto)"),
+        "same for every variable however many there are (default: auto"
+        + (f", or steeper if that is better when chosen {chosen})" if chosen else ")"),
+    )
+    group.add_argument(
+        "--followable",
+        action=BooleanOptionalAction,
+        default=None,
+        help="collapse cuts that people who follow the rules by hand have no use for "
+        "(default: yes)",
     )
     group.add_argument(
         "--min-recall",
@@ -176,7 +184,7 @@ def add_column_options(parser: ArgumentParser) -> None:
         default=[],
         metavar="[COLUMN=]KIND",
         help="auto, minmax or quantile, of all columns of numbers or of one; "
-        "repeatable (default: auto)",
+        "repeatable (default: auto, or quantile where a search finds it better)",
     )
     add_policies(group, "other", "error")
     group = parser.add_argument_group("what is known of columns")
@@ -263,8 +271,8 @@ def add_seed(group: _ArgumentGroup) -> None:
     )
 
 
-def add_grid(group: _ArgumentGroup, default_global: str) -> None:
-    for axis, default in (("local", "0 and 2^-12 to 2^3"), ("global", default_global)):
+def add_grid(group: _ArgumentGroup, n_solutions: int, *, relax: bool = True) -> None:
+    for axis, default in (("local", "17 that suit the table"), ("global", "0")):
         group.add_argument(
             f"--alphas-{axis}",
             type=options.several(options.real(positive=False)),
@@ -275,22 +283,31 @@ def add_grid(group: _ArgumentGroup, default_global: str) -> None:
         "--n-solutions",
         type=options.whole(1),
         metavar="N",
-        help="trees carried along a path (default: 20)",
+        help=f"trees carried along a path (default: {n_solutions})",
     )
+    if relax:
+        group.add_argument(
+            "--relax",
+            action=BooleanOptionalAction,
+            default=None,
+            help="also offer every tree refitted on its own variables under a weaker "
+            "penalty (default: yes)",
+        )
 
 
-def add_choice(group: _ArgumentGroup) -> None:
+def add_choice(group: _ArgumentGroup, scoring: str) -> None:
     group.add_argument(
         "--cv",
         type=options.whole(2),
         metavar="N",
-        help="stratified folds to choose by, shuffled by the seed (default: 5)",
+        help="stratified folds to choose by, shuffled by the seed (default: 5, which "
+        "fit draws twice below 1000 rows)",
     )
     group.add_argument(
         "--scoring",
         type=options.scoring,
         metavar="NAME",
-        help="any scorer of scikit-learn (default: accuracy)",
+        help=f"any scorer of scikit-learn (default: {scoring})",
     )
     group.add_argument(
         "--rule",

@@ -5,7 +5,6 @@ Only what was given is passed on; the library knows the defaults of the rest.
 
 from __future__ import annotations
 
-import inspect
 from argparse import Namespace
 from typing import Any
 
@@ -22,7 +21,9 @@ from sorct.estimators.path import PAPER_ALPHAS
 from sorct.tree.topology import smallest_depth
 
 CHOOSE = "choose"
-_PAPER_MODEL = {name: PAPER[name] for name in ("loss", "gamma")}
+_PAPER_MODEL = {name: PAPER[name] for name in ("loss", "gamma", "followable")}
+# Trees that the paper's paths carry along.
+_PAPER_SOLUTIONS = 20
 _WEIGHTS = "balanced"
 
 
@@ -43,7 +44,9 @@ def check_single(args: Namespace, where: str) -> None:
 def single_model(args: Namespace) -> dict[str, Any]:
     """Depth, loss and steepness of one tree, or of the trees of a path."""
     found = dict(_PAPER_MODEL) if args.paper else {}
-    found |= {} if args.loss is None else {"loss": args.loss}
+    for name in ("loss", "followable"):
+        if getattr(args, name) is not None:
+            found[name] = getattr(args, name)
     for name in ("depth", "gamma"):
         if getattr(args, name) is not None:
             (found[name],) = getattr(args, name)
@@ -52,38 +55,35 @@ def single_model(args: Namespace) -> dict[str, Any]:
 
 def compared_model(args: Namespace) -> dict[str, Any]:
     """Loss and steepness of trees to compare with others."""
-    return as_known(_PAPER_MODEL if args.paper else {})
+    return {**_PAPER_MODEL, "relax": False} if args.paper else {}
 
 
 def searched_model(args: Namespace) -> dict[str, Any]:
-    """Depths, losses and steepnesses to choose from."""
-    found = {**_PAPER_MODEL, "depths": None} if args.paper else {}
+    """Depths, losses and steepnesses to choose from, and how paths are traced."""
+    found: dict[str, Any] = {}
+    if args.paper:
+        found = {**_PAPER_MODEL, "depths": None, "n_solutions": _PAPER_SOLUTIONS}
     given = {
         "depths": _one_of(args.depth),
         "loss": args.loss,
-        "gamma": _one_of(args.gamma),
+        # Steeper cuts are tried without being asked for.
+        "gamma": None if (gamma := _one_of(args.gamma)) == CHOOSE else gamma,
+        "followable": args.followable,
+        "n_solutions": args.n_solutions,
     }
     found |= {name: value for name, value in given.items() if value is not None}
-    return as_known(found)
+    return found | refits(args)
+
+
+def refits(args: Namespace) -> dict[str, Any]:
+    """Whether trees of a path are offered refitted; the paper has none such."""
+    relax = False if args.paper and args.relax is None else args.relax
+    return {} if relax is None else {"relax": relax}
 
 
 def _one_of(values: list[Any] | None) -> Any:
     """The only value, or all of them."""
     return values[0] if values is not None and len(values) == 1 else values
-
-
-def as_known(options: dict[str, Any]) -> dict[str, Any]:
-    """Options under the names that the search knows, until it has all of them."""
-    from sorct.estimators.cross_validated import SORCTClassifierCV
-
-    known, found = inspect.signature(SORCTClassifierCV).parameters, dict(options)
-    if "gamma" not in known and found.pop("gamma", "auto") != "auto":
-        found["gammas"] = options["gamma"]
-    if "loss" not in known and found.pop("loss", "cost") != "cost":
-        raise UsageError(
-            f"--loss {options['loss']} needs --alpha-local or --alpha-global"
-        )
-    return found
 
 
 def grid(args: Namespace, y: AnyArray | None = None) -> dict[str, Any]:

@@ -87,11 +87,15 @@ def _add_fit(verbs: Verbs) -> None:
     )
     add_output(parser, "file for the model (JSON)")
     group = parser.add_argument_group(
-        "penalties, chosen by cross-validation",
+        "chosen by cross-validation",
         "Unless --alpha-local or --alpha-global is given.",
     )
-    add_grid(group, "0")
-    add_choice(group)
+    add_grid(group, 6)
+    add_choice(
+        group,
+        "log-loss; accuracy with --loss cost, the mean cost where --cost-matrix makes "
+        "some errors dearer",
+    )
     group.add_argument(
         "--max-features",
         type=options.whole(0),
@@ -203,7 +207,7 @@ def _add_path(verbs: Verbs) -> None:
         "none with --time-limit)",
     )
     group = parser.add_argument_group("penalties")
-    add_grid(group, "as local; 0 at depth 1")
+    add_grid(group, 20)
     add_model(parser, None)
     add_column_options(parser)
     add_effort(parser)
@@ -269,7 +273,7 @@ def _add_compare(verbs: Verbs) -> None:
         metavar="N",
         help="how often to draw them (default: 1)",
     )
-    add_choice(group)
+    add_choice(group, "accuracy")
     group = parser.add_argument_group("our tree")
     group.add_argument(
         "--depth",
@@ -278,7 +282,7 @@ def _add_compare(verbs: Verbs) -> None:
         help="depth, or with commas several to choose from (default: 1,2 for two "
         "classes, else the smallest with a leaf for each)",
     )
-    add_grid(group, "0")
+    add_grid(group, 20, relax=False)
     add_column_options(parser)
     add_seed(parser.add_argument_group("effort"))
 

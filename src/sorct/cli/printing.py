@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct.data.wording import printable
+from sorct.estimators.scorers import in_words
+from sorct.show.numbers import write_out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +107,7 @@ def _is_numeric(cell: str) -> bool:
 
 def number(value: float, digits: int = 4) -> str:
     """A number with so many digits that count."""
-    return f"{value:.{digits}g}"
+    return write_out(f"{value:.{digits}g}")
 
 
 def cell(value: Any) -> str:
@@ -118,12 +120,18 @@ def cell(value: Any) -> str:
     return printable(value)
 
 
-def race_table(race: pd.DataFrame) -> str:
+def race_table(race: pd.DataFrame, scoring: str) -> str:
     """What a search tried; the first lines, if there are many."""
-    names = [printable(name).replace("_", " ") for name in race.columns]
-    rows = [list(map(cell, row)) for row in race.head(_TRIED).itertuples(index=False)]
+    name, _ = in_words(scoring, 0.0)
+    header = ["loss", "depth", "gamma", "scaling", printable(name), "traced in full"]
+    rows = []
+    for row in race.head(_TRIED).to_dict("records"):
+        score = in_words(scoring, row["first_score"])[1]
+        settings = [cell(row[key]) for key in header[:4]]
+        told = f"{score:.4f}" if math.isfinite(score) else "-"
+        rows.append([*settings, told, "yes" if row["finalist"] else "no"])
     more = len(race) - len(rows)
-    return text_table(names, rows) + (f"\n... and {more} more" if more > 0 else "")
+    return text_table(header, rows) + (f"\n... and {more} more" if more > 0 else "")
 
 
 def fit_name(tree: Tree) -> str:
@@ -149,7 +157,8 @@ def path_table(frame: pd.DataFrame, trees: Sequence[Tree]) -> str:
             cells.append(f"{row['accuracy']:.3f}")
         told = trees[point].training
         if told.cv_score is not None:
-            cells += [f"{told.cv_score:.3f}", f"{told.cv_standard_error or 0.0:.3f}"]
+            score = in_words(told.cv_scoring or "score", told.cv_score)[1]
+            cells += [f"{score:.3f}", f"{told.cv_standard_error or 0.0:.3f}"]
         rows.append(cells)
     header += ["accuracy"] if "accuracy" in frame else []
     header += ["held out", "std. error"]
@@ -160,10 +169,14 @@ def score_line(training: TrainingRecord) -> str | None:
     """What cross-validation said of a tree, if it was chosen by it."""
     if training.cv_score is None:
         return None
-    scorer = printable(training.cv_scoring or "score")
-    error = training.cv_standard_error
-    return (
-        f"{scorer[:1].upper()}{scorer[1:]} in {training.cv_folds}-fold "
-        f"cross-validation: {training.cv_score:.3f} (standard error "
-        f"{math.nan if error is None else error:.3f})"
+    name, score = in_words(training.cv_scoring or "score", training.cv_score)
+    name, error = printable(name), training.cv_standard_error
+    line = (
+        f"{name[:1].upper()}{name[1:]} in cross-validation ({training.cv_folds} "
+        f"folds): {score:.3f}"
     )
+    if error is not None:
+        line += f" (standard error {error:.3f})"
+    if training.cv_accuracy is not None and name != "accuracy":
+        line += f"; accuracy {training.cv_accuracy:.3f}"
+    return line

@@ -27,17 +27,16 @@ from sorct.cli.files import Output
 from sorct.cli.given_tables import reading_of, show_reading, training_of
 from sorct.cli.messages import UsageError, WorkError, note, say
 from sorct.cli.model_options import (
-    as_known,
     check_promises,
     check_single,
     demands,
     grid,
     promises,
+    refits,
     searched_model,
     single_model,
 )
 from sorct.cli.printing import (
-    cell,
     fit_name,
     path_table,
     print_result,
@@ -46,6 +45,9 @@ from sorct.cli.printing import (
 )
 from sorct.data.sheet import ReadOptions
 from sorct.data.target import Classes
+from sorct.data.wording import printable
+from sorct.estimators.scorers import in_words
+from sorct.show.notes import wrapped
 
 if TYPE_CHECKING:
     from sorct.estimators.cross_validated import SORCTClassifierCV
@@ -56,7 +58,7 @@ _CV, _PATH_CV, _RULE = 5, 3, "one-standard-error"
 # Flags of fit that only one of its two ways knows.
 _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
-    "max_features_per_cut", "max_cost", "n_solutions",
+    "max_features_per_cut", "max_cost", "n_solutions", "relax",
 }  # fmt: skip
 _FIXED = {"n_starts", "time_limit", "class_weight", "calibration", "confidence"}
 
@@ -186,11 +188,13 @@ def _fit_fixed(args: Namespace, data: Training) -> _Fitted:
 
 
 def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
-    from sorct.estimators.cross_validated import SORCTClassifierCV
+    from sorct.estimators.cross_validated import FEW_ROWS, SORCTClassifierCV
 
     n_folds, rule = args.cv or _CV, args.rule or _RULE
     shown = bars.are_shown(args.quiet)
-    splitter = folds(n_folds, data.y, args.seed)
+    # As in Python, folds are drawn twice where rows are few and the number is ours.
+    twice = args.cv is None and not args.paper and len(data.y) < FEW_ROWS
+    splitter = folds(n_folds, data.y, args.seed, 2 if twice else None)
     _check_scoring(args.scoring, splitter, data)
     search = SORCTClassifierCV(
         cv=splitter,
@@ -199,25 +203,39 @@ def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
         **searched_model(args),
         **grid(args),
         **given_options(
-            args, "scoring", "max_features", "max_features_per_cut", "max_cost",
-            "n_solutions",
+            args, "scoring", "max_features", "max_features_per_cut", "max_cost"
         ),
         **_shared(args, data),
     )  # fmt: skip
     with threads():
         search.fit(data.X, data.y, data.weight)
-    lines = [f"{score_line(search.tree_.training)}.", _choice_line(search, rule)]
-    return _with_race(_Fitted(search.tree_, lines), search)
+    more = {"why": search.why_, "race": search.race_.to_dict("records")}
+    return _Fitted(search.tree_, _choice_lines(search), more)
 
 
-def _with_race(found: _Fitted, search: Any) -> _Fitted:
-    """Say what was tried and why this was taken, if the search tells."""
-    why, race = getattr(search, "why_", None), getattr(search, "race_", None)
-    if why is None or race is None:
-        return found
-    lines = ["What was tried:", "", race_table(race), "", str(why), "", *found.lines]
-    more = {"why": str(why), "race": race.to_dict("records")}
-    return replace(found, lines=lines, more=more)
+def _choice_lines(search: SORCTClassifierCV) -> list[str]:
+    """What was tried, what was chosen and why, and how it did."""
+    told, lines = search.tree_.training, []
+    if len(search.race_):
+        lines = [
+            "What was tried, by the best score on the first folds:",
+            "",
+            race_table(search.race_, told.cv_scoring or "score"),
+            "",
+        ]
+    why = [search.why_, *_other_rule(search)]
+    return [*lines, *wrapped(" ".join(why)), f"{score_line(told)}."]
+
+
+def _other_rule(search: SORCTClassifierCV) -> list[str]:
+    """What the best score would have taken, where a sparser tree was."""
+    limits = search.max_features, search.max_features_per_cut, search.max_cost
+    names = "max_features", "max_features_per_cut", "max_cost"
+    best = search.select("best", **dict(zip(names, limits, strict=True)))
+    if best.training.cv_score == search.best_score_:
+        return []
+    used = len(best.variables_used)
+    return [f"--rule best would take {used} variable{'' if used == 1 else 's'}."]
 
 
 def _check_scoring(scoring: Any, splitter: Any, data: Training) -> None:
@@ -235,26 +253,7 @@ def threads() -> Any:
     return parallel_config(backend="threading")
 
 
-def _choice_line(search: SORCTClassifierCV, rule: str) -> str:
-    """What was chosen, and what the other rule would have taken without limits."""
-    chosen = ", ".join(
-        f"{name} {cell(value)}" for name, value in search.best_params_.items()
-    )
-    line = f"Chosen by the rule {rule}: {chosen}."
-    limits = search.max_features, search.max_features_per_cut, search.max_cost
-    if rule == "best" or limits != (None, None, None):
-        return line
-    results = search.cv_results_
-    best = results.iloc[int(np.nanargmax(results["mean_score"].to_numpy()))]
-    if best["mean_score"] > search.best_score_:
-        line += (
-            f" The best score is {best['mean_score']:.3f}, with "
-            f"{int(best['n_variables'])} variables (--rule best)."
-        )
-    return line
-
-
-def folds(n_folds: int, y: AnyArray, seed: int) -> Any:
+def folds(n_folds: int, y: AnyArray, seed: int, repeats: int | None = None) -> Any:
     """Stratified folds, drawn by the seed: tables are often sorted."""
     most = int(np.unique(y, return_counts=True)[1].max())
     if most < n_folds:
@@ -262,7 +261,7 @@ def folds(n_folds: int, y: AnyArray, seed: int) -> Any:
             f"{n_folds} folds need a class with at least as many rows, the largest has "
             f"{most}; give a smaller --cv, or fixed penalties (--alpha-local)."
         )
-    return Classes.splitter(n_folds, seed)
+    return Classes.splitter(n_folds, seed, repeats)
 
 
 def refuse_two_documents(args: Namespace) -> None:
@@ -328,6 +327,7 @@ def _plain_path(args: Namespace, data: Training) -> Path:
             callback=lambda now: update(now.n_done, now.n_points),
             **single_model(args),
             **grid(args, data.y),
+            **refits(args),
             **given_options(args, "n_solutions", "time_limit"),
             **_shared(args, data),
         )
@@ -343,7 +343,8 @@ def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
     options = {
         **fixed,
         **grid(args, data.y),
-        **as_known(model),
+        **model,
+        **refits(args),
         **given_options(args, "n_solutions"),
         **_shared(args, data),
     }
@@ -377,7 +378,8 @@ def path_text(
     which = "All" if everything else f"The {len(frame)} best of"
     told = found.trees[0].training
     held_out = (
-        f"; held out is {told.cv_scoring} in {told.cv_folds}-fold cross-validation"
+        f"; held out is {printable(in_words(told.cv_scoring or 'score', 0.0)[0])} in "
+        f"cross-validation ({told.cv_folds} folds)"
         if told.cv_score is not None
         else ""
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
 from sorct.data.plain import expect, field
 from sorct.data.table import refuse_masked
 from sorct.data.variables import kind_of_levels
-from sorct.data.wording import readable_label
+from sorct.data.wording import class_name, readable_label
 
 # Share of a class below which its recall would be lost in rounding.
 _LIGHTEST = 1e-14
@@ -176,27 +176,29 @@ class Classes:
         self,
         code: int,
         mass: FloatArray,
-        rows: str = "samples",
         says: FloatArray | None = None,
+        *,
+        rows: bool = False,
     ) -> str:
         """Class of a leaf, its share of the sample, and the classes in it.
 
         ``says`` is what the leaf says of the classes; it is told where that is not what
-        they are in it, but for a rounding.
+        they are in it, but for a rounding. ``rows`` says that whole rows were counted.
         """
+        of, name = ("rows", class_name) if rows else ("samples", readable_label)
         share = float(mass.sum())
-        text = f"{readable_label(self.labels[code])}  ({100 * share:.1f} % of {rows}"
+        text = f"{readable_label(self.labels[code])}  ({100 * share:.1f} % of {of}"
         told = mass / share if share > _NOBODY else None
         if told is not None:
-            text += f": {self._mix_text(told)}"
+            text += f": {self._mix_text(told, name)}"
         if says is not None and (told is None or np.abs(says - told).max() > _ROUNDING):
-            text += f"; says {self._mix_text(says)}"
+            text += f"; says {self._mix_text(says, name)}"
         return text + ")"
 
-    def _mix_text(self, share: FloatArray) -> str:
+    def _mix_text(self, share: FloatArray, name: Callable[[Any], str]) -> str:
         """Classes by their shares, the largest first."""
         parts = [
-            f"{100 * share[k]:.0f} % {readable_label(self.labels[k])}"
+            f"{100 * share[k]:.0f} % {name(self.labels[k])}"
             for k in np.argsort(-share, kind="stable")
             if share[k] >= _LITTLE
         ]

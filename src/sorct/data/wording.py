@@ -30,9 +30,19 @@ def readable_label(label: Any) -> str:
     return f'"{text}"' if odd else text
 
 
+def class_name(label: Any) -> str:
+    """A class inside a sentence, where a number alone would be taken for another."""
+    text = printable(label)
+    return f"class {text}" if _is_number(text) else readable_label(label)
+
+
 def _is_odd(text: str) -> bool:
     if text.strip() != text or text.lower() in ("", *_ANSWERS):
         return True
+    return _is_number(text)
+
+
+def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

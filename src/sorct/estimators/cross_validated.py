@@ -40,6 +40,7 @@ from sorct.estimators.folds import (
     Data,
     DefaultScorer,
     FoldScores,
+    Marks,
     PathTask,
     score_fold,
     trace_all,
@@ -49,6 +50,7 @@ from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.progress import progress_bar
 from sorct.estimators.race import DEEPEST, FIRST_FOLDS, Choices, Race, Settings
 from sorct.estimators.scorers import scorer_name
+from sorct.estimators.why import why_text
 from sorct.tree.frontier import sparsest
 from sorct.tree.path import Limits, Path
 from sorct.tree.tree import Tree
@@ -62,8 +64,10 @@ CHOOSE = "choose"
 # A race does without trees for which following the rules by hand gives the class that
 # is predicted for a smaller share of the training rows than this, if it can.
 _FOLLOWED = 0.99
-# Tables with fewer rows have their folds drawn twice; a first look is at so many rows.
-_FEW_ROWS, _LOOK_ROWS = 1000, 3000
+#: Tables with fewer rows have their folds drawn twice.
+FEW_ROWS = 1000
+# A first look is at so many rows.
+_LOOK_ROWS = 3000
 
 
 class SORCTClassifierCV(TreeClassifier):
@@ -138,7 +142,7 @@ class SORCTClassifierCV(TreeClassifier):
         One row per settings that were tried: the best mean score on the first folds,
         and whether they were traced in full. Empty if nothing was left to choose.
     why_ : str
-        One sentence on what was chosen and why.
+        What was chosen and why, in two sentences.
     best_index_ : int
         Row that was chosen.
     best_params_ : dict
@@ -403,7 +407,7 @@ class SORCTClassifierCV(TreeClassifier):
         whole = isinstance(self.cv, Integral) and not isinstance(self.cv, bool)
         if not self._is_race or not whole or self.cv < 2:
             return self.cv
-        return target.splitter(int(self.cv), 0, 2 if len(y) < _FEW_ROWS else None)
+        return target.splitter(int(self.cv), 0, 2 if len(y) < FEW_ROWS else None)
 
     def _first_look(
         self,
@@ -423,7 +427,8 @@ class SORCTClassifierCV(TreeClassifier):
             for one in tasks
             for train, test in folds
         ]
-        scores = self._parallel(calls)
+        marks = self._parallel(calls)
+        scores = [one.scores if isinstance(one, Marks) else one for one in marks]
         n = len(folds)
         return [scores[k : k + n] for k in range(0, len(scores), n)]
 
@@ -438,13 +443,15 @@ class SORCTClassifierCV(TreeClassifier):
         calls = []
         for task in tasks:
             scored = task.rough() if self._is_race else task
-            calls += [delayed(score_fold)(scored, *fold, scorer) for fold in folds]
+            calls += [
+                delayed(score_fold)(scored, *fold, scorer, count=True) for fold in folds
+            ]
             calls.append(delayed(trace_all)(task, data))
         results = self._parallel(calls)
         n = len(folds) + 1
         parts = [results[k : k + n] for k in range(0, len(results), n)]
         return [
-            FoldScores(part[:-1], part[-1], task.model.table.scaling)
+            FoldScores.of(part[:-1], part[-1], task.model.table.scaling)
             for task, part in zip(tasks, parts, strict=True)
         ]
 
@@ -491,7 +498,11 @@ class SORCTClassifierCV(TreeClassifier):
             "alpha_local": self.tree_.training.alpha_local,
             "alpha_global": self.tree_.training.alpha_global,
         }
-        self.why_ = self._why(score_name)
+        best = self._trees[self._choose(RULES[0], self._limits)]
+        limited = self._limits != Limits()
+        self.why_ = why_text(
+            self.tree_, best, self.best_params_, self._n_compared, limited
+        )
 
     def _place(self, index: int) -> tuple[int, int]:
         """Which path a row of ``cv_results_`` belongs to, and which of its trees."""
@@ -501,20 +512,10 @@ class SORCTClassifierCV(TreeClassifier):
             index -= len(path.offered)
         raise IndexError(index)
 
-    def _why(self, score_name: str) -> str:
-        """One sentence on what was chosen and why."""
-        chosen, n_tried = self.best_params_, max(len(self.race_), len(self._paths))
-        refitted = ", refitted on its variables" if chosen["relaxed"] < 1.0 else ""
-        many = f"{n_tried} settings" if n_tried > 1 else "One setting"
-        return (
-            f"{many} tried, {len(self.cv_results_)} trees compared by {score_name} on "
-            f"{self.tree_.training.cv_folds} folds ({self.rule}): loss "
-            f"{chosen['loss']}, depth {chosen['depth']}, alpha_local "
-            f"{chosen['alpha_local']:.3g}{refitted}, "
-            f"{len(self.tree_.variables_used)} variables, score "
-            f"{self.best_score_:.4g} (standard error "
-            f"{self.tree_.training.cv_standard_error or 0.0:.2g})."
-        )
+    @property
+    def _n_compared(self) -> tuple[int, int]:
+        """Settings that were tried, and trees that were compared."""
+        return max(len(self.race_), len(self._paths)), len(self.cv_results_)
 
     @property
     def _trees(self) -> tuple[Tree, ...]:

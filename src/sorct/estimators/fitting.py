@@ -379,6 +379,7 @@ class Prepared:
         told = replace(
             tree.training,
             recall=tuple(recall.tolist()),
+            found=tuple(said.recall(predicted).tolist()),
             precision=tuple(said.precision(predicted).tolist()),
             # From 1 downwards: all weights sum to 1 but for a rounding.
             followed=float(1.0 - said.weight[by_hand != predicted].sum()),

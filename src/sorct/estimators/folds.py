@@ -163,12 +163,41 @@ class PathTask:
 
 
 @dataclass(frozen=True)
+class Marks:
+    """How the trees of a path did on held-out rows.
+
+    Attributes
+    ----------
+    scores : array of shape (n_trees,)
+    counts : array of shape (n_trees, n_classes, n_classes)
+        Weight of the rows by their class and by the one predicted, if counted.
+    """
+
+    scores: FloatArray
+    counts: FloatArray | None = None
+
+
+@dataclass(frozen=True)
 class FoldScores:
     """Scores of the folds and the path of all rows for one depth and gamma."""
 
     scores: list[FloatArray | InfeasibleError]
     whole: Path | InfeasibleError
     scaling: Any = "auto"
+    counts: list[FloatArray] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        marks: list[Marks | InfeasibleError],
+        whole: Path | InfeasibleError,
+        scaling: Any,
+    ) -> FoldScores:
+        """From what every fold says."""
+        scores = [one.scores if isinstance(one, Marks) else one for one in marks]
+        counts = [one.counts for one in marks if isinstance(one, Marks)]
+        known = [count for count in counts if count is not None]
+        return cls(scores, whole, scaling, known if len(known) == len(marks) else None)
 
     @property
     def error(self) -> InfeasibleError | None:
@@ -229,13 +258,16 @@ class FoldScores:
         results = self.frame()
         numbers = results[["mean_score", "se_score"]].to_numpy(dtype=np.float64)
         trees = []
-        for tree, (score, error) in zip(self.path.offered, numbers, strict=True):
+        for k, (tree, (score, error)) in enumerate(
+            zip(self.path.offered, numbers, strict=True)
+        ):
             told = replace(
                 tree.training,
                 cv_score=None if np.isnan(score) else float(score),
                 cv_standard_error=None if np.isnan(error) else float(error),
                 cv_scoring=score_name,
                 cv_folds=len(self.scores),
+                **self._rates(k),
             )
             trees.append(replace(tree, training=told))
         n_points = len(self.path)
@@ -243,10 +275,27 @@ class FoldScores:
             self.path, trees=tuple(trees[:n_points]), relaxed=tuple(trees[n_points:])
         )
 
+    def _rates(self, k: int) -> dict[str, Any]:
+        """Accuracy, recall and precision of tree k on held-out rows, if known."""
+        if self.counts is None:
+            return {}
+        folds = np.array([counts[k] for counts in self.counts])
+        right = np.diagonal(folds, axis1=1, axis2=2).sum(axis=1)
+        found: dict[str, Any] = {
+            "cv_accuracy": float((right / folds.sum(axis=(1, 2))).mean())
+        }
+        total = folds.sum(axis=0)
+        own, told = total.sum(axis=1), total.sum(axis=0)
+        if own.all():
+            rates = np.diagonal(total) / [own, np.where(told > 0.0, told, 1.0)]
+            recall, precision = map(tuple, rates.tolist())
+            found |= {"cv_recall": recall, "cv_precision": precision}
+        return found
+
 
 def score_fold(
-    task: PathTask, train: Data, test: Data, scorer: Any
-) -> FloatArray | InfeasibleError:
+    task: PathTask, train: Data, test: Data, scorer: Any, *, count: bool = False
+) -> Marks | InfeasibleError:
     """Scores on one part of the rows of the path traced on the other.
 
     A rare level of a categorical column may be missing from the training part, and a
@@ -257,9 +306,27 @@ def score_fold(
         path = replace(task, model=forgiving).run(train)
     except InfeasibleError as error:
         return error
+    # All trees of a path read a table alike: once is enough.
+    table = path.trees[0].encoder.read(as_table(test.X), check_finite=False)
+    counts = None
+    if count:
+        counts = np.array(
+            [_counts(tree, table, test, task.target) for tree in path.offered]
+        )
+    return Marks(_scores(path, table, test, scorer), counts)
+
+
+def _counts(tree: Tree, table: Table, test: Data, target: Classes) -> FloatArray:
+    """Weight of rows by class and by the class predicted."""
+    n_classes = len(target)
+    pairs = target.codes(test.y) * n_classes + target.codes(tree.predict_table(table))
+    found = np.bincount(pairs, test.weight, minlength=n_classes**2)
+    return np.asarray(found, dtype=np.float64).reshape(n_classes, n_classes)
+
+
+def _scores(path: Path, table: Table, test: Data, scorer: Any) -> FloatArray:
+    """Scores of all trees of a path."""
     if isinstance(scorer, DefaultScorer):
-        # All trees of a path read a table alike: once is enough.
-        table = path.trees[0].encoder.read(as_table(test.X), check_finite=False)
         return np.array(
             [scorer.of(t, table, test.y, test.weight) for t in path.offered]
         )

@@ -26,6 +26,15 @@ def scorer_name(scoring: Any, default: str = "accuracy") -> str:
     return scoring if isinstance(scoring, str) else "score"
 
 
+def in_words(name: str, score: float) -> tuple[str, float]:
+    """A score as people tell it: minus the log-loss of -0.3 is a log-loss of 0.3."""
+    for before in ("minus the ", "neg_"):
+        if name.startswith(before):
+            words = name.removeprefix(before).replace("_", " ")
+            return words.replace("log loss", "log-loss"), 0.0 - score
+    return name, score
+
+
 def baseline(y_train: AnyArray) -> DummyClassifier:
     """Classifier that always answers with the shares of the classes in training."""
     return DummyClassifier(strategy="prior").fit(np.zeros((len(y_train), 1)), y_train)

@@ -7,11 +7,11 @@ are, and what accuracy hides where a class is rare. Rules and report say the sam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sorct.data.wording import readable_label
+from sorct.data.wording import class_name, readable_label
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -77,7 +77,7 @@ def _limit_text(tree: Tree) -> str:
         return ""
     k, limit = (1, a / (a + b)) if a <= b else (0, b / (a + b))
     word = "above" if k else "at least"
-    label = readable_label(tree.classes[k])
+    label = class_name(tree.classes[k])
     return f"{label} where its probability is {word} {100 * limit:.3g} %"
 
 
@@ -88,9 +88,9 @@ def _weights_text(tree: Tree) -> str:
     weight = np.divide(used, given, out=np.ones(len(used)), where=given > 0.0)
     if np.allclose(weight, weight[0], rtol=1e-6):
         return ""
-    weight = weight / weight.min()
+    weight = weight / min(weight[weight > 0.0], default=1.0)
     pairs = zip(tree.classes, weight, strict=True)
-    return ", ".join(f"{readable_label(label)}: {size:.3g}" for label, size in pairs)
+    return ", ".join(f"{class_name(label)}: {size:.3g}" for label, size in pairs)
 
 
 # -- rare classes ----------------------------------------------------------------------
@@ -124,14 +124,12 @@ def options_text(n_rare: int) -> str:
 
 def _hidden_by_accuracy(tree: Tree, rare: list[int]) -> str:
     share = tree.class_share / tree.class_share.sum()
-    names = [
-        f"{readable_label(tree.classes[k])} ({share_text(share[k])})" for k in rare
-    ]
+    names = [f"{class_name(tree.classes[k])} ({share_text(share[k])})" for k in rare]
     most = int(np.argmax(share))
     are = "is a rare class" if len(rare) == 1 else "are rare classes"
     return (
         f"{', '.join(names)} {are}: always predicting "
-        f"{readable_label(tree.classes[most])} is right for {share_text(share[most])} "
+        f"{class_name(tree.classes[most])} is right for {share_text(share[most])} "
         "of the training rows, so accuracy says little here."
     )
 
@@ -154,4 +152,16 @@ def _rates(tree: Tree) -> list[str]:
 
 def _pairs_text(tree: Tree, recall: Sequence[float], precision: Sequence[float]) -> str:
     told = zip(tree.classes, recall, precision, strict=True)
-    return "; ".join(f"{readable_label(c)} {r:.3f} and {p:.3f}" for c, r, p in told)
+    return ", ".join(f"{r:.3f} and {p:.3f} of {class_name(c)}" for c, r, p in told)
+
+
+def tells_rates(tree: Tree) -> bool:
+    """Whether recall is told beside precision, because a class is rare."""
+    return bool(rare_text(tree)) and bool(_rates(tree))
+
+
+def rate_text(label: Any, rate: float, hard: bool) -> str:
+    """A class with its recall; trees of earlier files have it the other way round."""
+    if hard:
+        return f"{rate:.3f} of {class_name(label)}"
+    return f"{readable_label(label)} {rate:.3f}"

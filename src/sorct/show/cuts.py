@@ -19,7 +19,6 @@ from sorct.show.numbers import (
     printed_threshold,
     printed_weights,
     rounded,
-    write_out,
 )
 from sorct.tree.view import Cut, Piece, Reading
 
@@ -165,7 +164,7 @@ def _point_asked(
     if first.origin is not None:
         return _day_asked(number, first.origin)
     text = rounded(number, ROUNDING * slope, decimals)
-    return f"> {write_out(text) if write is str else write(text)}"
+    return f"> {write(text)}"
 
 
 def _day_asked(days: float, origin: str | None) -> str | None:

@@ -414,6 +414,8 @@ def _part_text(part: Part) -> str:
         text += f", counted as {value_text(part.counts_as)}"
         if part.counts_as == part.typical:
             return text
+    elif part.value == part.typical:
+        return f"{text}, as is typical"
     return f"{text}, not {value_text(part.typical)}"
 
 

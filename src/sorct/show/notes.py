@@ -17,7 +17,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.terms import Summand
 from sorct.data.wording import printable, readable
 from sorct.show.cuts import plain_question
-from sorct.show.numbers import rounded, write_out
+from sorct.show.numbers import rounded
 from sorct.tree.view import Cut, View
 
 # Straight lines between the points that are told come so close to a curve.
@@ -109,7 +109,7 @@ def written(number: float, origin: str | None, error: float) -> str:
     """A value of a number to four digits or more, of a date the day."""
     if origin is not None:
         return iso_date(number, origin)
-    return write_out(rounded(number, error))
+    return rounded(number, error)
 
 
 def value_text(value: Any) -> str:

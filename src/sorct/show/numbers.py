@@ -35,7 +35,7 @@ def allowed_error(reading: Reading) -> float:
 
 
 def rounded(number: float, error: float, decimals: int | None = None) -> str:
-    """Four digits, or as many as keep the rounding below the error."""
+    """Four digits, or as many as keep the rounding below the error, written out."""
     if decimals is not None:
         text = f"{number:.{decimals}f}"
         return text if float(text) != 0.0 or number == 0.0 else f"{number:.1g}"
@@ -43,7 +43,7 @@ def rounded(number: float, error: float, decimals: int | None = None) -> str:
     if number != 0.0 and 0.0 < error < np.inf:
         places = np.floor(np.log10(abs(number))) + 1 - np.floor(np.log10(2.0 * error))
         digits = int(np.clip(places, 4, 17))
-    return f"{number:.{digits}g}"
+    return write_out(f"{number:.{digits}g}")
 
 
 def plain_number(text: str) -> str:

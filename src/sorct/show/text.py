@@ -20,6 +20,8 @@ from sorct.show.caveats import (
     decision_text,
     followed_text,
     rare_text,
+    rate_text,
+    tells_rates,
 )
 from sorct.show.cuts import cut_parts, cut_text
 from sorct.show.notes import notes, wrapped
@@ -85,10 +87,9 @@ def export_text(tree: Tree, decimals: int | None = None, *, soft: bool = False) 
     check_tree(tree)
     hard = has_hard_shares(tree, soft)
     view = people_view(tree, hard=hard)
-    lines = [_headline(tree, view), ""]
-    _add_node(_Page(tree, view, decimals, hard, lines), view.root, "", "")
-    lines += ["", *_footer(tree, view, decimals, hard)]
-    return "\n".join(lines)
+    page = _Page(tree, view, decimals, hard, [])
+    _add_node(page, view.root, "", "")
+    return "\n".join([_headline(tree, view), "", *page.lines, "", *_footer(page)])
 
 
 def has_hard_shares(tree: Tree, soft: bool = False) -> bool:
@@ -169,35 +170,39 @@ def _headline(tree: Tree, view: View) -> str:
 
 
 _SOFT = "Shares are expected ones: a sample near a cut goes both ways in part."
+_SAYS = (
+    "What a leaf says is the probability of rows that are there for certain; a row "
+    "near a cut goes both ways in part and gets a mix."
+)
 
 
-def _footer(tree: Tree, view: View, decimals: int | None, hard: bool) -> list[str]:
+def _footer(page: _Page) -> list[str]:
+    tree, view, hard = page.tree, page.view, page.hard
     told = tree.training
     lines = [
-        *notes(tree.encoder, view),
         *([] if hard else [_SOFT]),
-        *_folded(followed_text(tree)),
+        *([_SAYS] if any("; says " in line for line in page.lines) else []),
+        *followed_text(tree),
         *hidden_text(tree, view, hard),
-        *_folded([*decision_text(tree), *calibration_text(tree)]),
+        *decision_text(tree),
+        *calibration_text(tree),
         *_variables_text(tree, view if hard else tree.view),
-        *_recall_text(tree),
-        *_folded(rare_text(tree)),
+        *_recall_text(tree, hard),
+        *rare_text(tree),
         *_direction_text(tree),
     ]
     if tree.variables_used:
-        lines.append(_rounding_text(decimals))
+        lines.append(_rounding_text(page.decimals))
     if told.rounded:
         lines.append(
             f"The tree itself was rounded to {_count(told.rounded, 'digit')}; shares "
             "in leaves are those before."
         )
+    if hard:
+        lines = [part for line in lines for part in wrapped(line)]
     if told.search:
         lines.append(f"Search: {printable(told.search)}.")
-    return lines
-
-
-def _folded(lines: list[str]) -> list[str]:
-    return [part for line in lines for part in wrapped(line)]
+    return [*notes(tree.encoder, view), *lines]
 
 
 def _variables_text(tree: Tree, view: View) -> list[str]:
@@ -227,17 +232,20 @@ def _direction_text(tree: Tree) -> list[str]:
     return lines
 
 
-def _recall_text(tree: Tree) -> list[str]:
+def _recall_text(tree: Tree, hard: bool) -> list[str]:
     recall = tree.training.recall
     if not recall:
         return []
     floors = tree.training.min_recall or [0.0] * len(recall)
+    # Where the likelihood is maximised, floors bind the classes that are predicted.
+    predicted = tree.training.loss == "log"
+    if predicted and tells_rates(tree) and not any(floors):
+        return []
     parts = [
-        f"{readable_label(label)} {rate:.3f}" + (f" (floor {floor:g})" if floor else "")
+        rate_text(label, rate, hard) + (f" (floor {floor:g})" if floor else "")
         for label, rate, floor in zip(tree.classes, recall, floors, strict=True)
     ]
-    # Where the likelihood is maximised, floors bind the classes that are predicted.
-    what = "Recall" if tree.training.loss == "log" else "Expected recall"
+    what = "Recall" if predicted else "Expected recall"
     return [f"{what} on the training sample: {', '.join(parts)}."]
 
 
@@ -288,8 +296,7 @@ def _add_node(page: _Page, node: Cut | Leaf, head: str, indent: str) -> None:
 def _leaf_text(page: _Page, leaf: Leaf) -> str:
     tree = page.tree
     says = None if tree.leaf_proba is None else leaf.proba
-    rows = "rows" if page.hard else "samples"
-    return tree.target.leaf_text(leaf.code, leaf.mass, rows, says)
+    return tree.target.leaf_text(leaf.code, leaf.mass, says, rows=page.hard)
 
 
 def _wrapped(parts: list[str], width: int) -> list[str]:

@@ -39,8 +39,9 @@ class TrainingRecord(Mapping[str, Any]):
     cv_scoring, cv_rule : str or None
     cv_folds : int or None
         What cross-validation said of the tree, if it was chosen so.
+    cv_accuracy : float or None
     cv_recall, cv_precision : tuple of float or None
-        Recall and precision of every class on held-out rows.
+        Accuracy on held-out rows, recall and precision of every class.
     found : tuple of float or None
         Share of the training rows of every class that are predicted to be of it;
         ``recall`` is the expected one where the expected cost was minimised.
@@ -90,6 +91,7 @@ class TrainingRecord(Mapping[str, Any]):
     cv_scoring: str | None = None
     cv_folds: int | None = None
     cv_rule: str | None = None
+    cv_accuracy: float | None = None
     cv_recall: tuple[float, ...] | None = None
     cv_precision: tuple[float, ...] | None = None
     found: tuple[float, ...] | None = None
@@ -184,7 +186,7 @@ class TrainingRecord(Mapping[str, Any]):
 
 _ORIGIN = (
     "call", "versions", "cv_score", "cv_standard_error", "cv_scoring", "cv_folds",
-    "cv_rule", "cv_recall", "cv_precision",
+    "cv_rule", "cv_accuracy", "cv_recall", "cv_precision",
 )  # fmt: skip
 _RATES = (
     "min_recall", "recall", "precision", "found", "cv_recall", "cv_precision",
@@ -192,7 +194,7 @@ _RATES = (
 )  # fmt: skip
 _NUMBERS = (
     "alpha_local", "alpha_global", "objective", "cost", "residual", "cv_score",
-    "cv_standard_error", "followed", "relaxed", "confidence",
+    "cv_standard_error", "cv_accuracy", "followed", "relaxed", "confidence",
 )  # fmt: skip
 _KINDS: tuple[tuple[str, type, str], ...] = (
     *((key, str, "text") for key in ("search", "call", "status", "target")),

@@ -1,0 +1,56 @@
+"""Why: what a search chose, and why, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sorct.estimators.scorers import in_words
+from sorct.tree.tree import Tree
+
+
+def why_text(
+    chosen: Tree,
+    best: Tree,
+    params: Mapping[str, Any],
+    n_compared: tuple[int, int],
+    limited: bool,
+) -> str:
+    """Tell how many settings and trees were compared, by what, and which was taken.
+
+    ``best`` is the tree of the best score; the rule may have taken a sparser one.
+    """
+    told, (n_settings, n_trees) = chosen.training, n_compared
+    what, score = in_words(told.cv_scoring or "score", told.cv_score or 0.0)
+    tried = "One setting was" if n_settings == 1 else f"{n_settings} settings were"
+    used = len(chosen.variables_used)
+    return (
+        f"{tried} tried, and {n_trees} trees compared by {what} on {told.cv_folds} "
+        f"folds. Chosen by the rule {told.cv_rule}: {_settings_text(params)}, with "
+        f"{used} variable{'' if used == 1 else 's'}; its {what} is {score:.4g}, "
+        f"{_place_text(chosen, best)}{' within the limits' if limited else ''}."
+    )
+
+
+def _place_text(chosen: Tree, best: Tree) -> str:
+    """How the score of the tree chosen compares with the best."""
+    if chosen.training.cv_score == best.training.cv_score:
+        return "the best"
+    told = best.training
+    score = in_words(told.cv_scoring or "score", told.cv_score or 0.0)[1]
+    error = told.cv_standard_error or 0.0
+    return f"within one standard error, {error:.2g}, of the best ({score:.4g})"
+
+
+def _settings_text(params: Mapping[str, Any]) -> str:
+    """Settings that were chosen; a penalty of 0 and no refit are not told."""
+    digits = {"alpha_local": 4, "alpha_global": 4, "gamma": 6}
+    words = [
+        f"{name} {value:.{digits[name]}g}" if name in digits else f"{name} {value}"
+        for name, value in params.items()
+        if name != "relaxed" and (name != "alpha_global" or value)
+    ]
+    share = params["relaxed"]
+    if share < 1.0:
+        words.append(f"refitted on its variables under {share:g} of the penalty")
+    return ", ".join(words)
