@@ -35,7 +35,7 @@ from sorct.estimators.checks import (
     checked_topology,
 )
 from sorct.estimators.classifier import TreeClassifier
-from sorct.estimators.fitting import Effort, Model
+from sorct.estimators.fitting import Effort, InfeasibleError, Model
 from sorct.estimators.folds import (
     Data,
     DefaultScorer,
@@ -418,7 +418,10 @@ class SORCTClassifierCV(TreeClassifier):
         data: Data,
         scorer: Any,
     ) -> list[list[Any]]:
-        """Scores of settings on the first folds, by coarse paths."""
+        """Scores of settings on the first folds, by coarse paths.
+
+        Trees that cannot be followed by hand are not in the race.
+        """
         some = data.seen.some(_LOOK_ROWS)
         tasks = [_with_settings(task, one) for one in waiting]
         tasks = self._parallel([delayed(with_grid)(one, some) for one in tasks])
@@ -427,10 +430,8 @@ class SORCTClassifierCV(TreeClassifier):
             for one in tasks
             for train, test in folds
         ]
-        marks = self._parallel(calls)
-        scores = [one.scores if isinstance(one, Marks) else one for one in marks]
-        n = len(folds)
-        return [scores[k : k + n] for k in range(0, len(scores), n)]
+        marks, n = self._parallel(calls), len(folds)
+        return [_followable_scores(marks[k : k + n]) for k in range(0, len(marks), n)]
 
     def _run(
         self,
@@ -535,6 +536,17 @@ class SORCTClassifierCV(TreeClassifier):
             good = allowed & (followed >= _FOLLOWED)
             allowed = good if good.any() else allowed
         return choose(self.cv_results_, rule, allowed)
+
+
+def _followable_scores(
+    marks: list[Marks | InfeasibleError],
+) -> list[FloatArray | InfeasibleError]:
+    """Scores on every fold, the worst for trees that cannot be followed by hand."""
+    known = [one for one in marks if isinstance(one, Marks)]
+    if len(known) < len(marks):
+        return [one.scores if isinstance(one, Marks) else one for one in marks]
+    followed = np.mean([one.followed for one in known], axis=0)
+    return [np.where(followed >= _FOLLOWED, one.scores, -np.inf) for one in known]
 
 
 def _with_settings(task: PathTask, settings: Settings) -> PathTask:

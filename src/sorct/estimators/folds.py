@@ -169,11 +169,15 @@ class Marks:
     Attributes
     ----------
     scores : array of shape (n_trees,)
+    followed : array of shape (n_trees,)
+        Share of the training rows for which rules followed by hand say what the tree
+        does.
     counts : array of shape (n_trees, n_classes, n_classes)
         Weight of the rows by their class and by the one predicted, if counted.
     """
 
     scores: FloatArray
+    followed: FloatArray
     counts: FloatArray | None = None
 
 
@@ -313,7 +317,8 @@ def score_fold(
         counts = np.array(
             [_counts(tree, table, test, task.target) for tree in path.offered]
         )
-    return Marks(_scores(path, table, test, scorer), counts)
+    followed = np.array([tree.training.followed or 0.0 for tree in path.offered])
+    return Marks(_scores(path, table, test, scorer), followed, counts)
 
 
 def _counts(tree: Tree, table: Table, test: Data, target: Classes) -> FloatArray:

@@ -29,6 +29,8 @@ DEEPEST = 4
 # Settings count as equally good if they differ by less than this share of what the best
 # gain over a tree that is next to empty.
 _LITTLE = 0.02
+# Scores that differ by less are of the same trees.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,8 @@ class Choices:
         if fresh:
             return fresh
         found = [replace(best, loss=loss, gamma=self.gammas[0]) for loss in self.losses]
-        if self.gammas != ("auto",):
-            found += [replace(best, gamma=gamma) for gamma in self.gammas]
-        elif best.loss == "cost":
-            found.append(replace(best, gamma="steep"))
+        steeper = ("steep",) if self.gammas == ("auto",) else self.gammas
+        found += [replace(best, gamma=gamma) for gamma in steeper]
         return _fresh(self._possible(found), tried)
 
     def _deeper(self, best: Settings) -> list[Settings]:
@@ -198,13 +198,20 @@ class Race:
         )
 
     def _finalists(self) -> list[Settings]:
-        """The leader, and the best of the smallest trees, by likelihood if possible."""
+        """The leader, and the best of the smallest trees, by likelihood if possible.
+
+        Where these are the same, the best of the others. Of heats with the same score,
+        such as of bounds on steepness that no cut reaches, one is enough.
+        """
         order = sorted(self.heats, key=lambda heat: -heat.best)
         smallest = min(self.choices.depths)
-        simple = [h.settings for h in order if h.settings.depth == smallest]
-        preferred = [s for s in simple if s.loss == "log"] or simple
-        found = [self.leader.settings, *preferred[:1]]
-        return _fresh([*found, *(heat.settings for heat in order)], [])[:FINALISTS]
+        simple = [heat for heat in order if heat.settings.depth == smallest]
+        preferred = [heat for heat in simple if heat.settings.loss == "log"] or simple
+        found: list[Heat] = []
+        for heat in [self.leader, *preferred[:1], *order]:
+            if all(abs(heat.best - one.best) > _SAME for one in found):
+                found.append(heat)
+        return [heat.settings for heat in found[:FINALISTS]]
 
     def frame(self) -> pd.DataFrame:
         """One row per settings: what was tried, how it did, and what became of it."""
