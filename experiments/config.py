@@ -20,11 +20,16 @@ _KEYS = {"kind": str, "datasets": list, "n_splits": int, "options": dict}
 
 
 def _check_alphas(name: str, value: Any) -> None:
-    checked_alphas(name, value, ())
+    checked_alphas(name, value)
 
 
 def _check_positive(name: str, value: Any) -> None:
     check_real(name, value, "a finite number > 0", positive=True)
+
+
+def _check_several_positive(name: str, value: Any) -> None:
+    for one in value if isinstance(value, list) and value else [value]:
+        check_real(name, one, "one or several finite numbers > 0", positive=True)
 
 
 def _check_rate(name: str, value: Any) -> None:
@@ -50,7 +55,7 @@ _SWEEP = {
 _OPTIONS = {
     "path": {**_SWEEP, "gamma": _check_positive},
     "rivals": {"reference_level": _check_level, "n_folds": check_whole},
-    "selection": {**_SWEEP, "gamma": _check_positive, "n_folds": check_whole},
+    "selection": {**_SWEEP, "gamma": _check_several_positive, "n_folds": check_whole},
 }
 _OPTIONAL = {"tol", "max_iter", "min_recall"}
 

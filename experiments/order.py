@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from joblib import Parallel, delayed
 
-from experiments.protocol import Split
+from experiments.protocol import READING, SETTING, Split
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.path import PAPER_ALPHAS
 from sorct.problem.penalty import Strengths
@@ -29,7 +29,7 @@ ROUGH, END = AugmentedLagrangian(1e-4, 300), AugmentedLagrangian()
 def first_points(dataset: str, number: int) -> np.ndarray:
     """Accuracy, sparsity (both in per cent) and objective of the rows' first points."""
     split, stop = Split.of(dataset, number), never()
-    model = Model(2, None, 0.1, 512.0, "first_level")
+    model = Model(2, None, 0.1, SETTING["gamma"], READING, loss=SETTING["loss"])
     prepared = Prepared.of(split.X_train, split.y_train, None, model)
     pool, found = None, []
     for local in PAPER_ALPHAS[:N_ROWS]:

@@ -240,6 +240,16 @@ def test_the_classifier_ends_empty_above_the_best_bounds(rng):
         2, 1.01 * bounds.best_local, 1.01 * bounds.best_global, random_state=0
     ).fit(X, y)
     assert not clf.coef_.any()
+    assert bounds.gamma == clf.tree_.gamma
+
+
+def test_the_papers_options_are_taken_and_the_likelihood_is_not(rng):
+    """Its steepness is 512; there are bounds for the expected cost alone."""
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
+    paper, usual = penalty_bounds(X, y, **PAPER), penalty_bounds(X, y)
+    assert (paper.gamma, usual.gamma) == (512.0, 3 * 64.0)
+    with pytest.raises(ValueError, match="needs loss=\"cost\", got 'log'"):
+        penalty_bounds(X, y, loss="log")
 
 
 def test_the_variation_of_a_tree_is_bounded_and_how_tightly():
@@ -306,7 +316,8 @@ def test_categories_become_columns_as_in_the_classifier():
     """One per level but the first; a constant column pulls at nothing."""
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"c": ["u", "v", "w", "v"], "one": 1.0, "x": [0, 1, 2, 4]})
-    bounds = penalty_bounds(frame, [0, 1, 1, 0], sigma=0.0, gamma=4.0, **PAPER)
+    reading = {**PAPER, "gamma": 4.0}
+    bounds = penalty_bounds(frame, [0, 1, 1, 0], sigma=0.0, **reading)
     assert bounds.column_names == ("c = v", "c = w", "one", "x")
     # Sums by class over 4 samples, costs 0.5: v 1 and 1, w 0 and 1, x 1 and 3/4.
     assert bounds.column_slope.tolist() == pytest.approx([0.0, 0.125, 0.0, 0.03125])

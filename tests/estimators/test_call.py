@@ -51,8 +51,10 @@ def test_a_tree_knows_its_call_and_is_equal_however_it_was_asked_for(tmp_path):
     assert Tree.from_json(tmp_path / "tree.json").training["call"] == text
     grid = {"alphas_local": [1, 8], "alphas_global": 0, "n_solutions": 2}
     path = sorct_path(X, y, random_state=0, **grid)
-    search = SORCTClassifierCV(random_state=0, cv=2, **grid).fit(X, y)
+    given = {"depths": None, "loss": "cost", "scaling": "auto"}
+    search = SORCTClassifierCV(random_state=0, cv=2, **given, **grid).fit(X, y)
     start = "sorct_path(alphas_local=[1, 8], alphas_global=0, n_solutions=2"
     assert path.trees[0].training["call"] == f"{start}, random_state=0)"
-    assert search.tree_.training["call"].startswith("SORCTClassifierCV(alphas_local=[1")
+    start = "SORCTClassifierCV(depths=None, alphas_local=[1, 8], alphas_global=0, loss="
+    assert search.tree_.training["call"].startswith(start)
     assert search.path_ == path

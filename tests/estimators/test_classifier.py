@@ -211,7 +211,7 @@ def test_the_order_of_rows_changes_nothing(rng, clouds, options, decimals):
 @settings
 @pytest.mark.parametrize("weighted", [False, True])
 def test_numbers_are_the_references(rng, clouds, options, weighted):
-    """Cost, recall, objective, masses and the best start."""
+    """Cost, recall, objective and masses."""
     X, y = clouds
     weight = rng.uniform(0.5, 2.0, len(y)) if weighted else None
     clf = model(**options).fit(X, y, sample_weight=weight)
@@ -220,10 +220,23 @@ def test_numbers_are_the_references(rng, clouds, options, weighted):
     assert clf.objective_ == pytest.approx(truth.objective(tree), abs=1e-10)
     np.testing.assert_allclose(clf.recall_, truth.recall(tree), atol=1e-10)
     np.testing.assert_allclose(tree.mass, truth.mass(tree), atol=1e-10)
-    assert clf.objective_ == clf.starts_.objective.min()
     assert clf.residual_ <= clf.tol
     for name in ("coef", "threshold", "leaf_class", "classes"):
         np.testing.assert_array_equal(getattr(tree, name), getattr(clf, f"{name}_"))
+
+
+@settings
+def test_the_tree_is_the_best_start(clouds, options):
+    """Or that without the cuts that people have no use for, solved again."""
+    best, followable = (
+        model(followable=given, **options).fit(*clouds) for given in (False, True)
+    )
+    assert best.objective_ == best.starts_.objective.min()
+    starts = (one.starts_.drop(columns="seconds") for one in (best, followable))
+    pd.testing.assert_frame_equal(*starts, check_exact=True)
+    kept = (best.coef_ != 0.0).any(axis=0) == (followable.coef_ != 0.0).any(axis=0)
+    if kept.all():
+        assert_same_fit(best, followable)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.3, 100.0])
@@ -362,7 +375,7 @@ def test_a_fit_that_did_not_converge_warns_at_the_users_line(iris):
 @pytest.mark.parametrize("random_state", range(3))
 def test_strong_penalties_do_not_hide_a_better_tree(iris, random_state):
     """Where a tree with features beats the empty one, some start finds it."""
-    found = model(alpha_local=4.0, random_state=random_state).fit(*iris)
+    found = model(alpha_local=4.0, gamma=512.0, random_state=random_state).fit(*iris)
     assert found.objective_ < 0.15
     assert found.score(*iris) > 0.9
 

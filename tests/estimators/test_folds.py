@@ -46,7 +46,12 @@ def plain_scores(X, y, folds, score, **options):
             for part in (train, test)
         )
         path = sorct_path(
-            X_train, y[train], alphas_local=ALPHAS, random_state=0, **options
+            X_train,
+            y[train],
+            alphas_local=ALPHAS,
+            random_state=0,
+            relax=False,
+            **options,
         )
         rows.append([score(tree, X_test, y[test]) for tree in path])
     return np.array(rows)
@@ -83,7 +88,7 @@ def plain_paths(request, iris):
     """Options, and the paths of a plain loop over three folds and of all rows."""
     X, y = iris
     options = {"alphas_global": 0.0, "depth": 2, **GRIDS[request.param]}
-    options |= {"alphas_local": ALPHAS, "random_state": 0}
+    options |= {"alphas_local": ALPHAS, "random_state": 0, "relax": False}
     folds = list(StratifiedKFold(3).split(X, y))
     paths = [sorct_path(X.iloc[train], y[train], **options) for train, _ in folds]
     tests = [test for _, test in folds]

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import sorct.search.warm_up
-from sorct import InfeasibleError, SORCTClassifier, sorct_path
+from sorct import PAPER, PAPER_ALPHAS, InfeasibleError, SORCTClassifier, sorct_path
 from sorct.data.encoder import TableEncoder
 from tests.data.test_encoder import mixed_table
 from tests.reference import Reference
@@ -16,7 +16,9 @@ from tests.reference import Reference
 N = 30
 Y = np.arange(N) % 2
 X = np.random.default_rng(0).random((N, 3))
-PAPER = [0.0, *(2.0**r for r in range(-12, 4))]
+# The strongest penalty by default is 2^-0.2 of the one that empties the tree; then come
+# steps of a half and, from the fourth halving on, of a whole one.
+HALVINGS = [0.2, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9, 10, 11, 12]
 
 
 def trace(X, y, **options):
@@ -44,28 +46,56 @@ def clouds(rng):
 # -- the grid --------------------------------------------------------------------------
 
 
-def test_the_papers_grid_is_the_default(clouds):
-    """17 strengths; at depth 1 both penalties are one, so one axis suffices."""
-    path = sorct_path(*clouds, n_solutions=1, random_state=0)
-    assert path.alphas_local.tolist() == PAPER
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"loss": "log"}, {"depth": 2}, {"alphas_local": 0}, {"alphas_global": 0}],
+    ids=str,
+)
+def test_the_default_grid_suits_the_data(clouds, options):
+    """17 strengths of one penalty, from the one that empties the tree downwards."""
+    fixed = {"n_solutions": 2, "random_state": 0, **options}
+    path = sorct_path(*clouds, **fixed)
+    other, axis = path.alphas_global, path.alphas_local
+    name = "alphas_global" if "alphas_local" in options else "alphas_local"
+    if name == "alphas_global":
+        other, axis = axis, other
+    assert other.tolist() == [0.0]
+    emptying = axis[-1] * 2.0**0.2
+    np.testing.assert_allclose(axis[::-1], emptying * 2.0 ** -np.array(HALVINGS))
+    assert len(path.tree(-1, -1).variables_used) > 0
+    # Known exactly where the problem is convex, else found by a search.
+    beyond = 1.01 if "loss" in options else 1.5
+    above = sorct_path(*clouds, **{**fixed, name: beyond * emptying})
+    assert above.trees[0].variables_used == ()
+
+
+def test_the_default_grid_does_not_depend_on_units_or_noise(rng, clouds):
+    """Columns in other units change nothing, columns of noise next to nothing."""
+    X, y = clouds
+    fixed = {"n_solutions": 1, "random_state": 0, "loss": "log"}
+    alphas = sorct_path(X, y, **fixed).alphas_local
+    scaled = sorct_path(X * [1e3, 1.0, 1e-3], y, **fixed).alphas_local
+    np.testing.assert_allclose(scaled, alphas, rtol=1e-6)
+    noisy = np.c_[X, rng.normal(size=(len(X), 3))]
+    most = sorct_path(noisy, y, **fixed).alphas_local[-1]
+    # Strengths are of means over the columns, which are twice as many.
+    assert most == pytest.approx(2 * alphas[-1], rel=0.2)
+
+
+def test_the_papers_grid_may_be_asked_for(clouds):
+    """0 and the powers of 2 from 2^-12 to 2^3; by depth 1 one axis suffices."""
+    path = sorct_path(
+        *clouds,
+        alphas_local=PAPER_ALPHAS,
+        n_solutions=1,
+        relax=False,
+        random_state=0,
+        **PAPER,
+    )
+    assert path.alphas_local.tolist() == [0.0, *(2.0**r for r in range(-12, 4))]
     assert path.alphas_global.tolist() == [0.0]
-    assert len(path) == 17
-
-    def stop(progress):
-        assert progress.n_points == 17 * 17
-        raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        sorct_path(*clouds, depth=2, n_solutions=1, random_state=0, callback=stop)
-
-
-@pytest.mark.slow
-def test_the_papers_grid_is_the_default_of_deeper_trees(clouds):
-    """Both axes, and a tree at every point."""
-    deeper = sorct_path(*clouds, depth=2, n_solutions=1, random_state=0)
-    assert deeper.alphas_local.tolist() == deeper.alphas_global.tolist() == PAPER
-    assert len(deeper) == 17 * 17
-    assert deeper.trees[0].depth == 2
+    assert path.trees[0].gamma == 512.0
+    assert path.relaxed == ()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +136,7 @@ def test_numbers_are_the_references(iris, min_recall):
             cost_matrix=0.5 * (1 - np.eye(3)),
             floor=np.array(notes["min_recall"]),
             depth=2,
-            gamma=512.0,
+            gamma=4 * 64.0,
             alpha_local=notes["alpha_local"],
             alpha_global=notes["alpha_global"],
         )
@@ -146,6 +176,56 @@ def test_the_objective_never_falls_when_a_penalty_grows(iris):
     for axis in (0, 1):
         rise = np.diff(value, axis=axis)
         assert (rise >= -1e-5 * np.delete(value, -1, axis=axis) - 1e-9).all()
+
+
+# -- relaxed trees ---------------------------------------------------------------------
+
+
+@pytest.mark.every_value
+@pytest.mark.parametrize("loss", ["cost", "log"])
+@pytest.mark.parametrize("name", ["iris", "clouds"])
+def test_relaxed_trees_use_no_other_variables_and_fit_better(request, name, loss):
+    """One per point, refitted under an eighth of its penalties."""
+    path = trace(*request.getfixturevalue(name), alphas_local=[0.1, 0.5, 2], loss=loss)
+    assert len(path.relaxed) == len(path)
+    for tree, loose in zip(path, path.relaxed, strict=True):
+        assert set(loose.variables_used) <= set(tree.variables_used)
+        told, refitted = tree.training, loose.training
+        assert (told.relaxed, refitted.relaxed) == (None, 1 / 8)
+        assert refitted.alpha_local == told.alpha_local
+        assert refitted.cost <= told.cost + 1e-6
+
+
+def test_trees_are_relaxed_unless_one_asks_for_none(clouds):
+    """The trees of the points are the same either way."""
+    plain = trace(*clouds, relax=False)
+    assert plain.relaxed == ()
+    assert plain.trees == trace(*clouds).trees
+
+
+@pytest.mark.every_value
+@pytest.mark.parametrize("loss", ["cost", "log"])
+@pytest.mark.parametrize("most", [1, 2])
+def test_limits_on_variables_keep_a_tree_worth_having(iris, loss, most):
+    """Never empty where a variable helps, nor worse than what the path has within."""
+    path = trace(*iris, max_features=most, loss=loss, n_solutions=2)
+    used = [len(tree.variables_used) for tree in path.relaxed]
+    assert all(1 <= n <= most for n in used)
+    within = [tree.training.cost for tree in path if len(tree.variables_used) <= most]
+    best = min(tree.training.cost for tree in path.relaxed)
+    assert best <= min(within, default=np.inf) + 1e-6
+    assert len(path.select(max_features=most).variables_used) in range(1, most + 1)
+
+
+def test_limits_on_prices_are_kept(iris):
+    """Two cheap variables instead of a dear one."""
+    X, y = iris
+    prices = dict(zip(X.columns, [1.0, 1.0, 9.0, 5.0], strict=True))
+    path = trace(X, y, feature_cost=prices, max_cost=2.0, n_solutions=2)
+    for tree in path.relaxed:
+        assert tree.variables_cost <= 2.0
+        assert tree.variables_used
+    assert path.select(max_cost=2.0).variables_cost <= 2.0
 
 
 # -- tables and weights ----------------------------------------------------------------
@@ -266,11 +346,12 @@ def test_floors_that_cannot_be_met_are_reported(rng):
     assert sum(told.value.recall.values()) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_the_advice_names_arguments_that_exist(rng):
+@pytest.mark.parametrize("loss", ["cost", "log"])
+def test_the_advice_names_arguments_that_exist(rng, loss):
     """sorct_path has no n_starts."""
     X, y = np.tile(rng.random((20, 2)), (2, 1)), np.repeat([0, 1], 20)
     with pytest.raises(InfeasibleError) as told:
-        trace(X, y, min_recall=0.9)
+        trace(X, y, min_recall=0.9, loss=loss)
     assert "n_starts" not in str(told.value)
 
 
@@ -290,6 +371,34 @@ def test_floors_that_only_features_can_meet_hold_from_a_strong_penalty_on(iris):
     """The grid need not begin with a weak one."""
     path = trace(*iris, alphas_local=[50.0, 100.0], min_recall=0.8)
     assert min(min(tree.training["recall"]) for tree in path) >= 0.8 - 2e-5
+
+
+@pytest.mark.parametrize("alphas", [None, [0.0, 1.0, 100.0]])
+def test_floors_hold_for_every_tree_of_the_likelihood(iris, alphas):
+    """By the decision; an empty tree has none, and the point gets another tree."""
+    path = trace(*iris, alphas_local=alphas, loss="log", min_recall=0.8)
+    for tree in path.offered:
+        assert min(tree.training.recall) >= 0.8 - 1e-9
+    value = path.to_frame()["objective"].to_numpy()
+    assert (np.diff(value) >= -1e-5 * value[:-1] - 1e-9).all()
+
+
+def test_a_floor_that_is_met_exactly_is_met():
+    """Four of five rows are four fifths, whatever the sums of their weights say."""
+    X = np.repeat([0.0, 1.0], 45)[:, np.newaxis]
+    y = np.r_[np.repeat([0, 1], [36, 9]), np.repeat([1, 0], [36, 9])]
+    path = trace(X, y, alphas_local=[0.0, 0.1], loss="log", min_recall=0.8)
+    np.testing.assert_allclose(path.trees[0].training.recall, [0.8, 0.8])
+
+
+@pytest.mark.every_value
+@pytest.mark.parametrize("loss", ["cost", "log"])
+@pytest.mark.parametrize("floor", [0.8, 0.93])
+def test_no_tree_within_a_limit_misses_a_floor(iris, loss, floor):
+    """One that does is not offered, even if no other is within the limit."""
+    path = trace(*iris, min_recall=floor, max_features=1, loss=loss, n_solutions=2)
+    for tree in path.offered:
+        assert min(tree.training.recall) >= floor - 2e-5
 
 
 # -- bad input -------------------------------------------------------------------------

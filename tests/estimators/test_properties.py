@@ -86,7 +86,7 @@ def test_any_sample_gives_a_tree(data, alpha_local, alpha_global, deeper):
 @given(samples(), alphas)
 def test_numbers_are_the_references(data, alpha):
     """Cost, recall and objective at any weights and costs."""
-    clf = fit(data, alpha_local=alpha, alpha_global=alpha)
+    clf = fit(data, alpha_local=alpha, alpha_global=alpha, scaling="minmax")
     lower, span = data.X.min(axis=0), np.ptp(data.X, axis=0)
     truth = Reference(
         X=(data.X - lower) / span,

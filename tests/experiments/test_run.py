@@ -31,11 +31,7 @@ PATH = {
 KIND_OPTIONS = {
     "path": PATH,
     "rivals": {"n_folds": 2, "reference_level": "last"},
-    "selection": {
-        **{key: value for key, value in PATH.items() if key != "gamma"},
-        "gammas": 512,
-        "n_folds": 2,
-    },
+    "selection": {**PATH, "n_folds": 2},
 }
 
 
@@ -123,6 +119,8 @@ def test_a_path_is_judged_on_the_test_rows(place):
             n_solutions=1,
             min_recall=0.1,
             random_state=number,
+            relax=False,
+            **protocol.SETTING,
         )
         frame = path.evaluate(split.X_test, split.y_test)
         recall = frame.filter(like="recall_").min(axis=1)
@@ -161,7 +159,8 @@ def test_a_selection_is_the_classifiers(place):
         min_recall=0.1,
         cv=protocol.StratifiedKFold(2, shuffle=True, random_state=0),
         random_state=0,
-        **protocol.READING,
+        relax=False,
+        **protocol.SETTING,
     ).fit(split.X_train, split.y_train)
     for rule, method in (("best", "S-ORCT"), ("one-standard-error", "S-ORCT 1-SE")):
         tree = search.select(rule)
@@ -172,7 +171,7 @@ def test_a_selection_is_the_classifiers(place):
 
 def test_several_gammas_can_be_chosen_from(place):
     """The rules may choose differently; either row is of its own tree."""
-    options = {"gammas": [1, 8, 512], "min_recall": None}
+    options = {"gamma": [1, 8, 512], "min_recall": None}
     place.write("selection", "selection", n_splits=2, options=options)
     assert place.run("selection", "--fit-only") == 0
     assert len(place.table("selection")) == 4
@@ -436,8 +435,12 @@ def assert_refused(place, capsys, *arguments, words):
         ({"options": {"n_solutions": 0}}, ["n_solutions"]),
         ({"options": {"alphas_local": [-1]}}, ["alphas_local"]),
         ({"options": {"min_recall": 2}}, ["min_recall"]),
+        ({"options": {"gamma": 0}}, ["gamma must be a finite number > 0, got 0"]),
+        ({"options": {"gamma": "auto"}}, ["gamma", "'auto'"]),
         ({"kind": "rivals", "options": {"n_folds": None}}, ["n_folds"]),
         ({"kind": "selection", "options": {"n_folds": None}}, ["n_folds"]),
+        ({"kind": "selection", "options": {"gamma": []}}, ["gamma", "one or several"]),
+        ({"kind": "selection", "options": {"gamma": [1, 0]}}, ["gamma", "got 0"]),
     ],
     ids=str,
 )

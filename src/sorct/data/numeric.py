@@ -303,21 +303,19 @@ def _scale(
     ordered = values[::step][rows]
     if ordered[0] == ordered[-1] or np.unique(ordered).size < 3:
         return plain
-    share = _middle_shares(ordered.size, weight, step, rows)
-    low, high = _ends(values, ordered, share)
+    own = np.ones(ordered.size) if weight is None else weight[::step][rows]
+    share = _middle_shares(own)
+    low, high = _ends(values, ordered)
     crushed = _width(ordered, share, 0.05) < _CRUSHED * (high - low)
     if scaling == "quantile" or crushed:
-        return _quantile_curve(name, ordered, share, low, high) or plain
+        return _quantile_curve(name, ordered, own, low, high) or plain
     if low > values.min() or high < values.max():
         return Curve(name, (low, high), (0.0, 1.0))
     return plain
 
 
-def _middle_shares(
-    n: int, weight: FloatArray | None, step: int, rows: IntArray
-) -> FloatArray:
-    """Share of the sample below every ordered value, counting half of its own."""
-    own = np.ones(n) if weight is None else weight[::step][rows]
+def _middle_shares(own: FloatArray) -> FloatArray:
+    """Share of the sample below every ordered row, counting half of its own."""
     return np.asarray((np.cumsum(own) - 0.5 * own) / own.sum())
 
 
@@ -327,9 +325,7 @@ def _width(ordered: FloatArray, share: FloatArray, tail: float) -> float:
     return float(ordered[max(high - 1, 0)] - ordered[min(low, ordered.size - 1)])
 
 
-def _ends(
-    values: FloatArray, ordered: FloatArray, share: FloatArray
-) -> tuple[float, float]:
+def _ends(values: FloatArray, ordered: FloatArray) -> tuple[float, float]:
     """Smallest and largest value that are not wild."""
     n = ordered.size
     n_end = max(int(np.ceil(_END_SHARE * n)), _END_ROWS)
@@ -344,19 +340,25 @@ def _ends(
 
 
 def _quantile_curve(
-    name: str, ordered: FloatArray, share: FloatArray, low: float, high: float
+    name: str, ordered: FloatArray, own: FloatArray, low: float, high: float
 ) -> Curve | None:
-    """Points at even quantiles, rounded such that people can read them."""
+    """Points at even quantiles, rounded such that people can read them.
+
+    Only the share of every value counts: weight 2 is the row twice.
+    """
+    value, first = np.unique(ordered, return_index=True)
+    upto = np.cumsum(np.add.reduceat(own, first))
+    upto /= upto[-1]
     steps = np.linspace(0.0, 1.0, MOST_POINTS)
-    at = np.interp(steps, share, np.clip(ordered, low, high))
-    at[0], at[-1] = low, high
+    # Rounding in the shares must not lead to the next value.
+    at = np.clip(value[np.searchsorted(upto, steps - 1e-9)], low, high)
     unit = 10.0 ** (np.floor(np.log10(high - low)) - 3)
     at = np.unique(np.concatenate([[low], np.round(at[1:-1] / unit) * unit, [high]]))
     at = at[(at >= low) & (at <= high)]
-    left = np.searchsorted(ordered, at, side="left")
-    right = np.searchsorted(ordered, at, side="right")
-    cumulated = np.concatenate([[0.0], share, [1.0]])
-    place = 0.5 * (cumulated[left] + cumulated[np.minimum(right + 1, share.size + 1)])
+    below = np.append(0.0, upto)
+    left = np.searchsorted(value, at, side="left")
+    right = np.searchsorted(value, at, side="right")
+    place = 0.5 * (below[left] + below[right])
     place = (place - place[0]) / (place[-1] - place[0])
     keep = np.concatenate([[True], np.diff(place) > 1e-6])
     keep[-1] = True

@@ -26,6 +26,7 @@ from sorct.estimators.checks import (
     checked_samples,
     checked_topology,
 )
+from sorct.estimators.fitting import Model
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,11 @@ def penalty_bounds(
     depth: int | None = None,
     *,
     sigma: float = 0.5,
-    gamma: float = 512.0,
+    gamma: float | str = "auto",
     cost_matrix: Any = None,
     sample_weight: Any = None,
+    loss: str = "cost",
+    followable: bool = True,
     **table: Any,
 ) -> PenaltyBounds:
     """Compute strengths above which the tree without columns is stationary, or best.
@@ -92,12 +95,17 @@ def penalty_bounds(
     sigma : float, default=0.5
         Share of the work left to the global penalty: with 0 ``alpha_global`` is 0, with
         1 ``alpha_local`` is.
-    gamma : float, default=512.0
-        Steepness of the cuts; the bounds are proportional to it.
+    gamma : "auto" or float, default="auto"
+        Steepness of the cuts, as in ``SORCTClassifier``; the bounds are proportional to
+        it.
     cost_matrix : array of shape (n_classes, n_classes) or None, default=None
         As in ``SORCTClassifier``; None means 0.5 off the diagonal.
     sample_weight : array of shape (n_samples,) or None, default=None
         Weight 2 is the sample twice, weight 0 the sample left out.
+    loss : {"cost"}, default="cost"
+        There are bounds for the expected cost alone.
+    followable : bool
+        Changes nothing here; ``**sorct.PAPER`` has it.
     **table
         How the table is read: ``categorical``, ``scaling`` and so on, as in
         ``SORCTClassifier``.
@@ -111,12 +119,18 @@ def penalty_bounds(
     >>> from sklearn.datasets import load_iris
     >>> from sorct import penalty_bounds
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> bounds = penalty_bounds(X, y, sigma=0.0)
+    >>> bounds = penalty_bounds(X, y, sigma=0.0, gamma=512.0)
     >>> round(bounds.alpha_local, 1), bounds.alpha_global
     (47.5, 0.0)
     """
     _check_share(sigma)
-    check_real("gamma", gamma, "a finite number > 0", positive=True)
+    model = Model(gamma=gamma, loss=loss)
+    model.check()
+    if model.by_log:
+        raise ValueError(
+            f'penalty_bounds needs loss="cost", got {shown(loss)}: the bounds are on '
+            "the slope of the expected cost."
+        )
     if y is None:
         raise ValueError(
             "penalty_bounds requires y to be passed, but the target y is None."
@@ -137,9 +151,10 @@ def penalty_bounds(
     anywhere = sums @ _range(costs)
     # A group is worth what its columns can do together.
     groups = encoder.group_start[:-1]
+    steepness = model.steepness(groups.size)
     # (1 - sigma) lambda^L p B and sigma lambda^G p, for a slope of 1.
-    local = (1.0 - sigma) * topology.n_branches / 4.0 * gamma
-    linf = sigma * _most_variation(topology.depth) * gamma
+    local = (1.0 - sigma) * topology.n_branches / 4.0 * steepness
+    linf = sigma * _most_variation(topology.depth) * steepness
     steep, steepest = (
         float(np.add.reduceat(slope, groups).max()) for slope in (at_zero, anywhere)
     )
@@ -149,12 +164,12 @@ def penalty_bounds(
         alpha_global=linf * steep,
         best_local=local * steepest,
         best_global=linf * steepest,
-        alpha_saturated=_density_at_one(gamma) * steep if only_cut else None,
+        alpha_saturated=_density_at_one(steepness) * steep if only_cut else None,
         sigma=float(sigma),
         depth=topology.depth,
-        gamma=float(gamma),
+        gamma=steepness,
         column_names=encoder.column_names,
-        column_slope=_frozen(gamma / 4.0 * at_zero),
+        column_slope=_frozen(steepness / 4.0 * at_zero),
     )
 
 

@@ -144,7 +144,8 @@ class SORCTClassifier(TreeClassifier):
     followable : bool, default=True
         Whether cuts are collapsed that decide nothing for people who follow the rules
         by hand: those that only sharpen another, and those that lead to a leaf which no
-        row of training reaches that way.
+        row of training reaches that way. The rest is solved again; its objective may be
+        above that of the best start.
 
     Attributes
     ----------
@@ -409,13 +410,15 @@ class SORCTClassifier(TreeClassifier):
             prepared.refuse(result.best.recall, tried, "n_starts")
         problem, effort = self._penalised(prepared.problem), self._checked_options()[1]
         best = prepared.finished(problem, result.best, effort)
-        self.status_ = result.status
+        # A tree that was solved again, without some cuts, ended in its own way.
+        ended = result.status is result.best.status
+        self.status_ = best.status if ended else result.status
         self.starts_ = _starts_frame(result)
         self.search_ = result.summary
         alphas = float(self.alpha_local), float(self.alpha_global)
-        told = str(result.status), str(result.summary)
+        told = str(self.status_), str(result.summary)
         self._keep_tree(prepared.tree(best, alphas, *told, calibration, promise))
-        if result.status is Status.MAX_ITER:
+        if self.status_ is Status.MAX_ITER:
             warnings.warn(
                 f"The residual is {best.residual:.1e} after {best.n_iterations} "
                 f"iterations, above tol={self.tol}. Raise max_iter (it is "

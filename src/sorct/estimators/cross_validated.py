@@ -36,7 +36,7 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.classifier import TreeClassifier
-from sorct.estimators.fitting import Effort, Model
+from sorct.estimators.fitting import Effort, InfeasibleError, Model
 from sorct.estimators.folds import (
     Data,
     DefaultScorer,
@@ -352,7 +352,8 @@ class SORCTClassifierCV(TreeClassifier):
         """Values of every setting; what was listed is a choice of its own."""
         smallest = checked_topology(None, len(target)).depth
         # Depth depends on the classes, of which a fold may miss one.
-        if isinstance(self.depths, str) and self.depths == CHOOSE:
+        free = isinstance(self.depths, str) and self.depths == CHOOSE
+        if free:
             depths = list(range(smallest, max(DEEPEST, smallest) + 1))
         else:
             listed = _listed("depths", self.depths)
@@ -368,12 +369,17 @@ class SORCTClassifierCV(TreeClassifier):
         for loss in losses:
             for gamma in gammas:
                 Model(loss=loss, gamma=gamma).check()
+        # Directions hold under the likelihood for one cut; what was given is not left
+        # out silently.
+        way_out = len(losses) > 1 or (free and smallest == 1)
+        directed = self.monotonic_cst is not None and way_out
         return Choices(
             losses,
             tuple(dict.fromkeys(depths)),
             tuple(gammas),
             scalings,
-            log_depth=1 if self.monotonic_cst is not None else None,
+            log_depth=1 if directed else None,
+            every_depth=not free,
         )
 
     def _seed(self) -> Any:
@@ -392,10 +398,10 @@ class SORCTClassifierCV(TreeClassifier):
         self, task: PathTask, choices: Choices, data: Data, scorer: Any
     ) -> list[FoldScores]:
         """Paths of all settings that are traced in full."""
-        folds = data.folds(self._folds(data.y, task.target))
+        folds = data.folds(self._folds(data.seen.y, task.target))
         self.race_ = Race(choices, lambda _: []).frame()
         listed = choices.all
-        if self._is_race and len(choices.first) > 1:
+        if self._is_race and len(listed) > 1:
             tried = {"folds": folds[:FIRST_FOLDS], "data": data, "scorer": scorer}
             race = Race(choices, partial(self._first_look, task, **tried))
             listed = race.run()
@@ -420,8 +426,11 @@ class SORCTClassifierCV(TreeClassifier):
         data: Data,
         scorer: Any,
     ) -> list[list[Any]]:
-        """Scores of settings on the first folds, by coarse paths."""
-        some = data.some(_LOOK_ROWS)
+        """Scores of settings on the first folds, by coarse paths.
+
+        Trees that cannot be followed by hand are not in the race.
+        """
+        some = data.seen.some(_LOOK_ROWS)
         tasks = [_with_settings(task, one) for one in waiting]
         tasks = self._parallel([delayed(with_grid)(one, some) for one in tasks])
         calls = [
@@ -429,10 +438,8 @@ class SORCTClassifierCV(TreeClassifier):
             for one in tasks
             for train, test in folds
         ]
-        marks = self._parallel(calls)
-        scores = [one.scores if isinstance(one, Marks) else one for one in marks]
-        n = len(folds)
-        return [scores[k : k + n] for k in range(0, len(scores), n)]
+        marks, n = self._parallel(calls), len(folds)
+        return [_followable_scores(marks[k : k + n]) for k in range(0, len(marks), n)]
 
     def _run(
         self,
@@ -539,6 +546,17 @@ class SORCTClassifierCV(TreeClassifier):
         return choose(self.cv_results_, rule, allowed)
 
 
+def _followable_scores(
+    marks: list[Marks | InfeasibleError],
+) -> list[FloatArray | InfeasibleError]:
+    """Scores on every fold, the worst for trees that cannot be followed by hand."""
+    known = [one for one in marks if isinstance(one, Marks)]
+    if len(known) < len(marks):
+        return [one.scores if isinstance(one, Marks) else one for one in marks]
+    followed = np.mean([one.followed for one in known], axis=0)
+    return [np.where(followed >= _FOLLOWED, one.scores, -np.inf) for one in known]
+
+
 def _with_settings(task: PathTask, settings: Settings) -> PathTask:
     table = replace(task.model.table, scaling=settings.scaling)
     model = replace(
@@ -585,7 +603,10 @@ def _listed(name: str, values: Any) -> list[Any]:
     """Values given one by one or as a sequence, which must not be empty."""
     if values is None or np.ndim(values) == 0:
         return [values]
-    listed = list(dict.fromkeys(np.asarray(values).tolist()))
-    if not listed:
-        raise ValueError(f"{name} must hold at least one value, got {shown(values)}.")
-    return listed
+    # As objects: numbers beside "auto" stay numbers.
+    given = np.asarray(values, dtype=object)
+    if given.ndim > 1 or given.size == 0:
+        raise ValueError(
+            f"{name} must hold at least one value, in one row, got {shown(values)}."
+        )
+    return list(dict.fromkeys(given.tolist()))

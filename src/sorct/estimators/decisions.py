@@ -27,6 +27,8 @@ _ROUNDS = 200
 #: A weight is set so much above the critical one.
 ABOVE = 1e-9
 _LEAST = 1e-300
+# Shares of rows are sums of weights: a floor that is met exactly may seem to be missed.
+_ROUNDING = 1e-9
 # Rows that are looked at together.
 _BLOCKS = 256
 
@@ -113,7 +115,7 @@ def decision_for(
     """
     costs = cost_matrix if unequal(cost_matrix) else None
     recall = said.recall(said.predicted(costs))
-    if (recall >= floor).all():
+    if meets(recall, floor):
         return costs, recall
     weight, best = np.ones(len(floor)), recall
     for _ in range(_ROUNDS):
@@ -123,9 +125,14 @@ def decision_for(
         recall = said.recall(said.predicted(weight[:, np.newaxis] * cost_matrix))
         if (floor - recall).max() < (floor - best).max():
             best = recall
-        if (recall >= floor).all():
+        if meets(recall, floor):
             return weight[:, np.newaxis] * cost_matrix, recall
     return None, best
+
+
+def meets(recall: FloatArray, floor: FloatArray) -> bool:
+    """Whether recalls are at least their floors, to rounding."""
+    return bool((recall >= floor - _ROUNDING).all())
 
 
 def _weight_for(

@@ -33,7 +33,7 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.class_weights import check_class_weight, class_factors
 from sorct.estimators.column_rules import ColumnRules
-from sorct.estimators.decisions import Said, decision_for
+from sorct.estimators.decisions import Said, decision_for, meets
 from sorct.solvers.solution import Status
 from sorct.tree.calibration import Calibration
 from sorct.tree.training import TrainingRecord
@@ -372,8 +372,8 @@ class Prepared:
             promise.warn_if_empty(said.predicted(costs), self.target)
         elif by_costs:
             costs, recall = decision_for(said, tree.cost_matrix, self.floor)
-            if (recall < self.floor).any():
-                self.refuse(recall, "any weights of the classes", "n_starts")
+            if not meets(recall, self.floor):
+                self.refuse(recall, "any weights of the classes")
         predicted = said.predicted(costs)
         by_hand = tree.leaf_class[said.leaf]
         told = replace(
@@ -381,13 +381,14 @@ class Prepared:
             recall=tuple(recall.tolist()),
             found=tuple(said.recall(predicted).tolist()),
             precision=tuple(said.precision(predicted).tolist()),
-            followed=float(said.weight[by_hand == predicted].sum()),
+            # From 1 downwards: all weights sum to 1 but for a rounding.
+            followed=float(1.0 - said.weight[by_hand != predicted].sum()),
             confidence=None if promise is None else promise.confidence,
         )
         routed = said.routed(tree.n_leaves)
         return replace(tree, decision_cost=costs, routed=routed, training=told)
 
-    def refuse(self, recall: FloatArray, tried: str, effort: str) -> NoReturn:
+    def refuse(self, recall: FloatArray, tried: str, effort: str = "") -> NoReturn:
         """Raise the error of floors that could not be met, naming what could help."""
         floor = self.floor
         rates = {
@@ -401,7 +402,7 @@ class Prepared:
         raise InfeasibleError(
             f"min_recall could not be met by {tried}. Best rates attained on the "
             f"training sample: {shown}. Lower min_recall, lower the alphas, or raise "
-            f"depth, {effort} or time_limit.",
+            + (f"depth, {effort} or time_limit." if effort else "depth."),
             rates,
         )
 

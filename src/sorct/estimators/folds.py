@@ -50,6 +50,13 @@ class Data:
         weight = None if self.weight is None else self.weight[rows]
         return Data(take_rows(self.X, rows), self.y[rows], weight)
 
+    @property
+    def seen(self) -> Data:
+        """The rows without those of weight 0."""
+        if self.weight is None or (self.weight > 0).all():
+            return self
+        return self.part(np.flatnonzero(self.weight > 0))
+
     def some(self, most: int) -> Data:
         """At most so many of the rows, spaced evenly within every class."""
         if len(self.y) <= most:
@@ -169,11 +176,15 @@ class Marks:
     Attributes
     ----------
     scores : array of shape (n_trees,)
+    followed : array of shape (n_trees,)
+        Share of the training rows for which rules followed by hand say what the tree
+        does.
     counts : array of shape (n_trees, n_classes, n_classes)
         Weight of the rows by their class and by the one predicted, if counted.
     """
 
     scores: FloatArray
+    followed: FloatArray
     counts: FloatArray | None = None
 
 
@@ -227,7 +238,8 @@ class FoldScores:
             "loss": tree.training.loss,
             "depth": tree.depth,
             "gamma": tree.gamma,
-            "scaling": self.scaling,
+            # A mapping would be taken for a column.
+            "scaling": [self.scaling] * len(frame),
             "relaxed": [one.training.relaxed or 1.0 for one in path.offered],
             "alpha_local": frame["alpha_local"],
             "alpha_global": frame["alpha_global"],
@@ -312,7 +324,8 @@ def score_fold(
         counts = np.array(
             [_counts(tree, table, test, task.target) for tree in path.offered]
         )
-    return Marks(_scores(path, table, test, scorer), counts)
+    followed = np.array([tree.training.followed or 0.0 for tree in path.offered])
+    return Marks(_scores(path, table, test, scorer), followed, counts)
 
 
 def _counts(tree: Tree, table: Table, test: Data, target: Classes) -> FloatArray:

@@ -19,7 +19,7 @@ from sorct.data.options import TableOptions
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
-from sorct.estimators.fitting import Effort, Model, Prepared
+from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
 from sorct.solvers.solution import Status
 from sorct.tree.path import NO_LIMITS, Limits, Path
 from sorct.tree.tree import Tree
@@ -226,28 +226,70 @@ def trace(
         (prepared.finished(problem.at(strengths), solution, effort), strengths)
         for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
     ]
-    trees = [
-        prepared.tree(solution, (strengths.alpha_local, strengths.alpha_global))
-        for solution, strengths in points
-    ]
-    loosened = _relaxed(prepared, points, effort, limits) if relax else []
+    trees, points = _decided(prepared, points)
+    loosened = _relaxed(prepared, points, trees, effort, limits) if relax else []
     return Path(
         alphas_local, alphas_global, tuple(trees), swept.seconds, tuple(loosened)
     )
 
 
+def _decided(
+    prepared: Prepared, points: list[tuple[Solution, Strengths]]
+) -> tuple[list[Tree], list[tuple[Solution, Strengths]]]:
+    """Tree of every point, and the points with the solutions that they are of.
+
+    Under the likelihood it is the decision that meets floors on recall, and trees of
+    few variables may have none that does. Such a point gets, of the trees of the other
+    points, the one that is best under its penalties; an error tells if none will do.
+    """
+    found = [_tree_or_error(prepared, *point) for point in points]
+    met = [k for k, one in enumerate(found) if isinstance(one, Tree)]
+    trees, kept = [], []
+    for one, (solution, strengths) in zip(found, points, strict=True):
+        if isinstance(one, InfeasibleError):
+            if not met:
+                raise one
+            penalty = prepared.problem.at(strengths).penalty
+            others = [points[k][0] for k in met]
+            worth = [other.cost + penalty.value_of(other.norms) for other in others]
+            best = int(np.argmin(worth))
+            solution = replace(others[best], objective=worth[best])
+            one = prepared.tree(solution, _alphas(strengths))
+        trees.append(one)
+        kept.append((solution, strengths))
+    return trees, kept
+
+
+def _tree_or_error(
+    prepared: Prepared, solution: Solution, strengths: Strengths
+) -> Tree | InfeasibleError:
+    """The tree of a solution, or the error that it misses a floor."""
+    try:
+        return prepared.tree(solution, _alphas(strengths))
+    except InfeasibleError as error:
+        return error
+
+
+def _alphas(strengths: Strengths) -> tuple[float, float]:
+    return strengths.alpha_local, strengths.alpha_global
+
+
 def _relaxed(
     prepared: Prepared,
     points: list[tuple[Solution, Strengths]],
+    own: list[Tree],
     effort: Effort,
     limits: Limits,
 ) -> list[Tree]:
-    """The relaxed tree of every point, within the limits on variables if any."""
+    """The relaxed tree of every point, within the limits on variables if any.
+
+    Where it misses a floor on recall that the point's own tree meets, it is the latter.
+    """
     from sorct.search.relax import RELAXED, relaxed
     from sorct.search.subset import Subsets
 
     trees = []
-    for solution, strengths in points:
+    for (solution, strengths), before in zip(points, own, strict=True):
         problem = prepared.problem.at(strengths)
         if limits.on_variables:
             allows = partial(prepared.allows, limits)
@@ -256,8 +298,10 @@ def _relaxed(
             found = subsets.within(solution)
         else:
             found = relaxed(problem, solution, effort.solver())
-        alphas = strengths.alpha_local, strengths.alpha_global
-        tree = prepared.tree(found, alphas)
+        tree = _tree_or_error(prepared, found, strengths)
+        if isinstance(tree, InfeasibleError) or found.feasible < solution.feasible:
+            trees.append(before)
+            continue
         told = replace(tree.training, relaxed=RELAXED)
         trees.append(replace(tree, training=told))
     return trees

@@ -29,6 +29,8 @@ DEEPEST = 4
 # Settings count as equally good if they differ by less than this share of what the best
 # gain over a tree that is next to empty.
 _LITTLE = 0.02
+# Scores that differ by less are of the same trees.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Choices:
     """Values of every axis that may be chosen; one value means that it is fixed.
 
     ``log_depth`` is the largest depth at which the likelihood can keep the promises
-    that were asked for; None if any can.
+    that were asked for; None if any can. ``every_depth`` says that all depths are tried
+    from the start, as those that a user listed are.
     """
 
     losses: tuple[str, ...]
@@ -61,6 +64,7 @@ class Choices:
     gammas: tuple[Any, ...]
     scalings: tuple[Any, ...]
     log_depth: int | None = None
+    every_depth: bool = False
 
     @property
     def all(self) -> list[Settings]:
@@ -71,34 +75,54 @@ class Choices:
     @property
     def first(self) -> list[Settings]:
         """Settings that are tried before anything is known."""
-        simple = Settings(
-            self.losses[0], self.depths[0], self.gammas[0], self.scalings[0]
-        )
-        found = [replace(simple, depth=depth) for depth in self.depths[:2]]
+        depths = sorted(self.depths)
+        rest = depths[0], self.gammas[0], self.scalings[0]
+        simple = self._possible([Settings(loss, *rest) for loss in self.losses])[0]
+        found = [replace(simple, depth=d) for d in depths[: self._n_depths]]
+        found += [replace(simple, gamma=gamma) for gamma in self.gammas]
         found += [replace(simple, scaling=scaling) for scaling in self.scalings]
-        return self._possible(list(dict.fromkeys(found)))
+        return _fresh(self._possible(found), [])
+
+    @property
+    def _n_depths(self) -> int:
+        """Depths that are tried from the start."""
+        return len(self.depths) if self.every_depth else 2
 
     def _possible(self, settings: list[Settings]) -> list[Settings]:
         """Settings without those that are too deep for the likelihood."""
-        if self.log_depth is None or "cost" not in self.losses:
-            return settings
         most = self.log_depth
+        if most is None:
+            return settings
         return [one for one in settings if one.loss != "log" or one.depth <= most]
 
     def next(self, tried: list[Settings], best: Settings) -> list[Settings]:
         """Settings worth trying, given what was tried and which was the best."""
-        deeper = [depth for depth in self.depths if depth > best.depth]
-        found = [replace(best, depth=depth) for depth in deeper[:1]]
+        found = self._deeper(best)
         found += [replace(best, scaling=scaling) for scaling in self.scalings]
-        fresh = [one for one in found if one not in tried]
+        fresh = _fresh(self._possible(found), tried)
         if fresh:
-            return self._possible(fresh)
-        found = [replace(best, loss=loss, gamma="auto") for loss in self.losses]
-        steeper = ("auto", "steep") if self.gammas == ("auto",) else self.gammas
-        if best.loss == "cost":
-            found += [replace(best, gamma=gamma) for gamma in steeper]
-        fresh = [one for one in dict.fromkeys(found) if one not in tried]
-        return self._possible(fresh)
+            return fresh
+        found = [replace(best, loss=loss, gamma=self.gammas[0]) for loss in self.losses]
+        steeper = ("steep",) if self.gammas == ("auto",) else self.gammas
+        found += [replace(best, gamma=gamma) for gamma in steeper]
+        return _fresh(self._possible(found), tried)
+
+    def _deeper(self, best: Settings) -> list[Settings]:
+        """The next depth, by another loss where the likelihood cannot go."""
+        deeper = sorted(depth for depth in self.depths if depth > best.depth)
+        found = [replace(best, depth=depth) for depth in deeper[:1]]
+        if self._possible(found):
+            return found
+        return [replace(one, loss=loss) for one in found for loss in self.losses]
+
+
+def _fresh(settings: list[Settings], tried: list[Settings]) -> list[Settings]:
+    """Settings that were not tried, each once; a scaling may have no hash."""
+    found: list[Settings] = []
+    for one in settings:
+        if one not in tried and one not in found:
+            found.append(one)
+    return found
 
 
 @dataclass
@@ -174,29 +198,33 @@ class Race:
         )
 
     def _finalists(self) -> list[Settings]:
-        """The leader, and the best of the smallest trees, by likelihood if possible."""
+        """The leader, and the best of the smallest trees, by likelihood if possible.
+
+        Where these are the same, the best of the others. Of heats with the same score,
+        such as of bounds on steepness that no cut reaches, one is enough.
+        """
         order = sorted(self.heats, key=lambda heat: -heat.best)
-        smallest = self.choices.depths[0]
-        simple = [h.settings for h in order if h.settings.depth == smallest]
-        preferred = [s for s in simple if s.loss == "log"] or simple
-        found = [self.leader.settings, preferred[0]]
-        if len(set(found)) < FINALISTS:
-            found += [heat.settings for heat in order if heat.settings not in found]
-        return list(dict.fromkeys(found))[:FINALISTS]
+        smallest = min(self.choices.depths)
+        simple = [heat for heat in order if heat.settings.depth == smallest]
+        preferred = [heat for heat in simple if heat.settings.loss == "log"] or simple
+        found: list[Heat] = []
+        for heat in [self.leader, *preferred[:1], *order]:
+            if all(abs(heat.best - one.best) > _SAME for one in found):
+                found.append(heat)
+        return [heat.settings for heat in found[:FINALISTS]]
 
     def frame(self) -> pd.DataFrame:
         """One row per settings: what was tried, how it did, and what became of it."""
         import pandas as pd
 
+        names = "loss", "depth", "gamma", "scaling"
         rows = [
-            {
-                "loss": heat.settings.loss,
-                "depth": heat.settings.depth,
-                "gamma": heat.settings.gamma,
-                "scaling": heat.settings.scaling,
-                "first_score": heat.best,
-                "finalist": heat.finalist,
-            }
+            [
+                *(getattr(heat.settings, name) for name in names),
+                heat.best,
+                heat.finalist,
+            ]
             for heat in self.heats
         ]
-        return pd.DataFrame(rows).rename_axis("settings")
+        columns = [*names, "first_score", "finalist"]
+        return pd.DataFrame(rows, columns=columns).rename_axis("settings")

@@ -3,7 +3,8 @@
 People go to the more probable side at every cut. A cut may be there only to sharpen the
 one above it, or lead to a leaf that no row of training reaches that way: then all rows
 that come to it by hand go to one side. Such a cut is emptied, if that changes no
-prediction on a row of training, and the tree is solved again without it.
+prediction on a row of training, and the tree is solved again without it. Its objective
+may be higher then, but never above that of the tree without variables.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.problem.problem import Problem
-from sorct.search.polish import without_idle_cuts
+from sorct.search.polish import Polisher, without_idle_cuts
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import Solution
 from sorct.tree.link import cdf
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
+
+# Objectives that differ by less than this, relatively, are equal.
+_ROUNDING = 1e-9
 
 
 def collapsed(
@@ -28,18 +32,36 @@ def collapsed(
     """The solution without such cuts; the same if there are none."""
     if problem.topology.depth == 1 or not solution.feasible:
         return solution
-    before = _predicted(problem, solution.params)
-    params = solution.params
-    for t, side in _one_sided(problem, params):
-        trial = _emptied(params, t, side)
-        if np.array_equal(_predicted(problem, trial), before):
-            params = trial
+    params = _without_one_sided(problem, solution.params)
     if params is solution.params:
         return solution
     found = solver.solve(problem, params, multiplier=solution.multiplier)
-    if not found.feasible:
+    if not found.feasible or _is_useless(problem, found, solver):
         return solution
     return without_idle_cuts(problem, found)
+
+
+def _without_one_sided(problem: Problem, params: Params) -> Params:
+    """Empty all such cuts or, where that changes a prediction, as many as can be."""
+    before, cuts = _predicted(problem, params), _one_sided(problem, params)
+    # Two cuts that sharpen a third in opposite directions can only go together.
+    every = params
+    for t, side in cuts:
+        every = _emptied(every, t, side)
+    if np.array_equal(_predicted(problem, every), before):
+        return every
+    for t, side in cuts:
+        trial = _emptied(params, t, side)
+        if np.array_equal(_predicted(problem, trial), before):
+            params = trial
+    return params
+
+
+def _is_useless(problem: Problem, found: Solution, solver: AugmentedLagrangian) -> bool:
+    """Whether a tree is worse than the one without variables."""
+    empty = Polisher.of(problem, solver).empty
+    slack = _ROUNDING * max(abs(empty.objective), problem.trivial_cost)
+    return empty.feasible and found.objective > empty.objective + slack
 
 
 def _scores(problem: Problem, params: Params) -> FloatArray:

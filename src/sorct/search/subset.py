@@ -107,9 +107,7 @@ class Subsets:
             grown = self._refitted(solution, more)
             kept = self._trimmed(grown, self._used(grown))
             trial = self._refitted(grown, kept) if kept.size else solution
-            better = trial.feasible >= solution.feasible and (
-                trial.cost < solution.cost * (1.0 - _BETTER)
-            )
+            better = _better(trial, solution)
             solution, n_idle = (trial, 0) if better else (solution, n_idle + 1)
         return solution
 
@@ -130,3 +128,10 @@ class Subsets:
         still = replace(self.solver, max_iter=1)
         empty = still.solve(self.problem, params, multiplier=multiplier)
         return self._exchanged(empty)
+
+
+def _better(trial: Solution, solution: Solution) -> bool:
+    """Floors come first, then the fit."""
+    if trial.feasible != solution.feasible:
+        return trial.feasible
+    return trial.cost < solution.cost * (1.0 - _BETTER)

@@ -72,7 +72,10 @@ def told(iris):
     clf = SORCTClassifier(
         alpha_local=1.0, min_recall={"virginica": 0.8}, n_starts=3, random_state=0
     )
-    search = SORCTClassifierCV(**alphas, cv=2, n_solutions=2, random_state=0)
+    search = SORCTClassifierCV(
+        depths=None, loss="log", scaling="auto", **alphas, cv=2, n_solutions=2,
+        random_state=0,
+    )  # fmt: skip
     return {
         "data": iris,
         "clf": clf.fit(X, y),

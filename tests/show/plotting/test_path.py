@@ -1,3 +1,5 @@
+from copy import copy
+
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -29,7 +31,7 @@ def search(iris):
     """Choose among two depths, so that not all candidates are on one grid."""
     return SORCTClassifierCV(
         depths=[2, 3], alphas_local=[0.01, 1.0, 8.0], alphas_global=[0.0, 1.0], cv=3,
-        n_solutions=2, random_state=0,
+        loss="log", scaling="auto", n_solutions=2, random_state=0,
     ).fit(*iris)  # fmt: skip
 
 
@@ -112,13 +114,13 @@ def test_every_score_is_in_view_or_told(path, iris):
 
 
 def test_a_search_shows_its_folds_and_its_choice(search):
-    """Mean scores and standard errors at the depth chosen."""
+    """Mean scores and standard errors at the depth chosen, of relaxed trees or not."""
     display = PathDisplay.from_estimator(search).plot()
     results = search.cv_results_
     best = results.loc[search.best_index_]
-    same = (results["depth"] == best["depth"]) & (
-        results["alpha_global"] == best["alpha_global"]
-    )
+    fixed = ["depth", "relaxed", "alpha_global"]
+    same = (results[fixed] == best[fixed]).all(axis=1)
+    assert same.sum() == 3
     assert display.frame["score"].tolist() == results[same]["mean_score"].tolist()
     assert display.frame["error"].tolist() == results[same]["se_score"].tolist()
     assert display.chosen == best["alpha_local"]
@@ -231,16 +233,36 @@ def test_the_penalty_that_is_fixed_is_told(path, search, iris):
 
 def test_a_search_marks_its_tree(search):
     """Number of variables of the tree, mean score on the folds."""
-    chosen = FrontierDisplay.from_estimator(search).chosen
-    assert chosen.n_variables == len(search.tree_.variables_used)
-    assert chosen.score == search.best_score_
+    display = FrontierDisplay.from_estimator(search)
+    assert display.chosen.n_variables == len(search.tree_.variables_used)
+    assert display.chosen.score == search.best_score_
+    results = search.cv_results_
+    same = results["depth"] == search.best_params_["depth"]
+    assert display.score.tolist() == results[same]["mean_score"].tolist()
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize("depth", [2, 3])
+def test_any_choice_is_framed(search, depth, relaxed):
+    """Whichever path it is on, and whether the tree is relaxed or not."""
+    results = search.cv_results_
+    here = (results["depth"] == depth) & ((results["relaxed"] < 1) == relaxed)
+    index = int(np.flatnonzero(here)[3])
+    other = copy(search)
+    n, place = search._place(index)
+    other.path_, other.best_index_ = search._paths[n], index
+    other.tree_ = other.path_.offered[place]
+    display = HeatmapDisplay.from_estimator(other)
+    assert display.values.ravel().tolist() == results[here]["mean_score"].tolist()
+    assert display.values[display.chosen] == results["mean_score"][index]
 
 
 def test_a_search_by_another_score_says_so(iris):
     """The label is the scorer's name."""
     search = SORCTClassifierCV(
-        alphas_local=[1.0], cv=2, n_solutions=1, scoring="neg_log_loss", random_state=0
-    ).fit(*iris)
+        depths=None, loss="cost", scaling="auto", alphas_local=[1.0], cv=2,
+        n_solutions=1, scoring="neg_log_loss", random_state=0,
+    ).fit(*iris)  # fmt: skip
     assert FrontierDisplay.from_estimator(search).score_name.startswith("neg_log_loss")
 
 
@@ -272,7 +294,12 @@ def test_where_errors_have_prices_the_score_is_named_for_them(rng):
     X = rng.random((60, 2))
     y = (X[:, 0] > 0.5).astype(int)
     grid = {"alphas_local": [0.1, 1], "n_solutions": 2, "cv": 2, "random_state": 0}
-    dear = SORCTClassifierCV(cost_matrix=[[0, 1], [5, 0]], **grid).fit(X, y)
-    plain = SORCTClassifierCV(**grid).fit(X, y)
-    assert search_grid(dear).score_name == "minus the mean cost, mean over folds"
-    assert search_grid(plain).score_name == "accuracy, mean over folds"
+    grid |= {"depths": 1, "scaling": "auto"}
+    names = {
+        "minus the mean cost": {"loss": "log", "cost_matrix": [[0, 1], [5, 0]]},
+        "accuracy": {"loss": "cost"},
+        "minus the log-loss": {"loss": "log"},
+    }
+    for name, options in names.items():
+        search = SORCTClassifierCV(**grid, **options).fit(X, y)
+        assert search_grid(search).score_name == f"{name}, mean over folds"

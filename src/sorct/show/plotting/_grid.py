@@ -74,18 +74,26 @@ def path_grid(path: Path, X: Any = None, y: Any = None) -> ScoredGrid:
     return ScoredGrid(frame, name, accuracy_name=accuracy)
 
 
-def search_grid(search: Any) -> ScoredGrid:
-    """Grid of a fitted search at the depth and gamma it chose, scored on its folds."""
+def search_grid(search: Any, *, every: bool = False) -> ScoredGrid:
+    """Grid of a fitted search with the settings it chose, scored on its folds.
+
+    It is of penalised trees or of relaxed ones, as the tree chosen is; with ``every``
+    of both, the penalised ones first.
+    """
     if not isinstance(search, SORCTClassifierCV):
         raise TypeError(
             f"Expected a fitted SORCTClassifierCV, got {type(search).__name__}; with a "
             "path, use from_path."
         )
     check_is_fitted(search)
-    results, best = search.cv_results_, search.best_params_
-    same = (results["depth"] == best["depth"]) & (results["gamma"] == best["gamma"])
-    chosen = int(np.flatnonzero(same).tolist().index(search.best_index_))
-    frame = results[same].reset_index(drop=True)
+    offered = search.path_.offered
+    chosen = [tree is search.tree_ for tree in offered].index(True)
+    first, n_rows = search.best_index_ - chosen, len(offered)
+    if not every:
+        n_rows = len(search.path_)
+        first += chosen // n_rows * n_rows
+        chosen %= n_rows
+    frame = search.cv_results_.iloc[first : first + n_rows].reset_index(drop=True)
     frame = frame.assign(score=frame["mean_score"], error=frame["se_score"])
     name = search.tree_.training.cv_scoring
     return ScoredGrid(frame, f"{name}, mean over folds", chosen)

@@ -114,7 +114,7 @@ class FrontierDisplay:
         ----------
         search : SORCTClassifierCV
         """
-        return cls._from_grid(search_grid(search))
+        return cls._from_grid(search_grid(search, every=True))
 
     @classmethod
     def _from_grid(cls, grid: ScoredGrid) -> Self:
