@@ -108,7 +108,7 @@ def test_training_is_told(visit, iris):
     assert cells == ["setosa", "33.3 %", "80.0 %", expected, "yes", "50", recall]
     confusion = page.locator("[aria-label=Confusion] tbody tr").all_inner_texts()
     assert len(confusion) == 3
-    page.click("summary")
+    page.click("#training summary")
     assert "sepal length (cm)" in page.inner_text("[aria-label=Variables]")
 
 

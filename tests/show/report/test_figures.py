@@ -37,16 +37,40 @@ def test_accuracy_stands_beside_the_largest_class(visit, case):
     assert found[1].startswith(f"{wanted} {case.chosen.classes[most]}")
 
 
-def test_rows_of_training_have_both_accuracies(visit, iris):
-    """That of the class predicted and the expected one, each explained."""
+def test_rows_of_training_have_the_accuracy_of_what_is_predicted(visit, iris):
+    """Once; a tree that does not know it has the expected one beside."""
     tree = SORCTClassifier(n_starts=2, random_state=0).fit(*iris).tree_
-    page, point = visit(tree.report(*iris)), tree.report(*iris).summary["points"][0]
-    plain, expected = figures(page)[:2]
+    point = tree.report(*iris).summary["points"][0]
     accuracy = np.mean(tree.predict(iris[0]) == iris[1])
-    assert plain.startswith(f"{percent(accuracy)} accuracy on the rows of training")
+    assert point["training_accuracy"] == pytest.approx(accuracy)
+    line = f"{percent(accuracy)} accuracy on the rows of training"
+    for report in (
+        tree.report(*iris),
+        tree.report(),
+        tree.report(*(z[1:] for z in iris)),
+    ):
+        found = figures(visit(report))
+        assert sum(one.startswith(line) for one in found) == 1
+        assert not any("expected accuracy" in one for one in found)
+    old = replace(tree, training=replace(tree.training, found=None))
+    plain, expected = figures(visit(old.report(*iris)))[:2]
+    assert plain.startswith(line)
     assert expected.startswith(
         f"{percent(point['expected_accuracy'])} expected accuracy in training"
     )
+
+
+def test_held_out_accuracy_stands_beside_that_of_training(visit, iris):
+    """With what the tree was chosen by, told as people tell it."""
+    told = {"cv_score": -0.125, "cv_scoring": "minus the log-loss", "cv_folds": 10}
+    tree = SORCTClassifier(n_starts=2, random_state=0).fit(*iris).tree_
+    record = replace(tree.training, cv_accuracy=0.945, **told)
+    page = visit(replace(tree, training=record).report(*iris))
+    plain, held_out = figures(page)[:2]
+    assert "(trained and chosen on these rows: optimistic)" in plain
+    assert held_out.startswith("94.5 % accuracy in cross-validation, 10 folds")
+    assert "score there: log-loss 0.125, accuracy 0.945" in held_out
+    assert "log-loss 0.125, accuracy 0.945" in page.inner_text("#training-body")
 
 
 def test_without_data_there_is_the_expected_accuracy_alone(visit, case):

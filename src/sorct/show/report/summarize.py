@@ -15,6 +15,8 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.data.wording import printable
 from sorct.show.export import to_sql
+from sorct.show.measures import proba_of_reach
+from sorct.show.report.probabilities import probabilities
 from sorct.show.report.questions import question
 from sorct.show.report.rows import (
     DIGITS,
@@ -29,9 +31,10 @@ from sorct.show.report.rows import (
 )
 from sorct.show.report.variables import columns, variables
 from sorct.show.text import export_text
+from sorct.tree.decision import predicted_codes
 from sorct.tree.frontier import sparsest, unbeaten
 from sorct.tree.storage import COMMON
-from sorct.tree.view import Cut, Leaf
+from sorct.tree.view import Cut, Leaf, View
 
 if TYPE_CHECKING:
     from sorct.tree.path import Path
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "sorct-report", 1
 # What a page draws: bins of a histogram, rows named in a leaf.
 _BINS, _ROWS_IN_LEAF = 28, 8
+# No row has a smaller share of the weight.
+_NOBODY = 1e-12
 
 
 def summarize(
@@ -76,6 +81,7 @@ def summarize(
         "classes": [shown_name(label) for label in first.classes],
         "variables": variables(first.encoder),
         "columns": columns(first.encoder),
+        "counted": "samples" if first.routed is None else "rows",
         "trees": described,
         "points": points,
         "chosen": _default(points) if chosen is None else chosen,
@@ -107,17 +113,25 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
         for key, value in plain.items()
         if key not in COMMON and key != "training"
     }
-    nodes = _nodes(tree)
+    view = _drawn(tree)
+    nodes, told = _nodes(tree, view), {}
     reach = None if shown is None else tree.leaf_reach_table(shown.table)
     if shown is not None and reach is not None:
-        _add_samples(tree, nodes, shown, reach, listed)
+        _add_samples(tree, view, nodes, shown, reach, listed)
+        told = {"probabilities": probabilities(tree, shown, reach)}
     return {
         "model": kept,
         "nodes": nodes,
         "rules": export_text(tree),
         **_sql(tree),
+        **told,
         "measured": _measured(tree, shown, reach),
     }
+
+
+def _drawn(tree: Tree) -> View:
+    """What is drawn: with hard routes, if known, all cuts whose sides both get rows."""
+    return tree.view if tree.routed is None else View.of(tree, least=_NOBODY, hard=True)
 
 
 def _sql(tree: Tree) -> dict[str, str]:
@@ -128,21 +142,23 @@ def _sql(tree: Tree) -> dict[str, str]:
         return {"sql": "", "no_sql": str(error)}
 
 
-def _nodes(tree: Tree) -> list[dict[str, Any]]:
+def _nodes(tree: Tree, view: View) -> list[dict[str, Any]]:
     """Nodes as shown, each before those below it; children are told by their places."""
-    place = {number: k for k, number in enumerate(tree.view.nodes)}
+    place = {number: k for k, number in enumerate(view.nodes)}
+    says = tree.leaf_proba is not None
     return [
-        _leaf(node) if isinstance(node, Leaf) else _cut(node, place)
-        for node in tree.view.nodes.values()
+        _leaf(node, says) if isinstance(node, Leaf) else _cut(node, place)
+        for node in view.nodes.values()
     ]
 
 
-def _leaf(leaf: Leaf) -> dict[str, Any]:
+def _leaf(leaf: Leaf, says: bool) -> dict[str, Any]:
     return {
         "node": leaf.node,
         "mass": short(leaf.mass),
         "label": leaf.code,
         "leaves": list(leaf.leaves),
+        **({"says": short(leaf.proba)} if says else {}),
     }
 
 
@@ -160,18 +176,23 @@ def _cut(cut: Cut, place: dict[int, int]) -> dict[str, Any]:
 
 def _add_samples(
     tree: Tree,
+    view: View,
     nodes: list[dict[str, Any]],
     shown: Shown,
     reach: FloatArray,
     listed: IntArray,
 ) -> None:
-    """Give leaves the rows that most probably end there, and cuts those on their way.
+    """Give leaves the rows that end there, and cuts those on their way.
 
-    The rows of a cut are those of the leaves below it, so that counts add up.
+    Rows go as people would by hand or, where leaves tell soft shares, to the leaf that
+    is most probable. The rows of a cut are those of the leaves below it.
     """
-    places = [n for n, entry in enumerate(nodes) if "label" in entry]
-    sums = [reach[:, nodes[n]["leaves"]].sum(axis=1) for n in places]
-    most = np.array(places)[np.argmax(sums, axis=0)]
+    if tree.routed is not None:
+        most = _by_hand(tree, view, nodes, shown)
+    else:
+        places = [n for n, entry in enumerate(nodes) if "label" in entry]
+        sums = [reach[:, nodes[n]["leaves"]].sum(axis=1) for n in places]
+        most = np.array(places)[np.argmax(sums, axis=0)]
     n_classes = len(tree.classes)
 
     def add(place: int) -> BoolArray:
@@ -179,7 +200,7 @@ def _add_samples(
         if "label" not in entry:
             yes, no = add(entry["yes"]), add(entry["no"])
             entry["split"] = {
-                **_histogram(tree, tree.view.nodes[entry["node"]], shown, yes | no),
+                **_histogram(tree, view.nodes[entry["node"]], shown, yes | no),
                 "yes": class_counts(shown.code[yes], n_classes),
                 "no": class_counts(shown.code[no], n_classes),
             }
@@ -193,6 +214,20 @@ def _add_samples(
         return here
 
     add(0)
+
+
+def _by_hand(
+    tree: Tree, view: View, nodes: list[dict[str, Any]], shown: Shown
+) -> IntArray:
+    """Place of the leaf that people who follow the drawing come to, for every row."""
+    place = np.zeros(len(shown.code), dtype=np.intp)
+    for n, (entry, node) in enumerate(zip(nodes, view.nodes.values(), strict=True)):
+        if isinstance(node, Cut):
+            answer = np.where(
+                _margin(tree, node, shown) > 0.0, entry["yes"], entry["no"]
+            )
+            place = np.where(place == n, answer, place)
+    return place
 
 
 def _histogram(
@@ -242,8 +277,7 @@ def _measured(
     found = _expected(tree, own)
     if shown is None or reach is None:
         return found
-    proba = np.stack([reach[:, row].sum(axis=1) for row in own])
-    predicted = np.argmax(proba, axis=0)
+    predicted = predicted_codes(proba_of_reach(tree, reach).T, tree.decision_cost)
     n_classes = len(tree.classes)
     table = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
     np.add.at(table, (shown.code, predicted), 1)
@@ -275,6 +309,9 @@ def _expected(tree: Tree, own: BoolArray) -> dict[str, Any]:
         nothing = [None] * len(tree.classes)
         return {**found, "expected_accuracy": None, "expected_recall": nothing}
     recall = short(hit / tree.class_share)
+    if told.found is not None:
+        share = tree.class_share / tree.class_share.sum()
+        found["training_accuracy"] = float(share @ np.array(told.found))
     return {**found, "expected_accuracy": accuracy, "expected_recall": recall}
 
 

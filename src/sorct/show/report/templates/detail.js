@@ -92,7 +92,8 @@ function describeLeaf(report, entry, start) {
   ]);
   return [
     make("h3", {}, `Leaf: ${report.classes[entry.label]}`),
-    make("p", {}, `${percent(sumOf(entry.mass))} of the training sample is expected here.`),
+    make("p", {}, `${percent(sumOf(entry.mass))} of the training ${report.counted === "rows" ? "rows come here by hand" : "sample is expected here"}.`
+      + saysText(report, entry)),
     scrolling("Classes in the leaf", table(["class", "share in training", "samples shown"], rows), "scroll tall"),
     entry.found && entry.found.listed.length ? make("p", {}, "Listed samples here: ",
       entry.found.listed.map((place) => make("button", {
@@ -102,7 +103,7 @@ function describeLeaf(report, entry, start) {
 }
 
 function leafTip(report, entry) {
-  const lines = [`${report.classes[entry.label]}: ${mixText(report, entry.mass)}`];
+  const lines = [`${report.classes[entry.label]}: ${mixText(report, entry.mass)}.${saysText(report, entry)}`];
   if (entry.found) {
     lines.push(`${count(sumOf(entry.found.counts), "sample")} of the data shown`);
     const names = entry.found.listed.map((place) => report.samples[place].name);

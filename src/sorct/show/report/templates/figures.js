@@ -9,9 +9,9 @@ function accuracyFigure(report, k) {
   if (point.accuracy === undefined) return null;
   const rows = data.is_training ? "rows of training" : `${count(data.n_shown, "row")} given to this report`;
   return {
-    value: percent(point.accuracy), note: choiceNote(report, k),
+    value: percent(point.accuracy), note: choiceNote(report, k) || trainedNote(data, point),
     name: data.is_training ? "accuracy on the rows of training" : "accuracy on the data shown",
-    about: `Share of the ${rows} whose most probable class is the true one.${data.is_training ? " On new rows it is mostly lower." : ""}`,
+    about: `Share of the ${rows} whose predicted class is the true one.${data.is_training ? " On new rows it is mostly lower." : ""}`,
   };
 }
 
@@ -20,6 +20,30 @@ function choiceNote(report, k) {
   if (!report.alphas) return null;
   if (k !== report.chosen) return "optimistic if you choose by it";
   return report.chosen_on_rows ? "chosen on these rows: optimistic" : null;
+}
+
+function trainedNote(data, point) {
+  return data.is_training && point.training.cv_score !== undefined ? "trained and chosen on these rows: optimistic" : null;
+}
+
+// Accuracy on rows that were held out of training, one fold after the other.
+function heldOutFigure({ training: told }) {
+  if (told.cv_accuracy === undefined) return null;
+  const score = told.cv_scoring === "accuracy" ? "" : `; it was chosen by its score there: ${crossValidated(told)}`;
+  return {
+    value: percent(told.cv_accuracy), name: `accuracy in cross-validation, ${count(told.cv_folds, "fold")}`,
+    about: `Trees of the same settings, trained without the rows that they were measured on${score}. A little optimistic for the best of many.`,
+  };
+}
+
+// Of trees that know it, what is predicted on the rows of training; of others what is expected.
+function trainingFigure(report, point) {
+  if (point.training_accuracy === undefined) return expectedFigure(point);
+  if (report.data.is_training) return null;
+  return {
+    value: percent(point.training_accuracy), name: "accuracy on the rows of training",
+    about: "Share of the rows of training whose predicted class is the true one. On new rows it is mostly lower.",
+  };
 }
 
 function expectedFigure(point) {
@@ -37,11 +61,11 @@ function baselineFigure(report) {
 }
 
 function floorFigures(report, point) {
-  const asked = point.training.min_recall || [];
-  return report.classes.map((name, k) => [name, point.expected_recall[k], asked[k] || 0])
+  const { min_recall: asked = [], recall, loss } = point.training, what = loss === "log" ? "recall" : "expected recall";
+  return report.classes.map((name, k) => [name, (recall || point.expected_recall)[k], asked[k] || 0])
     .filter(([, , floor]) => floor > 0).slice(0, 4)
     .map(([name, expected, floor]) => ({
-      value: percent(expected), name: `expected recall of ${name}, at least ${percent(floor, 0)} asked`,
+      value: percent(expected), name: `${what} of ${name} in training, at least ${percent(floor, 0)} asked`,
     }));
 }
 
@@ -49,9 +73,9 @@ function keyFigures(report, k) {
   const point = report.points[k], { data } = report;
   // The two accuracies of training side by side; on other rows first what they can be held to.
   const ofTraining = data.is_training || data.n_shown === null;
-  const others = [expectedFigure(point), baselineFigure(report)];
+  const others = [trainingFigure(report, point), baselineFigure(report)];
   return [
-    accuracyFigure(report, k), ...(ofTraining ? others : others.reverse()),
+    accuracyFigure(report, k), heldOutFigure(point), ...(ofTraining ? others : others.reverse()),
     { value: `${point.n_variables} of ${report.data.n_variables}`, name: "variables used" },
     { value: String(point.most_per_cut), name: "variables in a cut at most" },
     ...floorFigures(report, point),

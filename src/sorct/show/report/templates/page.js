@@ -15,6 +15,7 @@ function showPoint(k) {
   showFigures();
   showTree();
   showForm();
+  showProbabilities();
   byId("rules-text").textContent = shownTree().rules;
   put("training-body", describeTraining(report, shownPoint()));
   if (report.alphas) markPoint();
@@ -64,6 +65,14 @@ function showTip(lines, button) {
 function hideTip() {
   byId("tip").hidden = true;
   document.querySelectorAll("[aria-describedby=tip]").forEach((button) => button.removeAttribute("aria-describedby"));
+}
+
+// -- probabilities -------------------------------------------------------------------------
+
+function showProbabilities() {
+  const told = shownTree().probabilities;
+  byId("probabilities").hidden = !told;
+  if (told) put("probabilities-body", describeProbabilities(report, told));
 }
 
 // -- the trade-off -------------------------------------------------------------------------
@@ -120,7 +129,7 @@ function showHeatmap() {
 function markPoint() {
   const slider = byId("most"), point = shownPoint(), { places } = frontier;
   if (document.activeElement !== slider) slider.value = sizeOf(report, point);
-  byId("most-value").textContent = sizeText(report, Number(slider.value));
+  byId("most-value").textContent = limitText(report, Number(slider.value));
   byId("most-none").textContent = noTreeText(report, Number(slider.value), point);
   byId("shown").textContent = `Shown: ${pointName(point)}${state.point === report.chosen ? " (the chosen tree)" : ""}.`;
   markItems(frontier.marks, "aria-checked", (n) => places[n].includes(state.point), (n) => places[n].includes(report.chosen));

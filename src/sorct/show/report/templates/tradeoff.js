@@ -8,7 +8,7 @@ function accuracyOf(point) {
 // What the trade-off counts: variables, or what they cost where that was asked for.
 function sizeOf(report, point) { return report.byCost ? point.spent : point.n_variables; }
 
-function sizeText(report, size) { return report.byCost ? `a cost of ${number(size)}` : count(size, "variable"); }
+function limitText(report, size) { return report.byCost ? `a cost of ${number(size)}` : count(size, "variable"); }
 
 function pointName(point) {
   const told = point.training;
@@ -78,7 +78,8 @@ function compareTables(report, k) {
   const figures = [
     ["local, global penalty", (p) => `${strength(p.training.alpha_local)}, ${strength(p.training.alpha_global)}`],
     ["accuracy on the data shown", (p) => percent(p.accuracy)],
-    ["expected accuracy in training", (p) => percent(p.expected_accuracy)],
+    shown.training_accuracy === undefined ? ["expected accuracy in training", (p) => percent(p.expected_accuracy)]
+      : ["accuracy in training", (p) => percent(p.training_accuracy)],
     ["variables in the tree", (p) => String(p.n_variables)],
     ["most variables in a cut", (p) => String(p.most_per_cut)],
     ["columns unused, per cut", (p) => `${number(p.local_sparsity, 3)} %`],

@@ -11,7 +11,7 @@ function trainingFacts(report, point) {
     ["Penalties", `local ${strength(told.alpha_local ?? 0)}, global ${strength(told.alpha_global ?? 0)}`],
     ["Steepness gamma", number(report.gamma)],
     ["Cross-validated score", crossValidated(told)],
-    ["Objective, expected cost", `${number(told.objective)}, ${number(told.cost)}`],
+    [told.loss === "log" ? "Objective, log-loss" : "Objective, expected cost", `${number(told.objective)}, ${number(told.cost)}`],
     ["Residual (0 at a stationary tree)", number(told.residual, 2)],
     ["Ended", told.status || "–"],
     ["Search", told.search || path],

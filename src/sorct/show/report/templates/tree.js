@@ -180,17 +180,25 @@ function drawLeaf(report, entry, place) {
   return shape("g", { transform: `translate(${place.x - LEAF_WIDTH / 2},${place.y})`, "aria-hidden": "true" },
     shape("rect", { class: "box leaf", width: LEAF_WIDTH, height: place.height, rx: 8 }),
     lines.map((line, n) => shape("text", { x: LEAF_PAD, y: 20 + 16 * n, class: "strong" }, line)),
-    shape("text", { x: LEAF_PAD, y: 21 + bottom }, `${percent(sumOf(entry.mass))} of samples`),
+    shape("text", { x: LEAF_PAD, y: 21 + bottom }, `${percent(sumOf(entry.mass))} of ${report.counted}`),
     bar);
 }
 
 function nodeName(report, entry) {
   const share = percent(sumOf(entry.mass));
   if (entry.label === undefined) {
-    return `cut ${entry.cut}: ${questionOf(entry)}. ${share} of samples come here.`;
+    return `cut ${entry.cut}: ${questionOf(entry)}. ${share} of ${report.counted} come here.`;
   }
-  return `${report.classes[entry.label]}: ${share} of samples. A leaf with `
-    + `${mixText(report, entry.mass)}.`;
+  return `${report.classes[entry.label]}: ${share} of ${report.counted}. A leaf with `
+    + `${mixText(report, entry.mass)}.${saysText(report, entry)}`;
+}
+
+// What a leaf says of the classes, where that is not what its rows are.
+function saysText(report, entry) {
+  if (!entry.says) return "";
+  const total = sumOf(entry.mass) || 1;
+  const same = entry.says.every((share, k) => Math.abs(share - entry.mass[k] / total) <= 0.01);
+  return same ? "" : ` It says ${mixText(report, entry.says)}.`;
 }
 
 // A button of the size of the box, and over it the drawing, which only eyes see.
