@@ -259,6 +259,8 @@ def with_numbers_of(before, found):
             key: with_numbers_of(before[key], one) if key in before else one
             for key, one in found.items()
         }
+    if isinstance(found, list) and all(isinstance(one, str) for one in found):
+        return found
     if isinstance(found, list) and len(found) == len(before):
         return [with_numbers_of(*pair) for pair in zip(before, found, strict=True)]
     return found if isinstance(found, str) else before

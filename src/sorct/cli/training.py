@@ -231,9 +231,12 @@ def _choice_lines(search: SORCTClassifierCV) -> list[str]:
 
 def _other_rule(search: SORCTClassifierCV) -> list[str]:
     """What the best score would have taken, where a sparser tree was."""
-    limits = search.max_features, search.max_features_per_cut, search.max_cost
-    names = "max_features", "max_features_per_cut", "max_cost"
-    best = search.select("best", **dict(zip(names, limits, strict=True)))
+    best = search.select(
+        "best",
+        max_features=search.max_features,
+        max_features_per_cut=search.max_features_per_cut,
+        max_cost=search.max_cost,
+    )
     if best.training.cv_score == search.best_score_:
         return []
     used = len(best.variables_used)

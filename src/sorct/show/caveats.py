@@ -181,7 +181,7 @@ def _rates(tree: Tree) -> list[str]:
     ]
 
 
-def _found(tree: Tree) -> Sequence[float] | None:
+def _found(tree: Tree) -> tuple[float, ...] | None:
     """Share of every class that is predicted to be of it in training, if known."""
     told = tree.training
     # Where the likelihood is maximised, recall is that of the classes predicted.
