@@ -1,7 +1,7 @@
 """Race: settings compete on folds, and only those that may win run to the end.
 
 Settings are what a path of penalties is traced with: the loss, the depth, the steepness
-and how numbers are scaled. They are first tried on two folds with a coarse grid, few
+and how numbers are scaled. They are first tried on some folds with a coarse grid, few
 solutions and not too many rows. Settings next to the best so far are tried as long as
 that pays: a deeper tree, another scaling, then another loss and steeper cuts. The best
 and the simplest are then traced in full, on every fold and on all rows. Nothing here
@@ -23,8 +23,11 @@ from sorct.estimators.fitting import InfeasibleError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Folds that all settings are tried on, and settings that are traced in full.
-FIRST_FOLDS, FINALISTS = 2, 2
+#: Folds that all settings are tried on, more where there are few rows: folds cost
+#: little then, and two would tell little.
+FIRST_FOLDS, MOST_FIRST_FOLDS = 2, 5
+#: Settings that are traced in full.
+FINALISTS = 2
 DEEPEST = 4
 # Settings count as equally good if they differ by less than this share of what the best
 # gain over a tree that is next to empty.
