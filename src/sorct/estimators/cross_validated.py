@@ -506,12 +506,13 @@ class SORCTClassifierCV(TreeClassifier):
         chosen, n_tried = self.best_params_, max(len(self.race_), len(self._paths))
         refitted = ", refitted on its variables" if chosen["relaxed"] < 1.0 else ""
         many = f"{n_tried} settings" if n_tried > 1 else "One setting"
+        n_used = len(self.tree_.variables_used)
+        used = f"{n_used} variable" + "s" * (n_used != 1)
         return (
             f"{many} tried, {len(self.cv_results_)} trees compared by {score_name} on "
             f"{self.tree_.training.cv_folds} folds ({self.rule}): loss "
             f"{chosen['loss']}, depth {chosen['depth']}, alpha_local "
-            f"{chosen['alpha_local']:.3g}{refitted}, "
-            f"{len(self.tree_.variables_used)} variables, score "
+            f"{chosen['alpha_local']:.3g}{refitted}, {used}, score "
             f"{self.best_score_:.4g} (standard error "
             f"{self.tree_.training.cv_standard_error or 0.0:.2g})."
         )
