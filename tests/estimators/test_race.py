@@ -1,5 +1,7 @@
 """The race: which settings are tried, which lead, and what becomes of them."""
 
+from dataclasses import replace
+
 import joblib
 import numpy as np
 import pytest
@@ -36,6 +38,18 @@ def by_depth(*scores):
 
 
 # -- who leads -------------------------------------------------------------------------
+
+
+def test_what_chance_may_do_is_no_lead():
+    """A deeper tree must be ahead by more than the folds' own disagreement."""
+    simple = Heat(SIMPLE, [np.array([s, EMPTY]) for s in (-0.5, -0.3, -0.4, -0.4)])
+    lucky = [np.array([s, EMPTY]) for s in (-0.1, -0.4, -0.6, -0.3)]
+    surely = [np.array([s, EMPTY]) for s in (-0.42, -0.24, -0.35, -0.34)]
+    deeper = replace(SIMPLE, depth=2)
+    race = Race(FREE, lambda _: [], [simple, Heat(deeper, lucky)])
+    assert race.leader is simple
+    race = Race(FREE, lambda _: [], [simple, Heat(deeper, surely)])
+    assert race.leader.settings == deeper
 
 
 @pytest.mark.parametrize(
@@ -119,12 +133,13 @@ def test_every_loss_and_scaling_is_tried_with_the_leader():
         assert Settings(**{**leader, **other}) in tried
 
 
-def test_steeper_cuts_are_tried_where_the_expected_cost_is_ahead():
-    """Under the likelihood every cut finds its own steepness."""
-    _, _, tried = run(FREE, lambda one: -0.2 if one.loss == "log" else -0.5)
-    assert {one.gamma for one in tried} == {"auto"}
-    _, _, tried = run(FREE, lambda one: -0.5 if one.loss == "log" else -0.2)
-    assert Settings("cost", 1, "steep", "auto") in tried
+@pytest.mark.parametrize("loss", ["log", "cost"])
+def test_steeper_cuts_are_tried_of_the_loss_that_is_ahead(loss):
+    """Under the likelihood they only move the bound that cuts are steep up to."""
+    _, _, tried = run(FREE, lambda one: -0.2 if one.loss == loss else -0.5)
+    assert [one.loss for one in tried if one.gamma == "steep"] == [loss]
+    _, _, tried = run(replace(FREE, gammas=(512.0,)), lambda one: -0.2)
+    assert {one.gamma for one in tried} == {512.0}
 
 
 losses = st.sampled_from([("log", "cost"), ("log",), ("cost",)])
@@ -148,7 +163,7 @@ def test_a_race_ends_and_keeps_to_what_was_given(choices, seed):
         assert one.loss in choices.losses
         assert one.depth in choices.depths
         assert one.scaling in choices.scalings
-        steeper = one.loss == "cost" and choices.gammas == ("auto",)
+        steeper = choices.gammas == ("auto",)
         assert one.gamma in choices.gammas or (one.gamma == "steep" and steeper)
     assert 1 <= len(finalists) <= FINALISTS
     assert all(one in tried for one in finalists)
@@ -281,7 +296,7 @@ def test_few_rows_have_their_folds_drawn_twice(raced, two_clouds):
     plain = model(depths=1, loss="log", scaling="auto").fit(X, y)
     assert plain.tree_.training.cv_folds == 2
     assert plain.race_.empty
-    assert plain.why_.startswith("One setting tried")
+    assert plain.why_.startswith("One setting was tried")
 
 
 @pytest.mark.parametrize(
@@ -303,7 +318,7 @@ def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkey
     """Nor do they make a table large."""
     X, y = two_clouds
     kept = rng.random(90) < 0.8
-    monkeypatch.setattr("sorct.estimators.cross_validated._FEW_ROWS", 85)
+    monkeypatch.setattr("sorct.estimators.cross_validated.FEW_ROWS", 85)
     monkeypatch.setattr("sorct.estimators.cross_validated._LOOK_ROWS", 40)
     zeroed = model(depths=1).fit(X, y, sample_weight=kept.astype(float))
     without = model(depths=1).fit(X[kept], y[kept])
