@@ -137,7 +137,7 @@ def test_every_loss_and_scaling_is_tried_with_the_leader():
 def test_steeper_cuts_are_tried_of_the_loss_that_is_ahead(loss):
     """Under the likelihood they only move the bound that cuts are steep up to."""
     _, _, tried = run(FREE, lambda one: -0.2 if one.loss == loss else -0.5)
-    assert [one.loss for one in tried if one.gamma == "steep"] == [loss]
+    assert loss in {one.loss for one in tried if one.gamma == "steep"}
     _, _, tried = run(replace(FREE, gammas=(512.0,)), lambda one: -0.2)
     assert {one.gamma for one in tried} == {512.0}
 
