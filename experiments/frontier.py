@@ -232,22 +232,28 @@ def _finished(
 
 
 def fit_unit(config: Config, results: Path, unit: Unit) -> None:
-    """Fit one method on one split of one table and write its row."""
+    """Fit one method on one split of one table and write its row.
+
+    Rows of methods that share its fit are written, too.
+    """
     table, split, method = unit
+    if _file(config, results, unit).exists():
+        return
     problem = Problem.of(table, split)
     fitted, seconds = peers.fit(
         method, problem, config.n_folds, **config.options.get(method, {})
     )
-    row = {
-        **dict(zip(KEYS, unit, strict=True)),
-        **scores(problem, fitted),
-        "seconds": seconds,
-        "key": config.key(method),
-    }
-    file = _file(config, results, unit)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(file) as path:
-        pd.DataFrame([row], columns=COLUMNS).to_csv(path, index=False)
+    for name, one in {method: fitted, **fitted.others}.items():
+        row = {
+            **dict(zip(KEYS, (table, split, name), strict=True)),
+            **scores(problem, one),
+            "seconds": seconds,
+            "key": config.key(name),
+        }
+        file = _file(config, results, (table, split, name))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(file) as path:
+            pd.DataFrame([row], columns=COLUMNS).to_csv(path, index=False)
 
 
 def scores(problem: Problem, fitted: Fitted) -> dict[str, Any]:

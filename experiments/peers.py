@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 from experiments import real_tables
 from experiments.protocol import TEST_SHARE, Split
 from experiments.rivals import Part, rpart_in_full
-from sorct import SORCTClassifierCV
+from sorct import SORCTClassifierCV, Tree
 from sorct._typing import BoolArray, FloatArray, IntArray
 
 #: A probability below this counts as this in a log-loss.
@@ -159,6 +159,8 @@ class Fitted:
         Cuts of a tree; None for anything else.
     labels
         Codes predicted; None means those of the largest probabilities.
+    others
+        What other methods give that share the fit, by name.
     """
 
     proba: FloatArray
@@ -166,6 +168,7 @@ class Fitted:
     n_columns: int
     n_cuts: int | None = None
     labels: IntArray | None = None
+    others: Mapping[str, Fitted] = field(default_factory=dict)
 
 
 Method = Callable[..., Fitted]
@@ -188,15 +191,22 @@ def ours(problem: Problem, n_folds: int, **options: Any) -> Fitted:
     search = SORCTClassifierCV(random_state=0, handle_missing="typical", **options).fit(
         problem.X_train, problem.classes[problem.y_train]
     )
-    tree = search.tree_
-    known = np.searchsorted(problem.classes, search.classes_)
-    labels = np.searchsorted(problem.classes, search.predict(problem.X_test))
+    fitted = _fitted_tree(problem, search.tree_)
+    if options:
+        return fitted
+    # The same search tells what the other rule takes.
+    sparser = _fitted_tree(problem, search.select("one-standard-error"))
+    return replace(fitted, others={"ours-1se": sparser})
+
+
+def _fitted_tree(problem: Problem, tree: Tree) -> Fitted:
+    known = np.searchsorted(problem.classes, tree.classes)
     return Fitted(
-        _spread(search.predict_proba(problem.X_test), known, len(problem.classes)),
+        _spread(tree.predict_proba(problem.X_test), known, len(problem.classes)),
         len(tree.variables_used),
         len(tree.columns_used),
         len(tree.view.cuts),
-        labels,
+        np.searchsorted(problem.classes, tree.predict(problem.X_test)),
     )
 
 

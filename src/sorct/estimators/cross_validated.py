@@ -49,7 +49,14 @@ from sorct.estimators.folds import (
 )
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.progress import progress_bar
-from sorct.estimators.race import DEEPEST, FIRST_FOLDS, Choices, Race, Settings
+from sorct.estimators.race import (
+    DEEPEST,
+    FIRST_FOLDS,
+    MOST_FIRST_FOLDS,
+    Choices,
+    Race,
+    Settings,
+)
 from sorct.estimators.scorers import scorer_name
 from sorct.estimators.why import why_text
 from sorct.tree.frontier import sparsest
@@ -402,7 +409,9 @@ class SORCTClassifierCV(TreeClassifier):
         self.race_ = Race(choices, lambda _: []).frame()
         listed = choices.all
         if self._is_race and len(listed) > 1:
-            tried = {"folds": folds[:FIRST_FOLDS], "data": data, "scorer": scorer}
+            few = len(data.seen.y) < FEW_ROWS
+            first = folds[: MOST_FIRST_FOLDS if few else FIRST_FOLDS]
+            tried = {"folds": first, "data": data, "scorer": scorer}
             race = Race(choices, partial(self._first_look, task, **tried))
             listed = race.run()
             self.race_ = race.frame()

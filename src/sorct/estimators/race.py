@@ -1,7 +1,7 @@
 """Race: settings compete on folds, and only those that may win run to the end.
 
 Settings are what a path of penalties is traced with: the loss, the depth, the steepness
-and how numbers are scaled. They are first tried on two folds with a coarse grid, few
+and how numbers are scaled. They are first tried on some folds with a coarse grid, few
 solutions and not too many rows. Settings next to the best so far are tried as long as
 that pays: a deeper tree, another scaling, then another loss and steeper cuts. The best
 and the simplest are then traced in full, on every fold and on all rows. Nothing here
@@ -23,11 +23,14 @@ from sorct.estimators.fitting import InfeasibleError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Folds that all settings are tried on, and settings that are traced in full.
-FIRST_FOLDS, FINALISTS = 2, 2
+#: Folds that all settings are tried on, more where there are few rows: folds cost
+#: little then, and two would tell little.
+FIRST_FOLDS, MOST_FIRST_FOLDS = 2, 5
+#: Settings that are traced in full.
+FINALISTS = 2
 DEEPEST = 4
-# Settings count as equally good if they differ by less than this share of what the best
-# gain over a tree that is next to empty.
+# Settings count as equally good if they differ by less than chance may, or by less than
+# this share of what the best gain over a tree that is next to empty.
 _LITTLE = 0.02
 # Scores that differ by less are of the same trees.
 _SAME = 1e-6
@@ -148,6 +151,22 @@ class Heat:
         """Best mean score over the folds; minus infinity if there is none."""
         return float(self._means.max())
 
+    def is_behind(self, other: Heat, little: float) -> bool:
+        """Whether the other one's best is better, by more than little and by chance.
+
+        Chance is one standard error of the difference, fold by fold.
+        """
+        if not np.isfinite(self.best) or not np.isfinite(other.best):
+            return self.best < other.best
+        gaps = other._at_best - self._at_best
+        chance = gaps.std(ddof=1) / np.sqrt(gaps.size) if gaps.size > 1 else 0.0
+        return bool(gaps.mean() > max(little, chance))
+
+    @property
+    def _at_best(self) -> FloatArray:
+        """Score on every fold at the strength whose mean is best."""
+        return np.array(self.scores)[:, int(self._means.argmax())]
+
     @property
     def empty(self) -> float:
         """Mean score of the sparsest tree."""
@@ -180,11 +199,11 @@ class Race:
 
     @property
     def leader(self) -> Heat:
-        """The simplest of those that are as good as the best, but for a little."""
+        """The simplest of those that are not clearly behind the best."""
         top = max(self.heats, key=lambda heat: heat.best)
         gain = top.best - max(heat.empty for heat in self.heats)
         little = _LITTLE * gain if np.isfinite(gain) else 0.0
-        near = [heat for heat in self.heats if heat.best >= top.best - little]
+        near = [heat for heat in self.heats if not heat.is_behind(top, little)]
         return min(near, key=lambda heat: self._complexity(heat.settings))
 
     def _complexity(self, settings: Settings) -> tuple[int, ...]:

@@ -1,0 +1,407 @@
+"""The race: which settings are tried, which lead, and what becomes of them."""
+
+from dataclasses import replace
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sorct import InfeasibleError, SORCTClassifierCV
+from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Settings
+from tests.budget import examples
+from tests.estimators.test_cross_validated import assert_same_search
+
+check = settings(derandomize=True, deadline=None, max_examples=examples(60))
+#: What is left to choose on a table of numbers with two classes.
+FREE = Choices(("log", "cost"), (1, 2, 3, 4), ("auto",), ("auto", "quantile"))
+SIMPLE = Settings("log", 1, "auto", "auto")
+EMPTY = -1.0
+
+
+def run(choices, worth):
+    """Race with scores of our own: two folds, the last strength next to empty."""
+    rounds = []
+
+    def try_out(waiting):
+        rounds.append(waiting)
+        return [[np.array([worth(one), EMPTY])] * 2 for one in waiting]
+
+    race = Race(choices, try_out)
+    return race, race.run(), [one for waiting in rounds for one in waiting]
+
+
+def by_depth(*scores):
+    """Worth of settings by their depth alone; the likelihood is a little ahead."""
+    return lambda one: scores[one.depth - 1] - 0.2 * (one.loss == "cost")
+
+
+# -- who leads -------------------------------------------------------------------------
+
+
+def test_what_chance_may_do_is_no_lead():
+    """A deeper tree must be ahead by more than the folds' own disagreement."""
+    simple = Heat(SIMPLE, [np.array([s, EMPTY]) for s in (-0.5, -0.3, -0.4, -0.4)])
+    lucky = [np.array([s, EMPTY]) for s in (-0.1, -0.4, -0.6, -0.3)]
+    surely = [np.array([s, EMPTY]) for s in (-0.42, -0.24, -0.35, -0.34)]
+    deeper = replace(SIMPLE, depth=2)
+    race = Race(FREE, lambda _: [], [simple, Heat(deeper, lucky)])
+    assert race.leader is simple
+    race = Race(FREE, lambda _: [], [simple, Heat(deeper, surely)])
+    assert race.leader.settings == deeper
+
+
+@pytest.mark.parametrize(
+    ("scores", "leads"),
+    [
+        # 2 % of what the best gains over the empty tree is 0.016.
+        ((-0.215, -0.2), 1),
+        ((-0.217, -0.2), 2),
+        ((-0.2, -0.9), 1),
+        ((-0.2, -0.2), 1),
+    ],
+)
+def test_the_leader_is_the_simplest_of_those_near_the_best(scores, leads):
+    """But for a little, which is a share of what there is to gain."""
+    heats = [
+        Heat(Settings("log", 2 - n, "auto", "auto"), [np.array([score, EMPTY])] * 2)
+        for n, score in enumerate(scores[::-1])
+    ]
+    race = Race(FREE, lambda waiting: [], heats)
+    assert race.leader.settings.depth == leads
+
+
+def test_of_equals_the_first_values_lead():
+    """Depth before scaling before loss before steepness, as they are listed."""
+    order = [
+        SIMPLE,
+        Settings("cost", 1, "auto", "auto"),
+        Settings("cost", 1, "steep", "auto"),
+        Settings("log", 1, "auto", "quantile"),
+        Settings("log", 2, "auto", "auto"),
+    ]
+    heats = [Heat(one, [np.array([-0.2, EMPTY])] * 2) for one in order[::-1]]
+    for leader in order:
+        race = Race(FREE, lambda waiting: [], heats)
+        assert race.leader.settings == leader
+        heats.pop()
+
+
+def test_scores_are_means_over_the_folds():
+    """Of the best strength, and of the strongest for what is next to empty."""
+    heat = Heat(SIMPLE, [np.array([-0.4, -0.2, -0.8]), np.array([-0.2, -0.6, -1.0])])
+    assert heat.best == pytest.approx(-0.3)
+    assert heat.empty == pytest.approx(-0.9)
+
+
+@pytest.mark.parametrize("odd", [InfeasibleError("no tree", {}), np.full(2, np.nan)])
+def test_settings_that_a_fold_has_no_score_for_do_not_lead(odd):
+    """Where floors cannot be met, or the scorer has nothing to say."""
+    good = Heat(Settings("cost", 4, "steep", "quantile"), [np.array([-5.0, -6.0])] * 2)
+    heats = [Heat(SIMPLE, [np.array([-0.1, -0.6]), odd]), good]
+    race = Race(FREE, lambda waiting: [], heats)
+    assert heats[0].best == -np.inf
+    assert race.leader is good
+    # If there is no score at all, the simplest leads, and the folds will say why.
+    assert Race(FREE, lambda waiting: [], heats[:1]).leader is heats[0]
+
+
+# -- what is tried ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scores", "deepest"),
+    [
+        ((-0.2, -0.2, 0.0, 0.0), 2),
+        ((-0.4, -0.2, -0.199, 0.0), 3),
+        ((-0.4, -0.3, -0.2, -0.1), 4),
+    ],
+)
+def test_deeper_trees_are_tried_as_long_as_that_pays(scores, deepest):
+    """The first two always; of the others one beyond the leader."""
+    _, _, tried = run(FREE, by_depth(*scores))
+    assert max(one.depth for one in tried) == deepest
+
+
+def test_every_loss_and_scaling_is_tried_with_the_leader():
+    """Scalings with the likelihood, and the expected cost where that leads."""
+    _, _, tried = run(FREE, by_depth(-0.4, -0.2, -0.2, -0.2))
+    assert tried[:3] == FREE.first
+    for other in ({"scaling": "quantile"}, {"loss": "cost"}):
+        leader = {"loss": "log", "depth": 2, "gamma": "auto", "scaling": "auto"}
+        assert Settings(**{**leader, **other}) in tried
+
+
+@pytest.mark.parametrize("loss", ["log", "cost"])
+def test_steeper_cuts_are_tried_of_the_loss_that_is_ahead(loss):
+    """Under the likelihood they only move the bound that cuts are steep up to."""
+    _, _, tried = run(FREE, lambda one: -0.2 if one.loss == loss else -0.5)
+    assert loss in {one.loss for one in tried if one.gamma == "steep"}
+    _, _, tried = run(replace(FREE, gammas=(512.0,)), lambda one: -0.2)
+    assert {one.gamma for one in tried} == {512.0}
+
+
+losses = st.sampled_from([("log", "cost"), ("log",), ("cost",)])
+depths = st.sampled_from([(1, 2, 3, 4), (2, 3, 4), (4,), (1, 3), (3, 2)])
+gammas = st.sampled_from([("auto",), (512.0,), ("auto", 100.0, 512.0)])
+scalings = st.sampled_from([("auto", "quantile"), ("auto",), ({"x": "quantile"},)])
+choices = st.builds(
+    Choices, losses, depths, gammas, scalings, every_depth=st.booleans()
+)
+
+
+@check
+@given(choices, st.integers(0, 2**31))
+def test_a_race_ends_and_keeps_to_what_was_given(choices, seed):
+    """Whatever the scores; nothing is tried twice, and finalists were tried."""
+    rng = np.random.default_rng(seed)
+    race, finalists, tried = run(choices, lambda one: -rng.random())
+    assert len(race.frame()) == len(tried)
+    for n, one in enumerate(tried):
+        assert one not in tried[:n]
+        assert one.loss in choices.losses
+        assert one.depth in choices.depths
+        assert one.scaling in choices.scalings
+        steeper = choices.gammas == ("auto",)
+        assert one.gamma in choices.gammas or (one.gamma == "steep" and steeper)
+    assert 1 <= len(finalists) <= FINALISTS
+    assert all(one in tried for one in finalists)
+    assert finalists[0] == race.leader.settings
+    assert any(one.depth == min(choices.depths) for one in finalists)
+    assert [heat.settings in finalists for heat in race.heats] == (
+        race.frame()["finalist"].tolist()
+    )
+
+
+def test_all_that_was_listed_is_tried():
+    """Depths and steepnesses that a user named are there to be tried."""
+    listed = Choices(("log",), (3, 1, 5), (64.0, 512.0), ("auto",), every_depth=True)
+    _, _, tried = run(listed, lambda one: -1.0 / one.depth)
+    assert {one.depth for one in tried} == {1, 3, 5}
+    assert {one.gamma for one in tried} == {64.0, 512.0}
+
+
+@check
+@given(
+    st.sampled_from([(1, 2, 3, 4), (2, 3, 4)]),
+    st.booleans(),
+    st.integers(0, 2**31),
+)
+def test_the_likelihood_is_not_tried_where_it_cannot_keep_directions(
+    depths, every_depth, seed
+):
+    """Deeper trees are by the expected cost then, and are tried."""
+    rng = np.random.default_rng(seed)
+    directed = Choices(("log", "cost"), depths, ("auto",), ("auto",), 1, every_depth)
+    assert all(one.loss == "cost" or one.depth == 1 for one in directed.all)
+    _, finalists, tried = run(directed, lambda one: -rng.random())
+    assert all(one.loss == "cost" or one.depth == 1 for one in tried)
+    assert any(one.loss == "cost" and one.depth > 1 for one in tried)
+    assert finalists
+
+
+# -- who goes on -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("worth", "finalists"),
+    [
+        # A deeper leader has the smallest trees by likelihood beside it.
+        (by_depth(-0.4, -0.2, -0.2, -0.2), [("log", 2), ("log", 1)]),
+        (
+            lambda one: -0.2 * one.depth - 0.1 * (one.loss == "log"),
+            [("cost", 1), ("log", 1)],
+        ),
+    ],
+)
+def test_finalists_are_the_leader_and_the_best_of_the_smallest(worth, finalists):
+    """Of the smallest by likelihood, if that is a choice."""
+    _, found, _ = run(FREE, worth)
+    assert [(one.loss, one.depth) for one in found] == finalists
+
+
+def test_a_leader_of_the_smallest_trees_has_the_next_best_beside_it():
+    """Two are traced in full wherever two were tried."""
+
+    def worth(one):
+        return -0.2 - 0.1 * (one.depth - 1) - 0.01 * (one.scaling == "quantile")
+
+    _, found, _ = run(Choices(("log",), (1, 2), ("auto",), ("auto", "quantile")), worth)
+    assert found == [SIMPLE, Settings("log", 1, "auto", "quantile")]
+
+
+def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():
+    """Users may read it whether something was left to choose or not."""
+    frame = Race(FREE, lambda waiting: []).frame()
+    assert frame.columns.tolist() == [
+        "loss", "depth", "gamma", "scaling", "first_score", "finalist",
+    ]  # fmt: skip
+    assert frame.empty
+
+
+# -- on a table ------------------------------------------------------------------------
+
+
+def model(**options):
+    """A race over three strengths with small pools and few folds."""
+    few = {"alphas_local": [0.1, 1.0, 8.0], "n_solutions": 1, "cv": 2}
+    return SORCTClassifierCV(**{**few, "random_state": 0, **options})
+
+
+@pytest.fixture(scope="module")
+def two_clouds():
+    """Two overlapping clouds."""
+    rng, y = np.random.default_rng(0), np.arange(90) % 2
+    return rng.normal(0.0, 1.0, (90, 3)) + 0.9 * y[:, np.newaxis], y
+
+
+@pytest.fixture(scope="module")
+def raced(two_clouds):
+    """A race with everything left to choose."""
+    return model().fit(*two_clouds)
+
+
+def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
+    """In a table, and in one sentence."""
+    race, results = raced.race_, raced.cv_results_
+    assert {"log", "cost"} == set(race["loss"])
+    assert {"auto", "quantile"} == set(race["scaling"])
+    assert {1, 2} <= set(race["depth"]) <= set(range(1, DEEPEST + 1))
+    finalists = race[race["finalist"]]
+    assert len(finalists) == FINALISTS
+    names = ["loss", "depth", "scaling"]
+    traced = {tuple(row) for row in results[names].to_numpy()}
+    assert traced == {tuple(row) for row in finalists[names].to_numpy()}
+    assert np.isfinite(race["first_score"]).all()
+    chosen, why = raced.best_params_, raced.why_
+    assert why.startswith(f"{len(race)} settings tried, {len(results)} trees compared")
+    for words in (
+        "minus the log-loss",
+        f"loss {chosen['loss']}, depth {chosen['depth']}",
+        f"{len(raced.tree_.variables_used)} variable",
+        f"score {raced.best_score_:.4g}",
+    ):
+        assert words in why
+    assert ("refitted" in why) == (chosen["relaxed"] < 1.0)
+
+
+def test_few_rows_have_their_folds_drawn_twice(raced, two_clouds):
+    """Unless the folds are the users' own, or nothing is left to choose."""
+    assert raced.tree_.training.cv_folds == 4
+    X, y = two_clouds
+    own = [(np.arange(60), np.arange(60, 90)), (np.arange(30, 90), np.arange(30))]
+    given = model(cv=own, depths=1).fit(X, y)
+    assert given.tree_.training.cv_folds == 2
+    plain = model(depths=1, loss="log", scaling="auto").fit(X, y)
+    assert plain.tree_.training.cv_folds == 2
+    assert plain.race_.empty
+    assert plain.why_.startswith("One setting was tried")
+
+
+@pytest.mark.parametrize(
+    "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)]
+)
+def test_the_same_seed_is_the_same_choice_on_any_number_of_jobs(
+    raced, two_clouds, backend
+):
+    """To the last bit, the race included."""
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        other = model().fit(*two_clouds)
+    assert_same_search(other, raced)
+    assert other.race_.equals(raced.race_)
+    assert other.why_ == raced.why_
+    assert other.tree_ == raced.tree_
+
+
+def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkeypatch):
+    """Nor do they make a table large."""
+    X, y = two_clouds
+    kept = rng.random(90) < 0.8
+    monkeypatch.setattr("sorct.estimators.cross_validated.FEW_ROWS", 85)
+    monkeypatch.setattr("sorct.estimators.cross_validated._LOOK_ROWS", 40)
+    zeroed = model(depths=1).fit(X, y, sample_weight=kept.astype(float))
+    without = model(depths=1).fit(X[kept], y[kept])
+    assert zeroed.tree_.training.cv_folds == without.tree_.training.cv_folds == 4
+    assert zeroed.race_.equals(without.race_)
+    assert zeroed.tree_ == without.tree_
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"loss": "log"},
+        {"loss": "cost"},
+        {"depths": 2},
+        {"gamma": 100.0},
+        {"scaling": "minmax"},
+        {"scaling": {"x0": "quantile"}},
+    ],
+    ids=str,
+)
+def test_what_is_given_is_not_chosen(two_clouds, given):
+    """The rest is."""
+    search = model(**{"depths": 1, **given}).fit(*two_clouds)
+    ((name, value),) = given.items()
+    name = {"depths": "depth"}.get(name, name)
+    assert all(one == value for one in search.race_[name])
+    assert search.best_params_[name] == value
+    assert len(search.race_) > 1
+
+
+def test_directions_leave_the_likelihood_one_cut(two_clouds):
+    """Deeper trees race by the expected cost; if the loss is given, nothing is."""
+    X, y = two_clouds
+    search = model(monotonic_cst={"x0": 1}, scaling="auto").fit(X, y)
+    deeper = search.race_[search.race_["depth"] > 1]
+    assert set(deeper["loss"]) == {"cost"}
+    given = model(monotonic_cst={"x0": 1}, loss="log").fit(X, y)
+    assert set(given.race_["depth"]) == {1}
+    with pytest.raises(ValueError, match='monotonic_cst with loss="log" needs one cut'):
+        model(monotonic_cst={"x0": 1}, loss="log", depths=2).fit(X, y)
+
+
+def test_the_rules_of_the_choice_can_be_followed_by_hand(raced):
+    """For 99 of 100 training rows, if there is such a tree."""
+    followed = raced.cv_results_["followed"]
+    assert (followed >= 0.99).any()
+    assert raced.tree_.training.followed >= 0.99
+    assert raced.select("one-standard-error").training.followed >= 0.99
+
+
+# -- few variables ---------------------------------------------------------------------
+
+
+def noisy(rng, n_noise, n=300):
+    """Two variables that decide, and columns that mean nothing."""
+    X = rng.normal(size=(n, 2 + n_noise))
+    y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=n) > 0).astype(int)
+    return X, y
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_limits_give_a_tree_within_them_that_helps(rng, most):
+    """At least a variable, and the right ones, however weak the penalties are."""
+    X, y = noisy(rng, 4, 150)
+    search = model(alphas_local=[0.01, 0.1], max_features=most, depths=1).fit(X, y)
+    assert 1 <= len(search.tree_.variables_used) <= most
+    assert set(search.tree_.variables_used) <= {"x0", "x1"}
+    assert search.score(X, y) > np.bincount(y).max() / len(y) + 0.1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"depths": 1, "n_solutions": 1, "cv": 2},
+        pytest.param({}, marks=pytest.mark.slow, id="default"),
+    ],
+    ids=str,
+)
+def test_columns_that_mean_nothing_stay_out(rng, options):
+    """Two of 42 columns decide: both are found, with four others at most."""
+    X, y = noisy(rng, 40)
+    search = SORCTClassifierCV(random_state=0, **options).fit(X, y)
+    assert {"x0", "x1"} <= set(search.tree_.variables_used)
+    assert len(search.tree_.variables_used) <= 6
+    X, y = noisy(rng, 40)
+    assert search.score(X, y) > 0.88
