@@ -263,7 +263,7 @@ def raced(two_clouds):
 
 
 def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
-    """In a table, and in one sentence."""
+    """In a table, and in two sentences."""
     race, results = raced.race_, raced.cv_results_
     assert {"log", "cost"} == set(race["loss"])
     assert {"auto", "quantile"} == set(race["scaling"])
@@ -275,12 +275,14 @@ def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
     assert traced == {tuple(row) for row in finalists[names].to_numpy()}
     assert np.isfinite(race["first_score"]).all()
     chosen, why = raced.best_params_, raced.why_
-    assert why.startswith(f"{len(race)} settings tried, {len(results)} trees compared")
+    begin = (
+        f"{len(race)} settings were tried, and {len(results)} trees compared by log-"
+    )
+    assert why.startswith(begin)
     for words in (
-        "minus the log-loss",
         f"loss {chosen['loss']}, depth {chosen['depth']}",
         f"{len(raced.tree_.variables_used)} variable",
-        f"score {raced.best_score_:.4g}",
+        f"log-loss is {-raced.best_score_:.4g}",
     ):
         assert words in why
     assert ("refitted" in why) == (chosen["relaxed"] < 1.0)
