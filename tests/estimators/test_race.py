@@ -285,7 +285,8 @@ def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
         f"log-loss is {-raced.best_score_:.4g}",
     ):
         assert words in why
-    assert ("refitted" in why) == (chosen["relaxed"] < 1.0)
+    refitted = chosen["relaxed"] < 1.0 and chosen["alpha_local"] > 0.0
+    assert ("refitted" in why) == refitted
 
 
 def test_few_rows_have_their_folds_drawn_twice(raced, two_clouds):

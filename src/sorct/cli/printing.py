@@ -102,7 +102,11 @@ def _cut(text: str, width: int) -> str:
 
 
 def _is_numeric(cell: str) -> bool:
-    return cell.strip("+-<").replace(".", "", 1).replace("e-", "", 1).isdigit()
+    """Whether a cell is a number, or the dash for none."""
+    return (
+        cell == "-"
+        or cell.strip("+-<").replace(".", "", 1).replace("e-", "", 1).isdigit()
+    )
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -50,7 +50,10 @@ def _settings_text(params: Mapping[str, Any]) -> str:
         for name, value in params.items()
         if name != "relaxed" and (name != "alpha_global" or value)
     ]
-    share = params["relaxed"]
-    if share < 1.0:
+    share, penalised = (
+        params["relaxed"],
+        params["alpha_local"] or params["alpha_global"],
+    )
+    if share < 1.0 and penalised:
         words.append(f"refitted on its variables under {share:g} of the penalty")
     return ", ".join(words)
