@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import sorct.estimators.folds
 import sorct.search.warm_up
 from sorct import InfeasibleError, SORCTClassifierCV, sorct_path
-from sorct.estimators.cross_validated import choose
+from sorct.estimators.candidates import choose
 from tests.data.test_encoder import mixed_table
 
 ALPHAS = [0.0, 0.1, 1.0]

@@ -275,10 +275,8 @@ def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
     assert traced == {tuple(row) for row in finalists[names].to_numpy()}
     assert np.isfinite(race["first_score"]).all()
     chosen, why = raced.best_params_, raced.why_
-    begin = (
-        f"{len(race)} settings were tried, and {len(results)} trees compared by log-"
-    )
-    assert why.startswith(begin)
+    compared = f"{len(race)} settings were tried, and {len(results)} trees compared"
+    assert why.startswith(compared)
     for words in (
         f"loss {chosen['loss']}, depth {chosen['depth']}",
         f"{len(raced.tree_.variables_used)} variable",
@@ -321,8 +319,8 @@ def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkey
     """Nor do they make a table large."""
     X, y = two_clouds
     kept = rng.random(90) < 0.8
-    monkeypatch.setattr("sorct.estimators.cross_validated.FEW_ROWS", 85)
-    monkeypatch.setattr("sorct.estimators.cross_validated._LOOK_ROWS", 40)
+    monkeypatch.setattr("sorct.estimators.contest.FEW_ROWS", 85)
+    monkeypatch.setattr("sorct.estimators.contest._LOOK_ROWS", 40)
     zeroed = model(depths=1).fit(X, y, sample_weight=kept.astype(float))
     without = model(depths=1).fit(X[kept], y[kept])
     assert zeroed.tree_.training.cv_folds == without.tree_.training.cv_folds == 4

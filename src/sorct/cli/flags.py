@@ -10,7 +10,7 @@ from sorct.data.options import CATEGORICAL, MISSING_POLICIES
 from sorct.data.sheet import DOUBTFUL, MISSING
 from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.data.written_dates import ORDERS
-from sorct.estimators.cross_validated import RULES
+from sorct.estimators.candidates import RULES
 
 SEED = 0
 LOSSES = ("cost", "log", "choose")
@@ -134,8 +134,7 @@ def add_promises(parser: ArgumentParser) -> None:
     """Flags about rare classes, and about what holds on new rows."""
     group = parser.add_argument_group(
         "rare classes and new rows",
-        "Besides --min-recall and --scoring balanced_accuracy. --calibration and "
-        "--confidence need fixed penalties.",
+        "Besides --min-recall and --scoring balanced_accuracy.",
     )
     group.add_argument(
         "--class-weight",

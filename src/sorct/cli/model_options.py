@@ -134,14 +134,14 @@ def _floors(given: list[tuple[str | None, float]], classes: Classes) -> Any:
 
 def promises(args: Namespace, y: AnyArray) -> dict[str, Any]:
     """Weights of classes, calibration and confidence, where they were given."""
-    found = class_weights(args, y)
+    found = _class_weights(args, y)
     for name in ("calibration", "confidence"):
         if getattr(args, name) is not None:
             found[name] = getattr(args, name)
     return found
 
 
-def class_weights(args: Namespace, y: AnyArray) -> dict[str, Any]:
+def _class_weights(args: Namespace, y: AnyArray) -> dict[str, Any]:
     """Balanced, or a weight for every class that was named, if any was."""
     given, classes = args.class_weight, Classes(np.unique(y))
     if not given:

@@ -29,7 +29,6 @@ from sorct.cli.messages import UsageError, WorkError, note, say
 from sorct.cli.model_options import (
     check_promises,
     check_single,
-    class_weights,
     demands,
     grid,
     promises,
@@ -61,7 +60,7 @@ _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
     "max_features_per_cut", "max_cost", "n_solutions", "relax",
 }  # fmt: skip
-_FIXED = {"n_starts", "time_limit", "calibration", "confidence"}
+_FIXED = {"n_starts", "time_limit"}
 
 
 def _inputs(args: Namespace) -> list[str | None]:
@@ -189,20 +188,23 @@ def _fit_fixed(args: Namespace, data: Training) -> _Fitted:
 
 
 def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
-    from sorct.estimators.cross_validated import FEW_ROWS, SORCTClassifierCV
+    from sorct.estimators.contest import n_drawings
+    from sorct.estimators.cross_validated import SORCTClassifierCV
 
     n_folds, rule = args.cv or _CV, args.rule or _RULE
     shown = bars.are_shown(args.quiet)
     # As in Python, folds are drawn twice where rows are few and the number is ours.
-    twice = args.cv is None and not args.paper and len(data.y) < FEW_ROWS
-    splitter = folds(n_folds, data.y, args.seed, 2 if twice else None)
+    ours = args.cv is None and not args.paper
+    splitter = folds(
+        n_folds, data.y, args.seed, n_drawings(len(data.y)) if ours else None
+    )
     _check_scoring(args.scoring, splitter, data)
     search = SORCTClassifierCV(
         cv=splitter,
         rule=rule,
         progress=shown,
         **searched_model(args),
-        **class_weights(args, data.y),
+        **promises(args, data.y),
         **grid(args),
         **given_options(
             args, "scoring", "max_features", "max_features_per_cut", "max_cost"

@@ -8,16 +8,15 @@ through joblib.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
@@ -26,6 +25,7 @@ from sorct.data.table import as_table, has_numbers
 from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
+from sorct.estimators.candidates import RULES, Candidates
 from sorct.estimators.checks import (
     MOST_STARTS,
     check_whole,
@@ -36,53 +36,27 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.classifier import TreeClassifier
-from sorct.estimators.fitting import Effort, InfeasibleError, Model
-from sorct.estimators.folds import (
-    Data,
-    DefaultScorer,
-    FoldScores,
-    Marks,
-    PathTask,
-    score_fold,
-    trace_all,
-    with_grid,
-)
+from sorct.estimators.contest import Contest, n_drawings, run_in_parallel
+from sorct.estimators.fitting import Effort, Model
+from sorct.estimators.folds import Data, DefaultScorer, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
-from sorct.estimators.progress import progress_bar
-from sorct.estimators.race import (
-    DEEPEST,
-    FIRST_FOLDS,
-    MOST_FIRST_FOLDS,
-    Choices,
-    Race,
-    Settings,
-)
+from sorct.estimators.promises import hold_out
+from sorct.estimators.race import DEEPEST, Choices
 from sorct.estimators.scorers import scorer_name
+from sorct.estimators.settling import searched_model, settled
 from sorct.estimators.why import why_text
-from sorct.tree.frontier import sparsest
-from sorct.tree.path import Limits, Path
+from sorct.tree.path import Limits
 from sorct.tree.tree import Tree
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-RULES = ("best", "one-standard-error")
 #: For a setting that is left to the race.
 CHOOSE = "choose"
-# A race does without trees for which following the rules by hand gives the class that
-# is predicted for a smaller share of the training rows than this, if it can.
-_FOLLOWED = 0.99
-#: Tables with fewer rows have their folds drawn twice.
-FEW_ROWS = 1000
-# A first look is at so many rows.
-_LOOK_ROWS = 3000
 
 
 class SORCTClassifierCV(TreeClassifier):
     """Sparse tree with all its settings chosen by cross-validation.
 
     Loss, depth, steepness, scaling, penalties and whether the tree is relaxed are
-    chosen by a race: settings that could matter are tried on two folds, and the best
+    chosen by a race: settings that could matter are tried on some folds, and the best
     few are traced in full. What is given is not chosen.
 
     Parameters
@@ -127,6 +101,12 @@ class SORCTClassifierCV(TreeClassifier):
     class_weight : "balanced", mapping from class to float, or None, default=None
         As in ``SORCTClassifier``; where ``scoring`` is None, rows that are scored count
         by it as well.
+    calibration : {"isotonic", "sigmoid"} or None, default=None
+        As in ``SORCTClassifier``, for the tree chosen: five more paths with its
+        settings are traced, each without some rows.
+    confidence : float or None, default=None
+        As in ``SORCTClassifier``: rows of the class are held out before the search
+        begins, so that what is promised holds of the tree chosen.
     cost_matrix, min_recall, tol, max_iter, categorical, categorical_features,
     min_frequency, handle_unknown, handle_missing, monotonic_cst, positive_class,
     feature_cost, followable
@@ -206,6 +186,8 @@ class SORCTClassifierCV(TreeClassifier):
         cost_matrix: Any = None,
         min_recall: float | Mapping[Any, float] | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
+        calibration: str | None = None,
+        confidence: float | None = None,
         tol: float = 1e-6,
         max_iter: int = 2000,
         n_jobs: int | None = None,
@@ -238,6 +220,8 @@ class SORCTClassifierCV(TreeClassifier):
         self.cost_matrix = cost_matrix
         self.min_recall = min_recall
         self.class_weight = class_weight
+        self.calibration = calibration
+        self.confidence = confidence
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -279,11 +263,13 @@ class SORCTClassifierCV(TreeClassifier):
         max_features_per_cut: int | None = None,
         max_cost: float | None = None,
     ) -> Tree:
-        """Tree that another rule or other limits would choose; nothing is fitted."""
+        """Tree that another rule or other limits would choose; nothing is fitted.
+
+        Calibration and promises are of the tree that ``fit`` chose, and of no other.
+        """
         check_is_fitted(self)
         limits = Limits(max_features, max_features_per_cut, max_cost)
-        index = self._choose(rule, limits)
-        return self._trees[index]
+        return self._candidates.trees[self._candidates.choose(rule, limits)]
 
     # -- fitting ---------------------------------------------------------------------
 
@@ -300,21 +286,30 @@ class SORCTClassifierCV(TreeClassifier):
         named = None if self.scoring is None else check_scoring(self, self.scoring)
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
-        _, seen, weight = checked_samples(X, y, sample_weight)
+        asked, effort = self._checked_options()
+        kept, promise = hold_out(X, y, sample_weight, asked, effort.seed())
+        _, seen, weight = checked_samples(*kept)
         target = Classes.learn(seen, weight)
-        task, choices = self._task(target), self._choices(X, target)
+        task, choices = self._task(target, asked, effort), self._choices(X, target)
         costs = checked_cost_matrix(self.cost_matrix, target)
         factor = class_factors(self.class_weight, target, target.codes(seen), weight)
         scorer = named or DefaultScorer(costs, target, self.loss != "cost", factor)
         default = scorer.name if isinstance(scorer, DefaultScorer) else ""
-        given = None if sample_weight is None else np.asarray(sample_weight)
-        data = Data(X, plain_labels(column_or_1d(y)), given)
-        traced = self._traced(task, choices, data, scorer)
-        self._keep(traced, scorer_name(self.scoring, default))
-        warn_if_slow(self.path_, task.effort, stacklevel=5)
+        given = None if kept.weight is None else np.asarray(kept.weight)
+        data = Data(kept.X, plain_labels(column_or_1d(kept.y)), given)
+        folds = data.folds(self._folds(data.seen.y, target))
+        run_all = partial(
+            run_in_parallel, n_jobs=self.n_jobs, progress=bool(self.progress)
+        )
+        contest = Contest(task, choices, data, folds, scorer, self._is_race, run_all)
+        self.race_, traced = contest.run()
+        name = scorer_name(self.scoring, default)
+        found = Candidates.of(traced, name, by_hand=self._is_race)
+        self._keep(found, partial(settled, data=data, asked=asked, promise=promise))
+        warn_if_slow(self.path_, effort, stacklevel=5)
 
-    def _task(self, target: Classes) -> PathTask:
-        """What all paths have in common; all that was given is checked here."""
+    def _checked_options(self) -> tuple[Model, Effort]:
+        """What trees are asked to be, and how hard to try."""
         if not isinstance(self.rule, str) or self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
         self._limits.check()
@@ -323,17 +318,11 @@ class SORCTClassifierCV(TreeClassifier):
                 "max_cost needs feature_cost, what every column costs to collect."
             )
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
-        checked_floor(self.min_recall, target)
-        local = checked_alphas("alphas_local", self.alphas_local)
-        linf = checked_alphas("alphas_global", self.alphas_global)
-        costs = None
-        if self.cost_matrix is not None:
-            costs = checked_cost_matrix(self.cost_matrix, target)
         chosen = isinstance(self.scaling, str) and self.scaling == CHOOSE
         table = TableOptions.of(self)
         model = Model(
             None,
-            costs,
+            self.cost_matrix,
             self.min_recall,
             "auto",
             replace(table, scaling="auto") if chosen else table,
@@ -343,16 +332,28 @@ class SORCTClassifierCV(TreeClassifier):
             "cost",
             self.followable,
             self.class_weight,
+            self.calibration,
+            self.confidence,
         )
         effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
         model.check()
         effort.check()
+        return model, effort
+
+    def _task(self, target: Classes, asked: Model, effort: Effort) -> PathTask:
+        """What all paths have in common."""
+        checked_floor(self.min_recall, target)
+        local = checked_alphas("alphas_local", self.alphas_local)
+        linf = checked_alphas("alphas_global", self.alphas_global)
+        model = searched_model(asked)
+        if self.cost_matrix is not None:
+            costs = checked_cost_matrix(self.cost_matrix, target)
+            model = replace(model, cost_matrix=costs)
         call = call_text(type(self), self.get_params(deep=False))
-        effort = replace(effort, n_jobs=1)
         relax = bool(self.relax) or self._limits.on_variables
         return PathTask(
-            model, target, local, linf, self.n_solutions, effort, call, relax,
-            self._limits,
+            model, target, local, linf, self.n_solutions, replace(effort, n_jobs=1),
+            call, relax, self._limits,
         )  # fmt: skip
 
     def _choices(self, X: Any, target: Classes) -> Choices:
@@ -401,211 +402,45 @@ class SORCTClassifierCV(TreeClassifier):
         given = (self.depths, self.loss, self.scaling)
         return any(isinstance(one, str) and one == CHOOSE for one in given)
 
-    def _traced(
-        self, task: PathTask, choices: Choices, data: Data, scorer: Any
-    ) -> list[FoldScores]:
-        """Paths of all settings that are traced in full."""
-        folds = data.folds(self._folds(data.seen.y, task.target))
-        self.race_ = Race(choices, lambda _: []).frame()
-        listed = choices.all
-        if self._is_race and len(listed) > 1:
-            few = len(data.seen.y) < FEW_ROWS
-            first = folds[: MOST_FIRST_FOLDS if few else FIRST_FOLDS]
-            tried = {"folds": first, "data": data, "scorer": scorer}
-            race = Race(choices, partial(self._first_look, task, **tried))
-            listed = race.run()
-            self.race_ = race.frame()
-        tasks = [_with_settings(task, one) for one in listed]
-        tasks = self._parallel([delayed(with_grid)(one, data) for one in tasks])
-        return self._run(tasks, folds, data, scorer)
-
     def _folds(self, y: AnyArray, target: Classes) -> Any:
         """Folds as asked for; those of a race are shuffled, and twice on few rows."""
         whole = isinstance(self.cv, Integral) and not isinstance(self.cv, bool)
         if not self._is_race or not whole or self.cv < 2:
             return self.cv
-        return target.splitter(int(self.cv), 0, 2 if len(y) < FEW_ROWS else None)
-
-    def _first_look(
-        self,
-        task: PathTask,
-        waiting: list[Settings],
-        *,
-        folds: list[tuple[Data, Data]],
-        data: Data,
-        scorer: Any,
-    ) -> list[list[Any]]:
-        """Scores of settings on the first folds, by coarse paths.
-
-        Trees that cannot be followed by hand are not in the race.
-        """
-        some = data.seen.some(_LOOK_ROWS)
-        tasks = [_with_settings(task, one) for one in waiting]
-        tasks = self._parallel([delayed(with_grid)(one, some) for one in tasks])
-        calls = [
-            delayed(score_fold)(one.coarse(), train.some(_LOOK_ROWS), test, scorer)
-            for one in tasks
-            for train, test in folds
-        ]
-        marks, n = self._parallel(calls), len(folds)
-        return [_followable_scores(marks[k : k + n]) for k in range(0, len(marks), n)]
-
-    def _run(
-        self,
-        tasks: list[PathTask],
-        folds: list[tuple[Data, Data]],
-        data: Data,
-        scorer: Any,
-    ) -> list[FoldScores]:
-        """Trace all paths: for every task its folds, then all rows."""
-        calls = []
-        for task in tasks:
-            scored = task.rough() if self._is_race else task
-            calls += [
-                delayed(score_fold)(scored, *fold, scorer, count=True) for fold in folds
-            ]
-            calls.append(delayed(trace_all)(task, data))
-        results = self._parallel(calls)
-        n = len(folds) + 1
-        parts = [results[k : k + n] for k in range(0, len(results), n)]
-        return [
-            FoldScores.of(part[:-1], part[-1], task.model.table.scaling)
-            for task, part in zip(tasks, parts, strict=True)
-        ]
-
-    def _parallel(self, calls: list[Any]) -> list[Any]:
-        """Results of the calls, in their order."""
-        results = []
-        label = f"{type(self).__name__}: {len(calls)} paths"
-        with progress_bar(label, len(calls), shown=bool(self.progress)) as tick:
-            way = "generator" if self.progress else "list"
-            for result in Parallel(n_jobs=self.n_jobs, return_as=way)(calls):
-                results.append(result)
-                tick()
-        return results
+        return target.splitter(int(self.cv), 0, n_drawings(len(y)))
 
     # -- choosing --------------------------------------------------------------------
 
-    def _keep(self, found: list[FoldScores], score_name: str) -> None:
-        feasible = [one for one in found if one.error is None]
-        if not feasible:
-            assert found[0].error is not None
-            raise found[0].error
-        frames = [one.frame() for one in feasible]
-        self.cv_results_ = _joined(frames)
-        if self.cv_results_["mean_score"].isna().all():
-            raise ValueError(
-                f"The scorer {score_name!r} gives no number for any "
-                "tree (NaN in some fold): there is nothing to choose by. Take another, "
-                "such as 'balanced_accuracy', or fewer folds."
-            )
-        self._paths = [one.scored_path(score_name) for one in feasible]
-        self.best_index_ = self._choose(self.rule, self._limits)
+    def _keep(self, found: Candidates, settle: Callable[..., Tree]) -> None:
+        self.cv_results_ = found.results
+        self.best_index_ = found.choose(self.rule, self._limits)
         scores: FloatArray = self.cv_results_["mean_score"].to_numpy()
         self.best_score_ = float(scores[self.best_index_])
-        n, place = self._place(self.best_index_)
-        self.path_ = self._paths[n] = _chosen_by(self.rule, self._paths[n], place)
-        self._keep_tree(self._trees[self.best_index_])
+        best = found.trees[found.choose(RULES[0], self._limits)]
+        n, place = found.place(self.best_index_)
+        tree = found.trees[self.best_index_]
+        told = replace(tree.training, cv_rule=self.rule)
+        tree = settle(replace(tree, training=told), found.tasks[n], place)
+        self._candidates = found.with_tree(self.best_index_, tree)
+        self.path_ = self._candidates.paths[n]
+        self._keep_tree(tree)
         row = self.cv_results_.iloc[self.best_index_]
         self.best_params_ = {
             "loss": row["loss"],
-            "depth": self.tree_.depth,
-            "gamma": self.tree_.gamma,
+            "depth": tree.depth,
+            "gamma": tree.gamma,
             "scaling": row["scaling"],
             "relaxed": float(row["relaxed"]),
-            "alpha_local": self.tree_.training.alpha_local,
-            "alpha_global": self.tree_.training.alpha_global,
+            "alpha_local": tree.training.alpha_local,
+            "alpha_global": tree.training.alpha_global,
         }
-        best = self._trees[self._choose(RULES[0], self._limits)]
+        n_tried = max(len(self.race_), len(found.paths)), len(found.results)
         limited = self._limits != Limits()
-        self.why_ = why_text(
-            self.tree_, best, self.best_params_, self._n_compared, limited
-        )
-
-    def _place(self, index: int) -> tuple[int, int]:
-        """Which path a row of ``cv_results_`` belongs to, and which of its trees."""
-        for n, path in enumerate(self._paths):
-            if index < len(path.offered):
-                return n, index
-            index -= len(path.offered)
-        raise IndexError(index)
-
-    @property
-    def _n_compared(self) -> tuple[int, int]:
-        """Settings that were tried, and trees that were compared."""
-        return max(len(self.race_), len(self._paths)), len(self.cv_results_)
-
-    @property
-    def _trees(self) -> tuple[Tree, ...]:
-        """Trees of all rows, in the order of ``cv_results_``."""
-        return tuple(tree for path in self._paths for tree in path.offered)
+        self.why_ = why_text(tree, best, self.best_params_, n_tried, limited)
 
     @property
     def _limits(self) -> Limits:
         return Limits(self.max_features, self.max_features_per_cut, self.max_cost)
-
-    def _choose(self, rule: str, limits: Limits) -> int:
-        """Row of ``cv_results_`` by a rule, within limits."""
-        allowed = limits.allow(self._trees)
-        if self._is_race:
-            # Rules that people follow by hand must lead where the tree does.
-            followed = self.cv_results_["followed"].to_numpy(dtype=np.float64)
-            good = allowed & (followed >= _FOLLOWED)
-            allowed = good if good.any() else allowed
-        return choose(self.cv_results_, rule, allowed)
-
-
-def _followable_scores(
-    marks: list[Marks | InfeasibleError],
-) -> list[FloatArray | InfeasibleError]:
-    """Scores on every fold, the worst for trees that cannot be followed by hand."""
-    known = [one for one in marks if isinstance(one, Marks)]
-    if len(known) < len(marks):
-        return [one.scores if isinstance(one, Marks) else one for one in marks]
-    followed = np.mean([one.followed for one in known], axis=0)
-    return [np.where(followed >= _FOLLOWED, one.scores, -np.inf) for one in known]
-
-
-def _with_settings(task: PathTask, settings: Settings) -> PathTask:
-    table = replace(task.model.table, scaling=settings.scaling)
-    model = replace(
-        task.model,
-        loss=settings.loss,
-        depth=settings.depth,
-        gamma=settings.gamma,
-        table=table,
-    )
-    return replace(task, model=model)
-
-
-def _chosen_by(rule: str, path: Path, place: int) -> Path:
-    """The path, with the rule told by the tree that it chose."""
-    trees, n_points = list(path.offered), len(path)
-    told = replace(trees[place].training, cv_rule=rule)
-    trees[place] = replace(trees[place], training=told)
-    return replace(path, trees=tuple(trees[:n_points]), relaxed=tuple(trees[n_points:]))
-
-
-def choose(results: pd.DataFrame, rule: str, allowed: AnyArray) -> int:
-    """Row of a table of scores by a rule, among those allowed.
-
-    Among rows that the rule leaves, fewest variables come first, then fewest columns
-    per cut, then the better score, then the last.
-    """
-    if not isinstance(rule, str) or rule not in RULES:
-        raise ValueError(f"rule must be one of {RULES}, got {shown(rule)}.")
-    kept = results[allowed]
-    within = kept["se_score"] if rule == "one-standard-error" else 0.0
-    columns = kept["mean_score"], kept["n_variables"], kept["local_sparsity"]
-    return int(np.flatnonzero(allowed)[sparsest(*columns, within)])
-
-
-def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    import pandas as pd
-
-    joined = pd.concat(frames, ignore_index=True)
-    rank = joined["mean_score"].rank(method="min", ascending=False, na_option="bottom")
-    return joined.assign(rank=rank.astype(int)).rename_axis("candidate")
 
 
 def _listed(name: str, values: Any) -> list[Any]:

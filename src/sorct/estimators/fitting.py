@@ -346,7 +346,7 @@ class Prepared:
                 **self.rules.record(self.target),
             ),
         )
-        return self._decided(tree, promise)
+        return self.decided(tree, promise)
 
     @property
     def _told_factor(self) -> tuple[float, ...] | None:
@@ -359,7 +359,7 @@ class Prepared:
         own = mass / self.factor[:, np.newaxis]
         return np.asarray(own / own.sum())
 
-    def _decided(self, tree: Tree, promise: Promise | None) -> Tree:
+    def decided(self, tree: Tree, promise: Promise | None) -> Tree:
         """The tree with its decision, and what that means for the training rows."""
         said, costs = Said.of(tree, self.problem, self.factor), None
         recall = np.array(tree.training.recall)

@@ -190,11 +190,11 @@ class Marks:
 
 @dataclass(frozen=True)
 class FoldScores:
-    """Scores of the folds and the path of all rows for one depth and gamma."""
+    """Scores of the folds and the path of all rows for one task."""
 
     scores: list[FloatArray | InfeasibleError]
     whole: Path | InfeasibleError
-    scaling: Any = "auto"
+    task: PathTask | None = None
     counts: list[FloatArray] | None = None
 
     @classmethod
@@ -202,13 +202,17 @@ class FoldScores:
         cls,
         marks: list[Marks | InfeasibleError],
         whole: Path | InfeasibleError,
-        scaling: Any,
+        task: PathTask,
     ) -> FoldScores:
         """From what every fold says."""
         scores = [one.scores if isinstance(one, Marks) else one for one in marks]
         counts = [one.counts for one in marks if isinstance(one, Marks)]
         known = [count for count in counts if count is not None]
-        return cls(scores, whole, scaling, known if len(known) == len(marks) else None)
+        return cls(scores, whole, task, known if len(known) == len(marks) else None)
+
+    @property
+    def _scaling(self) -> Any:
+        return "auto" if self.task is None else self.task.model.table.scaling
 
     @property
     def error(self) -> InfeasibleError | None:
@@ -239,7 +243,7 @@ class FoldScores:
             "depth": tree.depth,
             "gamma": tree.gamma,
             # A mapping would be taken for a column.
-            "scaling": [self.scaling] * len(frame),
+            "scaling": [self._scaling] * len(frame),
             "relaxed": [one.training.relaxed or 1.0 for one in path.offered],
             "alpha_local": frame["alpha_local"],
             "alpha_global": frame["alpha_global"],

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 
 from sorct.data.target import Classes
 from sorct.data.wording import shown
+from sorct.estimators.candidates import RULES
 from sorct.estimators.checks import check_whole, checked_samples
 from sorct.estimators.compare.measures import lacking
 from sorct.estimators.compare.rivals import (
@@ -39,7 +40,6 @@ from sorct.estimators.compare.verdict import (
     Verdict,
     all_tests,
 )
-from sorct.estimators.cross_validated import RULES
 from sorct.estimators.folds import Data
 from sorct.estimators.progress import progress_bar
 from sorct.estimators.scorers import check_scorer, scorer_name

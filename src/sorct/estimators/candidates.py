@@ -1,0 +1,118 @@
+"""Candidates: trees that a search chooses from, and how it chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sorct._typing import AnyArray
+from sorct.data.wording import shown
+from sorct.estimators.contest import FOLLOWED
+from sorct.estimators.folds import FoldScores, PathTask
+from sorct.tree.frontier import sparsest
+from sorct.tree.path import Limits, Path
+from sorct.tree.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RULES = ("best", "one-standard-error")
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Trees of all rows, along paths of several settings, with scores on folds.
+
+    Attributes
+    ----------
+    results : DataFrame
+        A row per tree, path by path.
+    paths : tuple of Path
+    tasks : tuple of PathTask
+        What the paths were traced for.
+    by_hand : bool
+        Whether trees that cannot be followed by hand are left out if they can be.
+    """
+
+    results: pd.DataFrame
+    paths: tuple[Path, ...]
+    tasks: tuple[PathTask | None, ...]
+    by_hand: bool
+
+    @classmethod
+    def of(
+        cls, found: list[FoldScores], score_name: str, *, by_hand: bool
+    ) -> Candidates:
+        """From the paths traced; raises where floors or scores leave none."""
+        feasible = [one for one in found if one.error is None]
+        if not feasible:
+            assert found[0].error is not None
+            raise found[0].error
+        results = _joined([one.frame() for one in feasible])
+        if results["mean_score"].isna().all():
+            raise ValueError(
+                f"The scorer {score_name!r} gives no number for any "
+                "tree (NaN in some fold): there is nothing to choose by. Take another, "
+                "such as 'balanced_accuracy', or fewer folds."
+            )
+        paths = tuple(one.scored_path(score_name) for one in feasible)
+        return cls(results, paths, tuple(one.task for one in feasible), by_hand)
+
+    @property
+    def trees(self) -> tuple[Tree, ...]:
+        """All trees, in the order of the results."""
+        return tuple(tree for path in self.paths for tree in path.offered)
+
+    def choose(self, rule: str, limits: Limits) -> int:
+        """Row of the results by a rule, within limits."""
+        allowed = limits.allow(self.trees)
+        if self.by_hand:
+            # Rules that people follow by hand must lead where the tree does.
+            followed = self.results["followed"].to_numpy(dtype=np.float64)
+            good = allowed & (followed >= FOLLOWED)
+            allowed = good if good.any() else allowed
+        return choose(self.results, rule, allowed)
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Which path a row of the results belongs to, and which of its trees."""
+        for n, path in enumerate(self.paths):
+            if index < len(path.offered):
+                return n, index
+            index -= len(path.offered)
+        raise IndexError(index)
+
+    def with_tree(self, index: int, tree: Tree) -> Candidates:
+        """The same with another tree in a row of the results."""
+        n, place = self.place(index)
+        trees, n_points = list(self.paths[n].offered), len(self.paths[n])
+        trees[place] = tree
+        path = replace(
+            self.paths[n],
+            trees=tuple(trees[:n_points]),
+            relaxed=tuple(trees[n_points:]),
+        )
+        return replace(self, paths=(*self.paths[:n], path, *self.paths[n + 1 :]))
+
+
+def choose(results: pd.DataFrame, rule: str, allowed: AnyArray) -> int:
+    """Row of a table of scores by a rule, among those allowed.
+
+    Among rows that the rule leaves, fewest variables come first, then fewest columns
+    per cut, then the better score, then the last.
+    """
+    if not isinstance(rule, str) or rule not in RULES:
+        raise ValueError(f"rule must be one of {RULES}, got {shown(rule)}.")
+    kept = results[allowed]
+    within = kept["se_score"] if rule == "one-standard-error" else 0.0
+    columns = kept["mean_score"], kept["n_variables"], kept["local_sparsity"]
+    return int(np.flatnonzero(allowed)[sparsest(*columns, within)])
+
+
+def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    joined = pd.concat(frames, ignore_index=True)
+    rank = joined["mean_score"].rank(method="min", ascending=False, na_option="bottom")
+    return joined.assign(rank=rank.astype(int)).rename_axis("candidate")

@@ -1,0 +1,70 @@
+"""Settle: the tree that a search has chosen gets its calibration and its promise.
+
+Maps for the probabilities come from trees of the same settings and the same place on
+their paths, each trained without one fold; a promise of recall is kept by rows that
+were held out before the search began.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sorct._typing import AnyArray, FloatArray
+from sorct.estimators.calibrating import HeldFolds
+from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.folds import Data, PathTask
+from sorct.estimators.promises import Promise
+from sorct.tree.calibration import Calibration
+from sorct.tree.tree import Tree
+
+
+def searched_model(asked: Model) -> Model:
+    """The model that paths are traced for: without what is settled at the end."""
+    promised = asked.confidence is not None
+    return replace(
+        asked,
+        calibration=None,
+        confidence=None,
+        min_recall=None if promised else asked.min_recall,
+    )
+
+
+def settled(
+    tree: Tree,
+    task: PathTask,
+    place: int,
+    data: Data,
+    asked: Model,
+    promise: Promise | None,
+) -> Tree:
+    """The tree at a place of a task's path, calibrated and with its decision."""
+    if asked.calibration is None and promise is None:
+        return tree
+    model = replace(
+        task.model,
+        min_recall=asked.min_recall,
+        calibration=asked.calibration,
+        confidence=asked.confidence,
+    )
+    prepared = Prepared.of(data.X, data.y, data.weight, model, task.call)
+    calibration = None
+    if asked.calibration is not None:
+        calibration = _calibration(task, place, data, str(asked.calibration))
+    told = replace(tree.training, min_recall=tuple(prepared.floor.tolist()))
+    return prepared.decided(
+        replace(tree, calibration=calibration, training=told), promise
+    )
+
+
+def _calibration(task: PathTask, place: int, data: Data, kind: str) -> Calibration:
+    """Maps by trees at the same place of paths that do not see some rows."""
+    folds = HeldFolds.of(data.X, data.y, data.weight, task.effort.seed())
+    free = None if task.model.by_log else task.model.min_recall
+    model = replace(task.model, table=task.model.table.forgiving, min_recall=free)
+    twin = replace(task, model=model)
+
+    def fit(X: Any, y: AnyArray, weight: FloatArray) -> Tree:
+        return twin.run(Data(X, y, weight)).offered[place]
+
+    return folds.calibration(kind, fit)
