@@ -406,3 +406,23 @@ def test_columns_that_mean_nothing_stay_out(rng, options):
     assert len(search.tree_.variables_used) <= 6
     X, y = noisy(rng, 40)
     assert search.score(X, y) > 0.88
+
+
+# -- a rare class ----------------------------------------------------------------------
+
+
+def test_a_scorer_for_rare_classes_finds_them():
+    """Where all rows count the same the empty tree is best; here it is not taken."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(600) % 20 == 0, "rare", "usual")
+    X = rng.normal(size=(600, 2)) + np.outer(y == "rare", [1.2, 0.0])
+    few = {"depths": 1, "loss": "log", "alphas_local": [2.0, 8.0], "n_solutions": 1,
+           "cv": 3, "random_state": 0}  # fmt: skip
+    search = SORCTClassifierCV(scoring="balanced_accuracy", **few).fit(X, y)
+    assert search.best_params_["class_weight"] == "balanced"
+    assert search.race_["class_weight"].isna().any()
+    assert search.best_score_ > 0.6
+    assert search.recall_[0] > 0.5
+    by_accuracy = SORCTClassifierCV(scoring="accuracy", **few).fit(X, y)
+    assert "class_weight" not in by_accuracy.best_params_
+    assert by_accuracy.recall_[0] < 0.1

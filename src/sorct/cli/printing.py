@@ -127,11 +127,13 @@ def cell(value: Any) -> str:
 def race_table(race: pd.DataFrame, scoring: str) -> str:
     """What a search tried; the first lines, if there are many."""
     name, _ = in_words(scoring, 0.0)
-    header = ["loss", "depth", "gamma", "scaling", printable(name), "traced in full"]
+    names = ["loss", "depth", "gamma", "scaling"]
+    names += [key for key in ("class_weight",) if key in race]
+    header = [*names, printable(name), "traced in full"]
     rows = []
     for row in race.head(_TRIED).to_dict("records"):
         score = in_words(scoring, row["first_score"])[1]
-        settings = [cell(row[key]) for key in header[:4]]
+        settings = [cell(row[key]) for key in names]
         told = f"{score:.4f}" if math.isfinite(score) else "-"
         rows.append([*settings, told, "yes" if row["finalist"] else "no"])
     more = len(race) - len(rows)

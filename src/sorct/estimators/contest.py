@@ -154,5 +154,6 @@ def _with_settings(task: PathTask, settings: Settings) -> PathTask:
         depth=settings.depth,
         gamma=settings.gamma,
         table=table,
+        class_weight=settings.class_weight,
     )
     return replace(task, model=model)

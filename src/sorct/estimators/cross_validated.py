@@ -50,6 +50,8 @@ from sorct.tree.tree import Tree
 
 #: For a setting that is left to the race.
 CHOOSE = "choose"
+# Scorers under which every row counts the same, however rare its class.
+_FOR_ALL_ROWS = ("accuracy", "neg_log_loss", "neg_brier_score")
 
 
 class SORCTClassifierCV(TreeClassifier):
@@ -100,7 +102,8 @@ class SORCTClassifierCV(TreeClassifier):
         "choose" tries "auto" and "quantile".
     class_weight : "balanced", mapping from class to float, or None, default=None
         As in ``SORCTClassifier``; where ``scoring`` is None, rows that are scored count
-        by it as well.
+        by it as well. With a ``scoring`` under which rare classes count more than their
+        rows do, a race tries "balanced", too.
     calibration : {"isotonic", "sigmoid"} or None, default=None
         As in ``SORCTClassifier``, for the tree chosen: five more paths with its
         settings are traced, each without some rows.
@@ -388,7 +391,16 @@ class SORCTClassifierCV(TreeClassifier):
             scalings,
             log_depth=1 if directed else None,
             every_depth=not free,
+            class_weights=self._class_weights,
         )
+
+    @property
+    def _class_weights(self) -> tuple[Any, ...]:
+        """Weights of classes to choose from: a scorer may ask for the rare ones."""
+        asks = self.scoring is not None and self.scoring not in _FOR_ALL_ROWS
+        if self.class_weight is None and asks and self._is_race:
+            return None, "balanced"
+        return (self.class_weight,)
 
     def _seed(self) -> Any:
         """A number that gives every fold the same starts."""
@@ -434,6 +446,9 @@ class SORCTClassifierCV(TreeClassifier):
             "alpha_local": tree.training.alpha_local,
             "alpha_global": tree.training.alpha_global,
         }
+        task = found.tasks[n]
+        if task is not None and len(self._class_weights) > 1:
+            self.best_params_["class_weight"] = task.model.class_weight
         n_tried = max(len(self.race_), len(found.paths)), len(found.results)
         limited = self._limits != Limits()
         self.why_ = why_text(tree, best, self.best_params_, n_tried, limited)

@@ -44,13 +44,7 @@ class Settings:
     depth: int
     gamma: Any
     scaling: Any
-
-    @property
-    def text(self) -> str:
-        """In a few words."""
-        scaling = "" if self.scaling == "auto" else f", {self.scaling} scaling"
-        steep = "" if self.gamma == "auto" else f", gamma {self.gamma}"
-        return f"loss={self.loss}, depth {self.depth}{steep}{scaling}"
+    class_weight: Any = None
 
 
 @dataclass(frozen=True)
@@ -68,22 +62,26 @@ class Choices:
     scalings: tuple[Any, ...]
     log_depth: int | None = None
     every_depth: bool = False
+    class_weights: tuple[Any, ...] = (None,)
 
     @property
     def all(self) -> list[Settings]:
         """Every combination."""
-        every = product(self.losses, self.depths, self.gammas, self.scalings)
+        every = product(
+            self.losses, self.depths, self.gammas, self.scalings, self.class_weights
+        )
         return self._possible([Settings(*one) for one in every])
 
     @property
     def first(self) -> list[Settings]:
         """Settings that are tried before anything is known."""
         depths = sorted(self.depths)
-        rest = depths[0], self.gammas[0], self.scalings[0]
+        rest = depths[0], self.gammas[0], self.scalings[0], self.class_weights[0]
         simple = self._possible([Settings(loss, *rest) for loss in self.losses])[0]
         found = [replace(simple, depth=d) for d in depths[: self._n_depths]]
         found += [replace(simple, gamma=gamma) for gamma in self.gammas]
         found += [replace(simple, scaling=scaling) for scaling in self.scalings]
+        found += [replace(simple, class_weight=one) for one in self.class_weights]
         return _fresh(self._possible(found), [])
 
     @property
@@ -108,6 +106,7 @@ class Choices:
         found = [replace(best, loss=loss, gamma=self.gammas[0]) for loss in self.losses]
         steeper = ("steep",) if self.gammas == ("auto",) else self.gammas
         found += [replace(best, gamma=gamma) for gamma in steeper]
+        found += [replace(best, class_weight=one) for one in self.class_weights]
         return _fresh(self._possible(found), tried)
 
     def _deeper(self, best: Settings) -> list[Settings]:
@@ -214,6 +213,7 @@ class Race:
             choices.scalings.index(settings.scaling),
             choices.losses.index(settings.loss),
             gammas.index(settings.gamma) if settings.gamma in gammas else len(gammas),
+            choices.class_weights.index(settings.class_weight),
         )
 
     def _finalists(self) -> list[Settings]:
@@ -236,7 +236,9 @@ class Race:
         """One row per settings: what was tried, how it did, and what became of it."""
         import pandas as pd
 
-        names = "loss", "depth", "gamma", "scaling"
+        names = ["loss", "depth", "gamma", "scaling"]
+        if len(self.choices.class_weights) > 1:
+            names.append("class_weight")
         rows = [
             [
                 *(getattr(heat.settings, name) for name in names),
