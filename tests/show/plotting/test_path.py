@@ -249,9 +249,9 @@ def test_any_choice_is_framed(search, depth, relaxed):
     here = (results["depth"] == depth) & ((results["relaxed"] < 1) == relaxed)
     index = int(np.flatnonzero(here)[3])
     other = copy(search)
-    n, place = search._place(index)
-    other.path_, other.best_index_ = search._paths[n], index
-    other.tree_ = other.path_.offered[place]
+    found = search._candidates
+    other.path_, other.best_index_ = found.paths[found.place(index)[0]], index
+    other.tree_ = found.trees[index]
     display = HeatmapDisplay.from_estimator(other)
     assert display.values.ravel().tolist() == results[here]["mean_score"].tolist()
     assert display.values[display.chosen] == results["mean_score"][index]
