@@ -4,9 +4,10 @@ Tests hold for any seed: try another with ``SORCT_TEST_SEED=7 pytest``. Of tests
 ``every_value`` the quick suite runs only as many cases as every value needs to occur.
 """
 
+import logging
 import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -86,6 +87,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item, is_chosen in zip(product, chosen, strict=True):
             if not is_chosen:
                 item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def log_is_as_it_was() -> Iterator[None]:
+    """The library leaves no trace in the settings of its log."""
+    loggers = [logging.getLogger(name) for name in ("sorct", "sorct.experiments")]
+    yield
+    for logger in loggers:
+        told = logger.level, logger.propagate, logger.disabled
+        assert told == (logging.NOTSET, True, False), logger.name
 
 
 @pytest.fixture
