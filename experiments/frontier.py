@@ -193,7 +193,12 @@ def _check_data(config: Config) -> None:
 
 def run(config: Config, results: Path, n_jobs: int) -> Path:
     """Fit what is not there yet and gather the long table."""
-    left = [u for u in config.units if not _file(config, results, u).exists()]
+    there = _gathered(config, results)
+    left = [
+        unit
+        for unit in config.units
+        if unit not in there and not _file(config, results, unit).exists()
+    ]
     begun = time.perf_counter()
     n_done = 0
     try:
@@ -210,6 +215,16 @@ def run(config: Config, results: Path, n_jobs: int) -> Path:
         if n_done:
             _note(config, results, n_done, time.perf_counter() - begun, n_jobs)
     return file
+
+
+def _gathered(config: Config, results: Path) -> set[Unit]:
+    """Units whose rows the long table has, made with the same options."""
+    file = results / f"{PART}.csv.gz"
+    if not file.exists():
+        return set()
+    table = pd.read_csv(file)
+    same = table["key"] == table["method"].map({m: config.key(m) for m in METHODS})
+    return set(table.loc[same, KEYS].itertuples(index=False, name=None))
 
 
 def _finished(
