@@ -26,7 +26,8 @@ def test_a_scale_rises_from_0_to_1(values, scaling):
     """Whatever the column: order is kept, and training fills the unit interval."""
     variable = learn(values, scaling)
     scaled = variable.encode(np.sort(values))[:, 0]
-    assert np.all(np.diff(scaled) >= 0.0)
+    # To rounding: neighbours that differ by 1e-81 share their place.
+    assert np.all(np.diff(scaled) >= -1e-15)
     assert np.all((scaled >= 0.0) & (scaled <= 1.0))
     if isinstance(variable, Curve):
         assert 2 <= len(variable.at) <= MOST_POINTS
