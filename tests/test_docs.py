@@ -4,6 +4,7 @@ import ast
 import doctest
 import inspect
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,16 @@ MODULES = [
 ]
 
 
+@pytest.fixture(params=["little", pytest.param("full", marks=pytest.mark.slow)])
+def effort(request, monkeypatch):
+    """Leave less to choose where an example searches, unless in full."""
+    if request.param == "little":
+        few = {"loss": "log", "scaling": "auto", "n_solutions": 1, "cv": 2}
+        search = partial(SORCTClassifierCV, None, **few)
+        monkeypatch.setattr(sorct, "SORCTClassifierCV", search)
+
+
+@pytest.mark.usefixtures("effort")
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_in_docstrings_run(module):
     """There is one at least, and all give what they show."""
@@ -78,6 +89,7 @@ def test_every_fitted_attribute_is_documented():
     assert told == {name for name in vars(clf) if name.endswith("_")}
 
 
+@pytest.mark.usefixtures("effort")
 def test_the_readmes_python_runs(tmp_path, monkeypatch):
     """All blocks, one after the other, as a reader would paste them."""
     blocks = re.findall(r"(?ms)^```python\n(.*?)^```", README.read_text("utf-8"))

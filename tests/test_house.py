@@ -51,8 +51,10 @@ def files_where(rule, *allowed):
 # -- rooms -----------------------------------------------------------------------------
 
 
-def test_rooms_import_downwards_only():
+def test_rooms_import_downwards_only(monkeypatch):
     """The contract of pyproject.toml, as ``make lint`` checks it."""
+    # It would silence all loggers there are, for all tests to come.
+    monkeypatch.setattr("logging.config.dictConfig", lambda _: None)
     settings = HOME / "pyproject.toml"
     assert lint_imports(config_filename=str(settings), no_cache=True) == 0
     told = tomllib.loads(settings.read_text("utf-8"))["tool"]["importlinter"]

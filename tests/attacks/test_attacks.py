@@ -20,13 +20,13 @@ from tests.attacks.__main__ import SIZES, main, run
 from tests.attacks.runners import Case
 from tests.show.export.databases import postgresql
 
-#: Cases that take a second or so; ``make test-slow`` has five times as many.
+#: Cases that take half a second or so; ``make test-slow`` has five times as many.
 FEW = {
-    "bad_calls": 20,
+    "bad_calls": 10,
     "bad_lines": 10,
     "mutations": 120,
-    "exports": 5,
-    "injection": 2,
+    "exports": 3,
+    "injection": 1,
     "signals": 1,
     "writers": 1,
 }

@@ -36,30 +36,28 @@ PLAIN = {"depths": None, "loss": "cost", "scaling": "auto", "relax": False}
 
 
 def model(**options):
-    """Make a plain search over three strengths with small pools and three folds."""
-    few = {"alphas_local": ALPHAS, "n_solutions": 2, "cv": 3, "random_state": 0}
+    """Make a plain search over three strengths with the least pools and three folds."""
+    few = {"alphas_local": ALPHAS, "n_solutions": 1, "cv": 3, "random_state": 0}
     return SORCTClassifierCV(**{**PLAIN, **few, **options})
 
 
 @pytest.fixture(scope="module")
 def fitted(iris):
     """Fit iris once, with two depths, gammas and global strengths."""
-    search = model(
-        depths=[2, 3], gamma=[64.0, 512.0], alphas_global=[0, 0.1], n_solutions=1
-    )
+    search = model(depths=[2, 3], gamma=[64.0, 512.0], alphas_global=[0, 0.1])
     return search.fit(*iris)
 
 
 @pytest.fixture(scope="module")
 def steep(iris):
     """Fit strengths that lead from all variables to few."""
-    return model(alphas_local=[0, 0.1, 8], n_solutions=1, gamma=64.0).fit(*iris)
+    return model(alphas_local=[0, 0.1, 8], gamma=64.0).fit(*iris)
 
 
 @pytest.fixture(scope="module")
 def of_depth_2(iris):
     """Fit iris at the depth of three classes."""
-    return model(depths=2, n_solutions=1).fit(*iris)
+    return model(depths=2).fit(*iris)
 
 
 def assert_same_search(one, other):
@@ -74,10 +72,10 @@ def assert_same_search(one, other):
 
 
 @parametrize_with_checks(
-    [SORCTClassifierCV(None, alphas_local=0.1, n_solutions=1, cv=2)]
+    [SORCTClassifierCV(**PLAIN, alphas_local=0.1, n_solutions=1, cv=2)]
 )
 def test_the_contract_of_scikit_learn_holds(estimator, check):
-    """No check is expected to fail; loss and scaling race."""
+    """No check is expected to fail."""
     check(estimator)
 
 
@@ -91,22 +89,21 @@ def test_the_contract_of_scikit_learn_holds(estimator, check):
     ],
 )
 def test_the_contract_holds_by_default(check):
-    """With the options that users get; ``make test-slow`` has all checks."""
+    """With the options that users get; ``make test-slow`` has all, on fewer fits."""
     check("SORCTClassifierCV", SORCTClassifierCV())
 
 
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        SORCTClassifierCV(),
-        SORCTClassifierCV(alphas_local=ALPHAS, n_solutions=4, cv=2),
+        SORCTClassifierCV(alphas_local=[0.1, 1.0], n_solutions=1, cv=2),
         SORCTClassifierCV(
             alphas_local=ALPHAS, n_solutions=2, cv=2, rule="one-standard-error", **PLAIN
         ),
     ]
 )
 def test_the_contract_holds_for_a_real_search(estimator, check):
-    """With a choice to make, by either rule."""
+    """With a choice to make, by either rule; loss and scaling race."""
     check(estimator)
 
 
@@ -269,7 +266,7 @@ def test_selecting_before_fitting_is_refused(options):
 @pytest.mark.parametrize("depths", [[None, 2], [2, None], [2, 2], None, 2, (2,)])
 def test_the_same_depth_is_one_candidate(iris, of_depth_2, depths):
     """None means 2 for three classes, and the rows are those of 2 alone."""
-    search = model(depths=depths, n_solutions=1).fit(*iris)
+    search = model(depths=depths).fit(*iris)
     assert search.cv_results_["depth"].tolist() == [2, 2, 2]
     assert_same_search(search, of_depth_2)
 
@@ -390,7 +387,7 @@ def test_floors_that_cannot_be_met_are_reported(rng):
     """As in the classifier, with the rates attained."""
     X, y = np.tile(rng.random((30, 2)), (2, 1)), np.repeat(["good", "bad"], 30)
     for race in ({}, {"loss": "choose", "scaling": "choose"}):
-        search = model(min_recall=0.9, **race)
+        search = model(min_recall=0.9, alphas_local=0.1, cv=2, **race)
         with pytest.raises(InfeasibleError, match=r"'bad': .*asked 0\.9") as told:
             search.fit(X, y)
         assert set(told.value.recall) == {"bad", "good"}
@@ -460,7 +457,7 @@ def test_an_interrupted_fit_changes_nothing(iris, clouds, refit):
     def scorer(clf, X, y):
         raise KeyboardInterrupt
 
-    search = model(n_solutions=2)
+    search = model()
     if refit:
         search.fit(*iris)
     search.set_params(scoring=scorer)
@@ -475,13 +472,15 @@ def test_an_interrupted_fit_changes_nothing(iris, clouds, refit):
 
 
 @pytest.mark.every_value
-@pytest.mark.parametrize("n_jobs", [None, 1, 2, "threads"])
+@pytest.mark.parametrize(
+    "n_jobs", [None, 1, pytest.param(2, marks=pytest.mark.slow), "threads"]
+)
 @pytest.mark.parametrize("progress", [False, True])
 def test_a_search_that_did_not_converge_warns_once(iris, n_jobs, progress):
     """At the user's line, and as often with many jobs as with one."""
     if progress:
         pytest.importorskip("rich")
-    search = model(max_iter=1, n_solutions=2, progress=progress)
+    search = model(max_iter=1, progress=progress)
     backend = {"backend": "threading", "n_jobs": 2} if n_jobs == "threads" else {}
     search.set_params(n_jobs=None if n_jobs == "threads" else n_jobs)
     with warnings.catch_warnings(record=True) as told:
@@ -500,7 +499,7 @@ def test_categories_are_chosen_by_name(rng):
     """One variable of three levels decides; the others are left out."""
     rows = mixed_table(rng, 90)
     y = np.where(rows["city"] == "Rome", "in", "out")
-    search = model(max_features=1).fit(rows, y)
+    search = model(max_features=1, n_solutions=2).fit(rows, y)
     assert search.tree_.variables_used == ("city",)
     assert search.best_score_ == 1.0
     assert search.feature_names_in_.tolist() == list(rows.columns)

@@ -99,7 +99,7 @@ def plain_paths(request, iris):
     ("plain_paths", "scoring", "score"),
     [
         ("local", None, hits),
-        ("local", "accuracy", hits),
+        pytest.param("local", "accuracy", hits, marks=pytest.mark.slow),
         ("local", "balanced_accuracy", balance),
         ("local", lambda clf, X, y: clf.score(X, y), hits),
         ("local", lambda clf, X, y: likelihood(clf.tree_, X, y), likelihood),
@@ -149,7 +149,7 @@ def test_folds_are_the_users(iris, cv, as_list):
     X, y = iris
     folds = list(cv.split(X, y))
     search = model(cv=folds if as_list else cv).fit(X, y)
-    options = {"n_solutions": 2, "alphas_global": 0.0}
+    options = {"n_solutions": 1, "alphas_global": 0.0}
     scores = plain_scores(X, y, folds, hits, **options)
     np.testing.assert_array_equal(search.cv_results_["mean_score"], scores.mean(axis=0))
     assert f"split{len(folds)}_score" not in search.cv_results_
@@ -165,7 +165,7 @@ def test_weights_reach_the_paths_and_the_scorer(rng, clouds):
             X[train],
             y[train],
             alphas_local=ALPHAS,
-            n_solutions=2,
+            n_solutions=1,
             random_state=0,
             sample_weight=weight[train],
         )
@@ -207,7 +207,7 @@ def test_rows_of_folds_come_in_any_form(clouds, given, weighted):
         if weighted:
             train, test = train[weight[train] > 0], test[weight[test] > 0]
         path = sorct_path(
-            X[train], y[train], alphas_local=ALPHAS, n_solutions=2, random_state=0
+            X[train], y[train], alphas_local=ALPHAS, n_solutions=1, random_state=0
         )
         expected.append([hits(tree, X[test], y[test]) for tree in path])
     search = model(cv=given()).fit(X, y, sample_weight=weight)
@@ -288,7 +288,7 @@ def test_a_fold_may_miss_a_class(iris, options):
     [
         {},
         {"cost_matrix": [[0, 1, 2], [3, 0, 1], [1, 1, 0]]},
-        {"min_recall": 0.2},
+        pytest.param({"min_recall": 0.2}, marks=pytest.mark.slow),
         {"min_recall": {"virginica": 0.2, "setosa": 0.3}},
     ],
     ids=str,
@@ -299,7 +299,7 @@ def test_a_class_may_have_no_weight_in_a_fold(iris, options):
     third = np.arange(150) % 3
     folds = [(np.flatnonzero(third != k), np.flatnonzero(third == k)) for k in range(3)]
     weight = np.where((y == "virginica") & (third != 0), 0.0, 1.0)
-    options = {"n_solutions": 2, "max_iter": 50_000, **options}
+    options = {"n_solutions": 1, "max_iter": 50_000, **options}
     search = model(cv=folds, **options).fit(X, y, sample_weight=weight)
     assert search.classes_.tolist() == ["setosa", "versicolor", "virginica"]
     # Without virginica to learn from, its rows of the first fold are all missed.
@@ -321,7 +321,7 @@ def weighted_paths():
     rng = np.random.default_rng(int(os.environ.get("SORCT_TEST_SEED", "0")))
     y, weight = np.arange(90) % 2, rng.uniform(0.2, 3.0, 90)
     X = rng.normal(0.0, 1.0, (90, 3)) + 0.9 * y[:, np.newaxis]
-    options = {"alphas_local": ALPHAS, "n_solutions": 1, "random_state": 0}
+    options = {"alphas_local": [0.1], "n_solutions": 1, "random_state": 0}
     paths = [
         (test, sorct_path(X[train], y[train], sample_weight=weight[train], **options))
         for train, test in StratifiedKFold(3).split(X, y)
@@ -378,7 +378,8 @@ def test_a_scorer_gets_weights_if_it_takes_them(weighted_paths, scoring, takes):
     """And works without if it does not."""
     X, y, weight, paths = weighted_paths
     assert takes_weights(scoring) == takes
-    search = model(scoring=scoring, n_solutions=1).fit(X, y, sample_weight=weight)
+    search = model(scoring=scoring, alphas_local=[0.1])
+    search.fit(X, y, sample_weight=weight)
     for k, (test, path) in enumerate(paths):
         given = weight[test] if takes else None
         scores = [
@@ -393,7 +394,7 @@ def test_a_scorer_gets_weights_if_it_takes_them(weighted_paths, scoring, takes):
 
 @pytest.mark.every_value
 @pytest.mark.parametrize("policy", ["error", "first_level"])
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_level_that_a_fold_never_saw_is_its_first(rng, policy, n_jobs):
     """One single row has it; the tree of all rows knows it."""
     rows, y = mixed_table(rng, 60), np.arange(60) % 2
@@ -414,7 +415,7 @@ def test_a_level_that_a_fold_never_saw_is_its_first(rng, policy, n_jobs):
 
 @pytest.mark.every_value
 @pytest.mark.parametrize("depths", [1, [1, 2]])
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_floors_that_a_fold_cannot_meet_name_it(rng, depths, n_jobs):
     """All rows together can: most are far apart, but fold 1 trains on the others."""
     y = np.arange(220) % 2

@@ -244,7 +244,7 @@ def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():
 
 
 def model(**options):
-    """A race over three strengths with small pools and few folds."""
+    """A race over three strengths with the least pools and folds."""
     few = {"alphas_local": [0.1, 1.0, 8.0], "n_solutions": 1, "cv": 2}
     return SORCTClassifierCV(**{**few, "random_state": 0, **options})
 
@@ -342,7 +342,7 @@ def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkey
 )
 def test_what_is_given_is_not_chosen(two_clouds, given):
     """The rest is."""
-    search = model(**{"depths": 1, **given}).fit(*two_clouds)
+    search = model(**{"depths": 1, "alphas_local": 1.0, **given}).fit(*two_clouds)
     ((name, value),) = given.items()
     name = {"depths": "depth"}.get(name, name)
     assert all(one == value for one in search.race_[name])
@@ -384,7 +384,8 @@ def noisy(rng, n_noise, n=300):
 def test_limits_give_a_tree_within_them_that_helps(rng, most):
     """At least a variable, and the right ones, however weak the penalties are."""
     X, y = noisy(rng, 4, 150)
-    search = model(alphas_local=[0.01, 0.1], max_features=most, depths=1).fit(X, y)
+    weak = {"alphas_local": [0.01, 0.1], "loss": "log", "depths": 1}
+    search = model(max_features=most, **weak).fit(X, y)
     assert 1 <= len(search.tree_.variables_used) <= most
     assert set(search.tree_.variables_used) <= {"x0", "x1"}
     assert search.score(X, y) > np.bincount(y).max() / len(y) + 0.1
@@ -393,7 +394,7 @@ def test_limits_give_a_tree_within_them_that_helps(rng, most):
 @pytest.mark.parametrize(
     "options",
     [
-        {"depths": 1, "n_solutions": 1, "cv": 2},
+        {"depths": 1, "loss": "log", "scaling": "auto", "n_solutions": 1, "cv": 2},
         pytest.param({}, marks=pytest.mark.slow, id="default"),
     ],
     ids=str,

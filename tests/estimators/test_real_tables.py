@@ -342,17 +342,17 @@ def test_a_budget_limits_what_a_tree_may_cost(rng):
     X, y = twins(rng)
     prices = {"mri": 400, "age": 1}
     search = SORCTClassifierCV(
-        alphas_local=[0.01, 1.0, 256.0], cv=2, n_solutions=4, feature_cost=prices,
-        max_cost=100, random_state=0,
+        1, alphas_local=[0.01, 256.0], cv=2, n_solutions=1, feature_cost=prices,
+        max_cost=100, loss="cost", scaling="auto", random_state=0,
     ).fit(X, y)  # fmt: skip
     assert search.tree_.variables_cost <= 100
     assert search.select(max_cost=1).variables_cost <= 1
     path = sorct_path(
-        X, y, alphas_local=[0.0, 1.0, 256.0], n_solutions=4, feature_cost=prices,
+        X, y, alphas_local=[0.0, 256.0], n_solutions=1, feature_cost=prices,
         random_state=0,
     )  # fmt: skip
     assert path.select(max_cost=1).variables_cost <= 1
-    bare = sorct_path(X, y, alphas_local=[1.0], n_solutions=2, random_state=0)
+    bare = sorct_path(X, y, alphas_local=[1.0], n_solutions=1, random_state=0)
     with pytest.raises(ValueError, match="max_cost needs prices"):
         bare.select(max_cost=1)
     with pytest.raises(ValueError, match="max_cost needs feature_cost"):
@@ -410,7 +410,7 @@ def test_a_declared_order_has_a_place_for_levels_that_training_lacks(rng):
     grade[7] = "top"
     X = pd.DataFrame({"grade": pd.Categorical(grade, levels, ordered=True)})
     search = SORCTClassifierCV(
-        alphas_local=[0.01], cv=3, n_solutions=2, random_state=0
+        1, alphas_local=[0.01], cv=3, n_solutions=1, loss="cost", random_state=0
     ).fit(X, y)
     assert search.tree_.encoder.variables[0].levels == tuple(levels)
     with pytest.raises(ValueError, match="'grade' has levels without a place.*'odd'"):

@@ -13,10 +13,12 @@ from experiments.rivals import Part
 needs_rpart = pytest.mark.skipif(
     rivals.rpart_program() is None, reason="Rscript with rpart is not installed"
 )
+#: R is started once in the quick suite, to agree with scikit-learn.
+often_rpart = [needs_rpart, pytest.mark.slow]
 carts = pytest.mark.parametrize(
     "fit",
     [
-        pytest.param(lambda part: rivals.fit_rpart([part])[0], marks=needs_rpart),
+        pytest.param(lambda part: rivals.fit_rpart([part])[0], marks=often_rpart),
         rivals.fit_cart,
     ],
     ids=["rpart", "scikit-learn"],
@@ -106,6 +108,7 @@ def test_the_two_carts_agree(three_classes):
 
 
 @needs_rpart
+@pytest.mark.slow
 def test_outcomes_come_in_the_order_of_parts(one_column, three_classes):
     """Twelve parts in one R process; as text, 10 sorts before 2."""
     outcomes = rivals.fit_rpart([one_column, three_classes] * 6)
@@ -113,6 +116,7 @@ def test_outcomes_come_in_the_order_of_parts(one_column, three_classes):
 
 
 @needs_rpart
+@pytest.mark.slow
 def test_rpart_sees_the_very_doubles():
     """A gap of four units in the last place of 1/3 is enough to split at."""
     low = 1.0 / 3.0
@@ -123,6 +127,7 @@ def test_rpart_sees_the_very_doubles():
 
 
 @needs_rpart
+@pytest.mark.slow
 def test_a_failure_of_r_is_told_in_its_words(one_column):
     """A single class is refused by rpart."""
     single = replace(one_column, y_train=np.ones_like(one_column.y_train))
@@ -157,6 +162,7 @@ def test_cart_is_named_for_what_ran(one_column, monkeypatch):
 
 
 @needs_rpart
+@pytest.mark.slow
 def test_cart_prefers_rpart(one_column):
     """With R, rpart."""
     name, (outcome,) = rivals.cart([one_column])

@@ -9,7 +9,8 @@ from sorct.estimators.compare.comparison import compare
 from sorct.estimators.compare.rivals import Plan, fit_cart, fit_logistic
 from sorct.estimators.folds import Data
 
-SMALL = {"cv": 2, "alphas_local": [0.1, 1.0], "n_solutions": 3, "random_state": 0}
+SMALL = {"cv": 2, "alphas_local": [0.1, 1.0], "n_solutions": 1, "random_state": 0}
+SMALL["options"] = {"loss": "log", "scaling": "auto", "relax": False}
 
 
 def two_classes(n_rare, n=60):
@@ -63,7 +64,9 @@ def test_three_classes_have_scorers_of_their_own():
         compare(np.eye(6), list("abcabc"), scoring="roc_auc")
 
 
-@pytest.mark.parametrize("scoring", ["f1", "average_precision"])
+@pytest.mark.parametrize(
+    "scoring", ["f1", pytest.param("average_precision", marks=pytest.mark.slow)]
+)
 def test_classes_0_and_1_have_a_positive_one(scoring):
     """There such scorers work."""
     X, y = two_classes(20)

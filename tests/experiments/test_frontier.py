@@ -20,11 +20,17 @@ needs_rpart = pytest.mark.skipif(
     rpart_program() is None, reason="Rscript with rpart is not installed"
 )
 TINY = {"alphas_local": [0.05, 8.0], "n_solutions": 2, "cv": 2}
+#: Nothing is left to choose: races have tests of their own.
+TINY |= {"loss": "log", "depths": 2, "scaling": "auto"}
 OPTIONS = {
     "forest": {"n_trees": 5},
     **{name: TINY for name in METHODS if name.startswith("ours")},
 }
-LIMITED = sorted(LIMITS)
+#: One number of variables is quick, the other says the same again.
+LIMITED = [
+    pytest.param(name, marks=[pytest.mark.slow] * (LIMITS[name] == 5))
+    for name in sorted(LIMITS)
+]
 
 
 class Place:
@@ -133,7 +139,7 @@ def test_the_limits_are_three_and_five():
     assert {f"{x}-{k}": k for x in ("ours", "l1", "cart") for k in (3, 5)} == LIMITS
 
 
-@pytest.mark.parametrize("name", ["l1-3", "l1-5", "cart-3", "cart-5"])
+@pytest.mark.parametrize("name", [x for x in LIMITED if "ours" not in x.values[0]])
 def test_the_variables_counted_are_all_that_matter(name, mixed):
     """Changing all other variables of the test rows changes no probability."""
     model = fitted(name, mixed)
@@ -164,7 +170,9 @@ def all_peers():
     for name in METHODS:
         if name.startswith("ours"):
             continue
-        marks = [needs_rpart] if name == "rpart" else []
+        # R is run once below; five variables say what three say.
+        is_slow = name == "rpart" or LIMITS.get(name) == 5
+        marks = [needs_rpart] * (name == "rpart") + [pytest.mark.slow] * is_slow
         yield pytest.param(name, marks=marks)
 
 
@@ -248,9 +256,12 @@ def test_a_class_without_test_rows_has_no_curve():
 # -- the harness -----------------------------------------------------------------------
 
 
-def test_a_run_on_iris(place, nothing_fits, monkeypatch):
+@pytest.mark.parametrize("k", [3, pytest.param(5, marks=pytest.mark.slow)])
+def test_a_run_on_iris(place, nothing_fits, monkeypatch, k):
     """A row per method and split, limits kept; then nothing is left to fit."""
+    monkeypatch.setattr(frontier_report, "DPI", 40)
     skipped = {"ebm"} | ({"rpart"} if rpart_program() is None else set())
+    skipped |= {name for name, limit in LIMITS.items() if limit != k}
     names = [name for name in METHODS if name not in skipped]
     with monkeypatch.context() as real:
         for name, method in _methods.items():
@@ -266,7 +277,7 @@ def test_a_run_on_iris(place, nothing_fits, monkeypatch):
     is_tree = table["method"].str.match("ours|cart|rpart")
     assert (table["n_cuts"].notna() == is_tree).all()
     before = (place.results / "frontier.csv.gz").read_bytes()
-    assert place.run(*names) == 0
+    assert place.run(*names, "--fit-only") == 0
     assert (place.results / "frontier.csv.gz").read_bytes() == before
     text = (place.output / "frontier_tables.md").read_text("utf-8")
     assert "| Iris |" in text

@@ -225,11 +225,13 @@ def test_a_fit_that_is_there_twice_is_an_error(results):
         tables.load_results(results)
 
 
-def test_figures_are_drawn_from_what_there_is(results, tmp_path):
+def test_figures_are_drawn_from_what_there_is(results, tmp_path, monkeypatch):
     """All of them, and without rivals and grid those that remain."""
     pytest.importorskip("matplotlib")
+    from experiments import figures
     from experiments.figures import draw_all
 
+    monkeypatch.setattr(figures, "DPI", 20)
     names = {"local_depth1", "global_depth2", "heatmaps", "cart_depth1", "cart_depth2"}
     written = draw_all(results, tmp_path / "all")
     assert {path.name for path in written} == {f"{x}.png" for x in names | {"frontier"}}

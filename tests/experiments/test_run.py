@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -229,13 +230,8 @@ def whole(tmp_path_factory):
     return place.table()
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        pytest.param(signal.SIGKILL, id="kill"),
-        pytest.param(signal.SIGINT, id="ctrl-c", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow  # as a process; units are missing in this one above
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"])
 def test_a_run_that_was_killed_goes_on(place, whole, sent):
     """Killed after its first unit, then run again: the uninterrupted table."""
     place.write(n_splits=15, options=LONGER)
@@ -256,8 +252,19 @@ def test_a_run_that_was_killed_goes_on(place, whole, sent):
     pd.testing.assert_frame_equal(place.table(), whole, check_exact=True)
 
 
-def test_the_number_of_processes_changes_nothing(place, tmp_path):
+class Threads(ThreadPoolExecutor):
+    """In place of processes, each of which would import everything again."""
+
+    def __init__(self, n_jobs, mp_context):
+        super().__init__(n_jobs)
+
+
+@pytest.mark.parametrize(
+    "pool", [Threads, pytest.param(run.ProcessPoolExecutor, marks=pytest.mark.slow)]
+)
+def test_the_number_of_processes_changes_nothing(place, tmp_path, monkeypatch, pool):
     """Two processes write what one writes, in the same order."""
+    monkeypatch.setattr(run, "ProcessPoolExecutor", pool)
     names = ["iris", "wine"]
     assert place.write(names=names, n_splits=1).run("local", "--fit-only") == 0
     (tmp_path / "other").mkdir()

@@ -38,6 +38,7 @@ def run(place, code):
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_answered_while_compiled_code_runs(tmp_path):
     """Code that never ends is left to itself, and the process goes on.
 

@@ -267,4 +267,5 @@ def test_a_rare_class_survives_subsampling(rng):
     assert np.count_nonzero(rows.codes == 1) == 3
     share = np.bincount(rows.codes, rows.weight)
     np.testing.assert_allclose(share, problem.data.share, rtol=1e-12)
-    assert search(problem, time_limit=5.0).best.objective < 3.0 / 40_000
+    found = search(problem, callback=lambda heard: heard.objective < 3.0 / 40_000)
+    assert found.best.objective < 3.0 / 40_000

@@ -2,7 +2,7 @@
 
 In processes of their own, which choose their cache when they begin. A function of a
 line stands for the real one, which takes half a minute to compile; ``make test-slow``
-has the real one, too.
+keeps and reads the real one, and damages it once.
 """
 
 import json
@@ -126,14 +126,15 @@ def parent():
         process.stdin.close()
 
 
-@pytest.fixture(params=[CHILD, pytest.param(REAL, marks=pytest.mark.slow)])
+@pytest.fixture
 def run(tmp_path, request, parent):
     """Return a function that runs a child and gives its lines."""
+    child = getattr(request, "param", CHILD)
     (tmp_path / "small.py").write_text(SOURCE)
     job = {"folder": str(tmp_path), "cache": str(tmp_path / "cache")}
 
     def run(before="", after=""):
-        code = request.param.format(before=before, after=after)
+        code = child.format(before=before, after=after)
         parent.stdin.write(json.dumps({**job, "code": code}) + "\n")
         parent.stdin.flush()
         code, told = json.loads(parent.stdout.readline())
@@ -150,6 +151,12 @@ def _files(folder):
     return [path for path in Path(folder).rglob("*.nb*") if path.is_file()]
 
 
+real_too = pytest.mark.parametrize(
+    "run", [CHILD, pytest.param(REAL, marks=pytest.mark.slow)], indirect=True
+)
+
+
+@real_too
 def test_compiled_code_is_kept_and_read_again(run):
     """In silence; the second process writes nothing."""
     warnings, folder = run()
@@ -161,14 +168,16 @@ def test_compiled_code_is_kept_and_read_again(run):
 
 
 @pytest.mark.parametrize(
-    ("kind", "content"),
+    ("run", "kind", "content"),
     [
-        pytest.param("nbi", None, id="index-cut"),
-        pytest.param("nbc", None, id="code-cut", marks=pytest.mark.slow),
-        pytest.param("nbi", b"", id="index-empty", marks=pytest.mark.slow),
-        pytest.param("nbc", b"", id="code-empty", marks=pytest.mark.slow),
-        pytest.param("nbc", b"\0" * 100, id="code-zeros", marks=pytest.mark.slow),
+        pytest.param(CHILD, "nbi", None, id="index-cut"),
+        pytest.param(CHILD, "nbc", None, id="code-cut", marks=pytest.mark.slow),
+        pytest.param(CHILD, "nbi", b"", id="index-empty", marks=pytest.mark.slow),
+        pytest.param(CHILD, "nbc", b"", id="code-empty", marks=pytest.mark.slow),
+        pytest.param(CHILD, "nbc", bytes(100), id="code-zeros", marks=pytest.mark.slow),
+        pytest.param(REAL, "nbc", None, id="real-code-cut", marks=pytest.mark.slow),
     ],
+    indirect=["run"],
 )
 def test_a_damaged_cache_is_told_once_and_not_used(run, kind, content):
     """Whether the index or the code is empty, zeros or cut in half."""
