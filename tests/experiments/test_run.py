@@ -231,7 +231,9 @@ def whole(tmp_path_factory):
 
 
 @pytest.mark.slow  # as a process; units are missing in this one above
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"])
+@pytest.mark.parametrize(
+    "sent", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"]
+)
 def test_a_run_that_was_killed_goes_on(place, whole, sent):
     """Killed after its first unit, then run again: the uninterrupted table."""
     place.write(n_splits=15, options=LONGER)
