@@ -101,8 +101,8 @@ def test_a_reader_that_leaves_is_no_failure(run):
     assert run("show", "model.json", before=LEAVING) == (0, "", "")
 
 
-# As nobody if we are root, who may write everywhere; no work can be done. Everything was
-# imported before, for nobody may read this Python, but for the file that runs main.
+# As nobody if we are root, who may write everywhere; no work can be done. It calls main
+# itself: nobody may read this Python, so only what was imported before can be used.
 AS_NOBODY = """
 training._fit_chosen = training._training = None
 if os.getuid() == 0:

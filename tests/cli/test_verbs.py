@@ -223,7 +223,10 @@ def test_bars_are_drawn_on_a_terminal_only(run, monkeypatch, verb):
     monkeypatch.delenv("TERM", raising=False)
     console, error = rich.get_console(), Terminal()
     grid = "" if "alpha" in verb else "--alphas-local 1 --n-solutions 2"
-    folds = {"fit": f"--cv 2 {shlex.join(ONE)}", "compare": "--folds 2 --cv 2 --depth 1"}.get(verb, "")
+    folds = {
+        "fit": f"--cv 2 {shlex.join(ONE)}",
+        "compare": "--folds 2 --cv 2 --depth 1",
+    }.get(verb, "")
     line = f"{verb} data.csv --target y --json {grid} {folds}"
     monkeypatch.setattr("sys.stderr", error)
     code, out, _ = run(line)

@@ -394,7 +394,10 @@ def test_limits_give_a_tree_within_them_that_helps(rng, most):
 @pytest.mark.parametrize(
     ("n_noise", "options"),
     [
-        (15, {"depths": 1, "loss": "log", "scaling": "auto", "n_solutions": 1, "cv": 2}),
+        (
+            15,
+            {"depths": 1, "loss": "log", "scaling": "auto", "n_solutions": 1, "cv": 2},
+        ),
         pytest.param(40, {}, marks=pytest.mark.slow, id="default"),
     ],
     ids=str,
