@@ -18,6 +18,8 @@ from sorct.cli.parser import build_parser
 from tests.cli.tables import QUICK, write_table
 
 FAST = ["--alphas-local", "0.1,1", "--cv", "3", "--n-solutions", "2"]
+# One setting in place of a race of several.
+ONE = ["--loss", "log", "--depth", "1", "--scaling", "auto"]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +90,7 @@ def test_fit_gives_the_tree_of_the_library(run, folder):
 
 def test_fit_as_json_is_one_document_that_holds_the_tree(run):
     """Nothing else is on standard output, and the same seed gives the same bytes."""
-    line = f"fit data.csv --target y --json --rule best {shlex.join(FAST)}"
+    line = f"fit data.csv --target y --json --rule best {shlex.join(FAST + ONE)}"
     code, out, _ = run(line)
     assert code == 0
     found = json.loads(out)
@@ -104,12 +106,15 @@ def test_the_score_said_is_that_of_the_search(run, folder):
     from sklearn.model_selection import StratifiedKFold
 
     code, _, _ = run(
-        f"fit data.csv --target y --out scored.json --seed 3 {shlex.join(FAST)}"
+        f"fit data.csv --target y --out scored.json --seed 3 {shlex.join(FAST + ONE)}"
     )
     assert code == 0
     told = Tree.from_json(folder / "scored.json").training
     search = SORCTClassifierCV(
+        1,
         alphas_local=[0.1, 1],
+        loss="log",
+        scaling="auto",
         n_solutions=2,
         cv=StratifiedKFold(3, shuffle=True, random_state=3),
         rule="one-standard-error",
@@ -122,7 +127,7 @@ def test_the_score_said_is_that_of_the_search(run, folder):
 
 def test_limits_on_variables_are_kept(run):
     """--max-features bounds the variables of the tree."""
-    fast = shlex.join(["--alphas-local", "0.1,8", *FAST[2:]])
+    fast = shlex.join(["--alphas-local", "0.1,8", *FAST[2:], *ONE])
     code, out, _ = run(f"fit data.csv --target y --json --max-features 1 {fast}")
     assert code == 0
     assert len(json.loads(out)["variables_used"]) <= 1
@@ -218,7 +223,10 @@ def test_bars_are_drawn_on_a_terminal_only(run, monkeypatch, verb):
     monkeypatch.delenv("TERM", raising=False)
     console, error = rich.get_console(), Terminal()
     grid = "" if "alpha" in verb else "--alphas-local 1 --n-solutions 2"
-    folds = {"fit": "--cv 2", "compare": "--folds 2 --cv 2 --depth 1"}.get(verb, "")
+    folds = {
+        "fit": f"--cv 2 {shlex.join(ONE)}",
+        "compare": "--folds 2 --cv 2 --depth 1",
+    }.get(verb, "")
     line = f"{verb} data.csv --target y --json {grid} {folds}"
     monkeypatch.setattr("sys.stderr", error)
     code, out, _ = run(line)
@@ -447,7 +455,7 @@ def test_datasets_tells_a_file_that_holds_other_rows(run, tmp_path):
 
 def test_compare_prints_methods_tests_and_a_sentence(run):
     """As text and as JSON."""
-    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 0.1,1 --n-solutions 1"
+    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 1 --n-solutions 1 --paper"
     code, out, _ = run(f"compare data.csv --target y {flags}")
     assert code == 0
     for text in ("CART", "L1 logistic", "sorct", "most frequent class", "seed 0"):
@@ -473,8 +481,9 @@ def test_the_page_for_users_tells_the_truth(tmp_path, monkeypatch, capsys):
     page = (FilePath(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
     block = re.search(r"(?ms)^```\n(.*?)^```", page).group(1)
     lines = [line.split("#")[0] for line in block.splitlines()]
-    small = {"fit": FAST, "path": ["--alphas-local", "1", "--alphas-global", "1"]}
-    small["compare"] = ["--folds", "2", "--cv", "2", *FAST[:2], *FAST[4:]]
+    one = [*ONE[:3], "2", *ONE[4:]]  # for three classes
+    small = {"fit": FAST + one, "path": ["--alphas-local", "1", "--alphas-global", "1"]}
+    small["compare"] = ["--folds", "2", "--cv", "2", *FAST[:2], *FAST[4:], "--paper"]
     monkeypatch.chdir(tmp_path)
     for line in lines:
         words = shlex.split(line)[1:]

@@ -177,7 +177,7 @@ def test_the_tree_is_saved_whole(fitted, tmp_path):
 def test_prediction_needs_only_the_variables_used(fitted):
     """Columns that the tree does not use may be left out; others are asked for."""
     _, X, y = fitted
-    clf = SORCTClassifier(1, 0.5, n_starts=10, random_state=0).fit(X, y)
+    clf = SORCTClassifier(1, 0.5, n_starts=3, random_state=0).fit(X, y)
     used = list(clf.tree_.variables_used)
     assert 0 < len(used) < 6
     np.testing.assert_array_equal(clf.predict_proba(X[used]), clf.predict_proba(X))

@@ -86,6 +86,7 @@ def test_every_database_predicts_as_the_tree(rng, make, database):
     assert_rows_agree(tree, X, score(database, tree, X))
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("name", ["iris-1", "steep"])
 def test_odd_numbers_of_maps_shares_and_costs(rng, name, database):
     """As large and as small as files may hold; PostgreSQL stops at none."""
@@ -115,6 +116,7 @@ def test_what_leads_to_a_class_comes_along(rng, database):
     assert kept == [KEY, *(f"proba_{k}" for k in codes), "predicted_class"]
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("name", ["all-nasty", "shares-mixed", "curves-mixed"])
 def test_null_comes_through_maps_and_costs(rng, database, name):
     """A row has all or nothing."""
