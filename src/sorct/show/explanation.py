@@ -423,12 +423,14 @@ def _part_text(part: Part) -> str:
             return text
     elif part.value == part.typical:
         return f"{text}, as is typical"
+    if part.contribution == 0.0:
+        return f"{text}, which counts like {short_text(part.typical)}"
     return f"{text}, not {short_text(part.typical)}"
 
 
 def _signed(number: float, error: float) -> str:
     text = rounded(number, error)
-    return text if number < 0 else f"+{text}"
+    return f"+{text}" if number > 0 else text
 
 
 def _named_value(name: str, value: Any) -> str:
