@@ -158,7 +158,9 @@ class Explanation:
         if any(step.parts for step in self.steps):
             lines.append(_TYPICAL)
         for step in self.steps:
-            lines += ["", *_step_lines(step)]
+            # A cut that sends every sample one way tells nothing of this one.
+            if step.parts or _chance(step.proba) != "1":
+                lines += ["", *_step_lines(step)]
         lines += ["", f"Leaf: {printable(self.leaf)}, by this route with probability "]
         lines[-1] += f"{self.leaf_proba:.4g}"
         if self.leaf_says is not None:
