@@ -91,7 +91,7 @@ def treatment(variable: Variable) -> str:
         low, high = variable.at
         ends = ""
         if variable.origin is None:
-            ends = f" to {write_out(f'{low:.4g}')}..{write_out(f'{high:.4g}')}"
+            ends = f" to {write_out(f'{low:.6g}')}..{write_out(f'{high:.6g}')}"
         return f"{kind}, clipped{ends}"
     if isinstance(variable, Numeric):
         return f"{kind}, by range" if variable.span > 0.0 else f"{kind}, constant"

@@ -17,7 +17,7 @@ from sorct.data.cells import TEXT, UNUSABLE
 from sorct.data.columns import ColumnReading, ReadColumns, read_columns
 from sorct.data.sheet import DELIMITERS, ReadingError, ReadOptions, Sheet, open_sheet
 from sorct.data.suspects import leak, why_left_out
-from sorct.data.wording import listed, not_there
+from sorct.data.wording import listed, not_there, shown
 from sorct.data.written_dates import ORDERS
 
 if TYPE_CHECKING:
@@ -280,6 +280,11 @@ def read_table(
     _check_options(options)
     name = str(path)
     sheet = open_sheet(name, Path(path).read_bytes(), options)
+    if ordered is not None and not isinstance(ordered, Mapping):
+        raise TypeError(
+            "ordered must be a mapping from columns to their levels from low to high, "
+            f"got {shown(ordered)}."
+        )
     roles = Roles(
         target,
         None,
