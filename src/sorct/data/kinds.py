@@ -91,7 +91,11 @@ def treatment(variable: Variable) -> str:
         low, high = variable.at
         ends = ""
         if variable.origin is None:
-            ends = f" to {write_out(f'{low:.6g}')}..{write_out(f'{high:.6g}')}"
+            digits = 6 if variable.whole else 4
+            low_text, high_text = (
+                write_out(f"{end:.{digits}g}") for end in (low, high)
+            )
+            ends = f" to {low_text}..{high_text}"
         return f"{kind}, clipped{ends}"
     if isinstance(variable, Numeric):
         return f"{kind}, by range" if variable.span > 0.0 else f"{kind}, constant"
