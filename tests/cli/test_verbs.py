@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -270,6 +271,25 @@ def test_show_lists_a_path_and_prints_a_point_of_it(run, folder):
     assert score.startswith("Accuracy in cross-validation (3 folds): ")
     _, out, _ = run("show path.json --json")
     assert json.loads(out)["frontier"] == path.frontier().index.tolist()
+
+
+def test_a_refitted_tree_of_a_path_can_be_taken(run, folder):
+    """By every verb that takes a point; and only where there is one."""
+    path = Path.from_json(folder / "path.json")
+    line = "path.json --point 2 --relaxed"
+    assert path.relaxed[2] != path.trees[2]
+    assert run(f"show {line}")[1].startswith(str(path.relaxed[2]))
+    code, _, err = run(f"export {line} --to json --out relaxed.json")
+    assert code == 0, err
+    assert Tree.from_json(folder / "relaxed.json") == path.relaxed[2]
+    assert "--relaxed" in run("show path.json")[1]
+    code, _, err = run(f"report {line} --out relaxed.html --data data.csv")
+    assert code == 0, err
+    assert "choose one with --point" in run("show path.json --relaxed")[2]
+    assert "leave out --relaxed" in run("show model.json --relaxed")[2]
+    replace(path, relaxed=()).to_json(folder / "plain.json")
+    assert "has no refitted trees" in run("show plain.json --point 1 --relaxed")[2]
+    assert "--relaxed" not in run("show plain.json")[1]
 
 
 def test_predict_gives_classes_and_probabilities(run, folder):
