@@ -216,13 +216,16 @@ def _descend(
     state: State,
     scratch: Scratch,
 ) -> None:
-    """Evaluate, accept or shorten, propose; with max_iter 0, only fill the masses."""
+    """Evaluate, accept or shorten, propose.
+
+    With max_iter 0 only fill the masses, with -1 also the gradient.
+    """
     while True:
-        with_gradient = state.max_iter > 0
+        with_gradient = state.max_iter != 0
         trial, renewed = scratch.work.trial, scratch.renewed
         value = evaluate(samples, sub, trial, renewed, with_gradient, scratch.buffers)
         state.n_evaluations += 1
-        if not with_gradient:
+        if state.max_iter <= 0:
             break
         if value <= state.bar:
             wish = _accept(sub, point, value, stop, state, scratch)
@@ -260,6 +263,8 @@ def _accept(
     if sub.rule == LEARNED:
         # Leaves move with the cuts and are renewed only to catch up.
         due = not end and due and not state.on_face
+    if sub.tilt.size > 0:
+        due = False
     if due and renew_leaves(
         sub, point, scratch.renewed, buffers, scratch.labelling, stop
     ):
