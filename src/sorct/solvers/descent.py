@@ -124,6 +124,21 @@ def make_scratch(sub: Subproblem, point: Point) -> Scratch:
     )
 
 
+def make_small_scratch(sub: Subproblem, point: Point) -> Scratch:
+    """Allocate what a single evaluation needs."""
+    p, n_branches, n_codes = sub.centre.size, point.cuts.shape[1], sub.floors.floor.size
+    trial = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
+    no_steps = np.zeros((5, 0))
+    return Scratch(
+        Work(trial, np.zeros(n_branches, dtype=np.bool_), np.zeros((0, 0)), no_steps),
+        make_memory(0),
+        make_buffers(p, n_branches, n_codes),
+        make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),
+        np.zeros(n_codes),
+        np.zeros(_MEMORY),
+    )
+
+
 def _make_state(tol: float, max_iter: int, monotone: bool) -> State:
     state = np.zeros(1, _STATE)[0]
     state["tol"], state["max_iter"], state["monotone"] = tol, max_iter, monotone
@@ -194,6 +209,18 @@ def gradient_at(problem: Problem, params: Params) -> FloatArray:
     scratch = make_scratch(sub, point)
     descend(problem.data.samples, sub, point, 0.0, 1, never(), scratch=scratch)
     return scratch.buffers.gradient
+
+
+def evaluate_once(
+    samples: Samples, sub: Subproblem, point: Point, scratch: Scratch
+) -> None:
+    """Fill masses and gradients at a point, in memory never used before.
+
+    ``scratch.renewed`` marks the codes whose mean rewards get gradients of their own.
+    """
+    call_apart(
+        _descend, samples, sub, point, never(), _make_state(0.0, -1, False), scratch
+    )
 
 
 def masses_at(
