@@ -273,6 +273,49 @@ def _known(data: dict[str, Any]) -> dict[str, Any]:
 # -- learning --------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Spread:
+    """How the known values of a column are spread: all that a scale is learned from.
+
+    Attributes
+    ----------
+    value : array, distinct and rising
+    count : array, rows that have each value
+    weight : array, what these rows weigh
+    lower, upper : float
+        Least and largest value of all.
+    whole : bool
+        Whether all values are whole numbers.
+    median : float
+    known : array
+        Values to take the ends of the others from, where some are wild.
+    """
+
+    value: FloatArray
+    count: IntArray
+    weight: FloatArray
+    lower: float
+    upper: float
+    whole: bool
+    median: float
+    known: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray, weight: FloatArray | None) -> Spread:
+        """Spread of finite values, at least one; of very many by every k-th row."""
+        step = -(-values.size // _MOST_ROWS)
+        rows = np.argsort(values[::step], kind="stable")
+        value, first = np.unique(values[::step][rows], return_index=True)
+        count = np.diff(first, append=rows.size)
+        own = count.astype(np.float64)
+        if weight is not None:
+            own = np.add.reduceat(weight[::step][rows], first)
+        # Most columns that are not whole show it in their first values.
+        whole = all((v == np.floor(v)).all() for v in (values[:100], values))
+        ends = float(values.min()), float(values.max())
+        return cls(value, count, own, *ends, whole, _median(values), values)
+
+
 def learn_number(
     name: str, values: FloatArray, weight: FloatArray | None, scaling: str
 ) -> Numeric | Curve:
@@ -286,68 +329,64 @@ def learn_number(
         weight = None if weight is None else weight[known]
     if values.size == 0:
         return Numeric(name)
-    scale = _scale(name, values, weight, scaling)
-    # Most columns that are not whole show it in their first values.
-    whole = all((v == np.floor(v)).all() for v in (values[:100], values))
-    return replace(scale, whole=whole, median=_median(values))
+    return learn_spread(name, Spread.of(values, weight), scaling)
 
 
-def _scale(
-    name: str, values: FloatArray, weight: FloatArray | None, scaling: str
-) -> Numeric | Curve:
-    plain = Numeric.of_range(name, values.min(), values.max())
-    if scaling == "minmax" or plain.span == 0.0:
+def learn_spread(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
+    """Scale, median and wholeness of a column whose spread is known."""
+    scale = _scale(name, spread, scaling)
+    return replace(scale, whole=spread.whole, median=spread.median)
+
+
+def _scale(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
+    plain = Numeric.of_range(name, spread.lower, spread.upper)
+    if scaling == "minmax" or plain.span == 0.0 or spread.value.size < 3:
         return plain
-    step = -(-values.size // _MOST_ROWS)
-    rows = np.argsort(values[::step], kind="stable")
-    ordered = values[::step][rows]
-    if ordered[0] == ordered[-1] or np.unique(ordered).size < 3:
-        return plain
-    own = np.ones(ordered.size) if weight is None else weight[::step][rows]
-    share = _middle_shares(own)
-    low, high = _ends(values, ordered)
-    crushed = _width(ordered, share, 0.05) < _CRUSHED * (high - low)
+    low, high = _ends(spread)
+    crushed = _width(spread, 0.05) < _CRUSHED * (high - low)
     if scaling == "quantile" or crushed:
-        return _quantile_curve(name, ordered, own, low, high) or plain
-    if low > values.min() or high < values.max():
+        return _quantile_curve(name, spread, low, high) or plain
+    if low > spread.lower or high < spread.upper:
         return Curve(name, (low, high), (0.0, 1.0))
     return plain
 
 
-def _middle_shares(own: FloatArray) -> FloatArray:
-    """Share of the sample below every ordered row, counting half of its own."""
-    return np.asarray((np.cumsum(own) - 0.5 * own) / own.sum())
+def _width(spread: Spread, tail: float) -> float:
+    """Width of what is left without a share at each end.
+
+    The share below a row counts half of its own; rows of one value share its weight.
+    """
+    upto, total = np.cumsum(spread.weight), spread.weight.sum()
+    half = 0.5 * spread.weight / spread.count
+    low = np.searchsorted((upto - half) / total, tail)
+    high = np.searchsorted((upto - spread.weight + half) / total, 1.0 - tail)
+    value = spread.value
+    return float(value[max(high - 1, 0)] - value[min(low, value.size - 1)])
 
 
-def _width(ordered: FloatArray, share: FloatArray, tail: float) -> float:
-    """Width of what is left without a share at each end."""
-    low, high = np.searchsorted(share, [tail, 1.0 - tail])
-    return float(ordered[max(high - 1, 0)] - ordered[min(low, ordered.size - 1)])
-
-
-def _ends(values: FloatArray, ordered: FloatArray) -> tuple[float, float]:
+def _ends(spread: Spread) -> tuple[float, float]:
     """Smallest and largest value that are not wild."""
-    n = ordered.size
+    upto = np.cumsum(spread.count)
+    n = int(upto[-1])
     n_end = max(int(np.ceil(_END_SHARE * n)), _END_ROWS)
     if n <= 4 * n_end:
-        return float(values.min()), float(values.max())
-    first, last = ordered[n_end], ordered[n - 1 - n_end]
+        return spread.lower, spread.upper
+    at = np.searchsorted(upto, [n_end, n - 1 - n_end], side="right")
+    first, last = spread.value[at]
     room = _FAR * (last - first)
     if room == 0.0:
-        return float(values.min()), float(values.max())
-    tame = values[(values >= first - room) & (values <= last + room)]
+        return spread.lower, spread.upper
+    known = spread.known
+    tame = known[(known >= first - room) & (known <= last + room)]
     return float(tame.min()), float(tame.max())
 
 
-def _quantile_curve(
-    name: str, ordered: FloatArray, own: FloatArray, low: float, high: float
-) -> Curve | None:
+def _quantile_curve(name: str, spread: Spread, low: float, high: float) -> Curve | None:
     """Points at even quantiles, rounded such that people can read them.
 
     Only the share of every value counts: weight 2 is the row twice.
     """
-    value, first = np.unique(ordered, return_index=True)
-    upto = np.cumsum(np.add.reduceat(own, first))
+    value, upto = spread.value, np.cumsum(spread.weight)
     upto /= upto[-1]
     steps = np.linspace(0.0, 1.0, MOST_POINTS)
     # Rounding in the shares must not lead to the next value.
