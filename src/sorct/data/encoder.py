@@ -180,6 +180,15 @@ class TableEncoder:
             whole[self.names[i]] = self.variables[i].typical
         return whole[list(self.names)]
 
+    def typical_row(self) -> Any:
+        """A table of one row with typical values, as training had it."""
+        typical = {v.name: [v.typical] for v in self.variables}
+        if not self.named:
+            return np.array([[float(cell) for (cell,) in typical.values()]])
+        import pandas as pd
+
+        return pd.DataFrame(typical)
+
     def read(self, X: Any, *, check_finite: bool = True) -> Table:
         """Check a table against the variables; numbers are not scaled yet.
 
