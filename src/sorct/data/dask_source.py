@@ -24,8 +24,10 @@ _RETRIES = 3
 
 def is_dask(X: Any) -> bool:
     """Whether X is a frame, series or array of Dask."""
-    return "dask" in sys.modules and type(X).__module__.startswith("dask") and (
-        hasattr(X, "to_delayed")
+    return (
+        "dask" in sys.modules
+        and type(X).__module__.startswith("dask")
+        and (hasattr(X, "to_delayed"))
     )
 
 
@@ -139,35 +141,46 @@ def _answer(task: Callable[[Batch], Any], X: Any, y: Any, weight: Any) -> Any:
 
 
 def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
-    """A function of every partition, lazily; ``like`` has its type and width.
+    """A function of every partition, lazily; ``like`` is what it gives for one row.
 
     A frame gives a Series, or an Array where there are several columns; an array gives
     an array.
     """
-    wide = like.ndim == 2
+    none = like[:0]
+    work = _OnPartition(function, none)
     if _is_array(X):
         X = X.rechunk({1: -1})
-        chunks = (X.chunks[0], (like.shape[1],)) if wide else (X.chunks[0],)
-        options = {"chunks": chunks} if wide else {"drop_axis": 1, "chunks": chunks}
-        return X.map_blocks(function, dtype=like.dtype, meta=like[:0], **options)
-    if wide:
-        import pandas as pd
-
-        meta = pd.DataFrame(like[:0])
-        frame = X.map_partitions(_framed, function, meta=meta)
-        return frame.to_dask_array()
+        if like.ndim == 2:
+            chunks = (X.chunks[0], (like.shape[1],))
+            return X.map_blocks(work, dtype=like.dtype, meta=none, chunks=chunks)
+        return X.map_blocks(
+            work, dtype=like.dtype, meta=none, chunks=(X.chunks[0],), drop_axis=1
+        )
     import pandas as pd
 
-    return X.map_partitions(_listed, function, meta=pd.Series(like[:0]))
+    if like.ndim == 2:
+        framed = X.map_partitions(_framed, work, meta=pd.DataFrame(none))
+        return framed.to_dask_array()
+    return X.map_partitions(_listed, work, meta=pd.Series(none))
 
 
-def _framed(X: Any, function: Callable[[Any], Any]) -> Any:
+class _OnPartition:
+    """A function of a partition, which may be empty."""
+
+    def __init__(self, function: Callable[[Any], Any], none: Any) -> None:
+        self._function, self._none = function, none
+
+    def __call__(self, X: Any) -> Any:
+        return self._function(X) if len(X) else self._none
+
+
+def _framed(X: Any, work: Callable[[Any], Any]) -> Any:
     import pandas as pd
 
-    return pd.DataFrame(function(X), index=X.index)
+    return pd.DataFrame(work(X), index=X.index)
 
 
-def _listed(X: Any, function: Callable[[Any], Any]) -> Any:
+def _listed(X: Any, work: Callable[[Any], Any]) -> Any:
     import pandas as pd
 
-    return pd.Series(function(X), index=X.index)
+    return pd.Series(work(X), index=X.index)

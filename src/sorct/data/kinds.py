@@ -93,7 +93,8 @@ def learn_sketch(
                 keep_rare=options.handle_unknown == "error",
             )
     else:
-        spread, number = sketch.spread(), Numeric(name)
+        number: Numeric | Curve = Numeric(name)
+        spread = sketch.spread()
         if spread is not None:
             number = learn_spread(name, spread, options.scaling_of(name))
         if isinstance(sketch, DateSketch):

@@ -358,8 +358,8 @@ def _width(spread: Spread, tail: float) -> float:
     """
     upto, total = np.cumsum(spread.weight), spread.weight.sum()
     half = 0.5 * spread.weight / spread.count
-    low = np.searchsorted((upto - half) / total, tail)
-    high = np.searchsorted((upto - spread.weight + half) / total, 1.0 - tail)
+    low = int(np.searchsorted((upto - half) / total, tail))
+    high = int(np.searchsorted((upto - spread.weight + half) / total, 1.0 - tail))
     value = spread.value
     return float(value[max(high - 1, 0)] - value[min(low, value.size - 1)])
 

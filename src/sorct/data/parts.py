@@ -130,11 +130,11 @@ class PartedSet(TrainingSet):
         return cls(parts, data.share, data.centre, data.variance, data.rows)
 
     @property
-    def rows(self) -> Rows:  # type: ignore[override]
+    def rows(self) -> Rows:
         """Rows for a search."""
         return self.drawn
 
     @cached_property
-    def subsampled(self) -> TrainingSet:  # type: ignore[override]
+    def subsampled(self) -> TrainingSet:
         """The set of ``rows``, in memory."""
         return TrainingSet.from_rows(self.drawn, self.n_codes)

@@ -127,7 +127,7 @@ def lay_out_part(
     return _lay_out(columns, order, codes[order], weight[order], n_codes)
 
 
-def row_keys(columns: Sequence[FloatArray], n_rows: int) -> IntArray:
+def row_keys(columns: Sequence[FloatArray] | FloatArray, n_rows: int) -> IntArray:
     """Hash every row by its bits (sums of odd multiples modulo 2^64)."""
     odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
     keys = np.zeros(n_rows, dtype=np.int64)
@@ -140,7 +140,7 @@ def row_keys(columns: Sequence[FloatArray], n_rows: int) -> IntArray:
 
 
 def merge_equal_rows(
-    columns: Sequence[FloatArray], codes: IntArray, weight: FloatArray
+    columns: Sequence[FloatArray] | FloatArray, codes: IntArray, weight: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Order rows by code, then key; return the rows kept and their total weights."""
     keys = row_keys(columns, len(codes))
@@ -290,7 +290,8 @@ class TrainingSet:
         """All samples as a table, or at most about ``MANY_ROWS`` of them.
 
         Those are drawn by their keys within every code, and small codes come whole: a
-        rare class must not get lost. Their weights are such that every code keeps its own.
+        rare class must not get lost. Their weights are such that every code keeps its
+        own.
         """
         samples, codes = self.samples, self.samples.codes
         chosen = _pick(codes, self.share, MANY_ROWS)

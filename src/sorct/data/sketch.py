@@ -216,7 +216,9 @@ class DateSketch:
         """The earliest day."""
         if self.days.key.size == 0:
             return _EPOCH
-        return str(np.datetime64(_EPOCH, "D") + np.timedelta64(int(self.days.lower), "D"))
+        return str(
+            np.datetime64(_EPOCH, "D") + np.timedelta64(int(self.days.lower), "D")
+        )
 
     def spread(self) -> Spread | None:
         """Spread of the days since the earliest."""

@@ -221,8 +221,10 @@ def names_files(X: Any) -> bool:
             isinstance(one, (str, os.PathLike)) and Path(one).suffix.lower() in _FORMATS
             for one in X
         )
-    return type(X).__module__.startswith("pyarrow") and hasattr(X, "to_batches") and (
-        hasattr(X, "scanner")
+    return (
+        type(X).__module__.startswith("pyarrow")
+        and hasattr(X, "to_batches")
+        and (hasattr(X, "scanner"))
     )
 
 
@@ -250,7 +252,9 @@ def dataset_of(given: Any) -> Any:
 def _found(path: str) -> list[str]:
     """Files that a path, a glob or a folder means, in order."""
     if os.path.isdir(path):
-        inside = sorted(glob.glob(os.path.join(glob.escape(path), "**"), recursive=True))
+        inside = sorted(
+            glob.glob(os.path.join(glob.escape(path), "**"), recursive=True)
+        )
         files = [one for one in inside if Path(one).suffix.lower() in _FORMATS]
     else:
         files = [path] if os.path.exists(path) else sorted(glob.glob(path))

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data import samples
 from sorct.data.encoder import TableEncoder
 from sorct.data.kinds import learn_sketch, sketch_column
 from sorct.data.options import TableOptions
@@ -81,7 +80,7 @@ class Survey:
             sketches=added,
             labels=labels,
             label_count=np.bincount(place, count).astype(np.int64),
-            label_weight=np.bincount(place, weight),
+            label_weight=np.bincount(place, weight).astype(np.float64),
         )
 
     @property
@@ -109,9 +108,9 @@ class Survey:
 def _added(name: str, one: Any, two: Any) -> Sketch:
     """Sum of two sketches; one of nothing but missing cells has any kind."""
     for empty, other in ((one, two), (two, one)):
-        if isinstance(empty, LevelSketch) and not empty.counts:
-            if isinstance(other, NumberSketch):
-                return replace(other, n_missing=other.n_missing + empty.n_missing)
+        nothing = isinstance(empty, LevelSketch) and not empty.counts
+        if nothing and isinstance(other, NumberSketch):
+            return replace(other, n_missing=other.n_missing + empty.n_missing)
     if type(one) is not type(two):
         raise ValueError(
             f"Column {name!r} has values of different kinds in different parts of the "
@@ -128,6 +127,7 @@ class Surveyor:
     options: TableOptions
 
     def __call__(self, batch: Batch) -> Survey:
+        """Sketch the columns of a batch, and count its labels."""
         X, weight = batch.X, batch.weight
         named = is_frame(X)
         names = list(X.columns) if named else [f"x{j}" for j in range(X.shape[1])]
@@ -151,7 +151,7 @@ class Surveyor:
         ]
         labels, place = np.unique(batch.y, return_inverse=True)
         count = np.bincount(place, minlength=labels.size)
-        own = np.bincount(place, batch.weights, labels.size)
+        own = np.bincount(place, batch.weights, labels.size).astype(np.float64)
         return Survey(names, named, found, labels, count, own)
 
 
@@ -195,6 +195,7 @@ class EncodedTask:
     task: Callable[[Samples], Sums]
 
     def __call__(self, batch: Batch) -> Sums:
+        """Encode a batch and work on it."""
         return self.task(self.encoding.samples(batch))
 
 
@@ -267,9 +268,9 @@ class Draw:
         if number[-1] < self.most:
             return self
         # Number of the key among those of its class: equal rows count once.
-        first = number[np.searchsorted(codes, np.arange(self.quota.size)).clip(
-            max=codes.size - 1
-        )]
+        first = number[
+            np.searchsorted(codes, np.arange(self.quota.size)).clip(max=codes.size - 1)
+        ]
         rows = np.sort(order[number - first[codes] < self.quota[codes]])
         return replace(self.take(rows, self.weight[rows]), whole=False)
 
@@ -309,9 +310,11 @@ class Drawer:
 
     encoding: Encoding
     share: FloatArray
+    most: int
 
     def __call__(self, batch: Batch) -> Draw:
-        encoding, most = self.encoding, samples.MANY_ROWS
+        """Rows of a batch that may come, and sums over all of them."""
+        encoding, most = self.encoding, self.most
         codes = encoding.target.known_codes(batch.y)
         encoded = encoding.encoder.encode(batch.X).T
         weight = encoding.weights(batch, codes)
@@ -324,9 +327,7 @@ class Drawer:
         return drawn.least_keys().merged().cut()
 
 
-def training_set(
-    draw: Draw, share: FloatArray, parts: Parts
-) -> TrainingSet:
+def training_set(draw: Draw, share: FloatArray, parts: Parts) -> TrainingSet:
     """Training set of a table in batches; in memory if all its distinct rows fit."""
     rows = draw.rows(share)
     if draw.whole:

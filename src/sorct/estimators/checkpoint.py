@@ -59,9 +59,7 @@ class Checkpoint:
             raise ValueError(f"{shown(str(path))} is no checkpoint of a fit.")
         if begun["identity"] != identity:
             changed = [
-                key
-                for key in identity
-                if begun["identity"].get(key) != identity[key]
+                key for key in identity if begun["identity"].get(key) != identity[key]
             ]
             raise ValueError(
                 f"The checkpoint {shown(str(path))} belongs to another fit: "

@@ -27,15 +27,14 @@ from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.checks import MOST_STARTS, check_real, check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
 from sorct.estimators.promises import Promise, hold_out
-from sorct.estimators.streaming import Streamed, source_of
+from sorct.estimators.starts_frame import starts_frame
+from sorct.estimators.streaming import begin, source_of
 from sorct.estimators.tree_classifier import TreeClassifier
 from sorct.solvers.solution import Status
 from sorct.tree.calibration import Calibration
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from sorct.problem.problem import Problem
     from sorct.search.log import SearchCallback, SearchResult
 
@@ -360,19 +359,7 @@ class SORCTClassifier(TreeClassifier):
         checkpoint: str | os.PathLike[str] | None,
     ) -> None:
         """Train on a table that comes in batches."""
-        if model.confidence is not None:
-            raise ValueError(
-                "confidence holds rows out, which a table that comes in batches cannot "
-                "do yet; train on a sample of it in memory, or set confidence=None."
-            )
-        seed, memory = effort.seed(), None
-        if checkpoint is not None:
-            identity = {"call": call, **source.identity}
-            memory = Checkpoint(checkpoint, identity, seed)
-            seed = memory.seed
-        if model.calibration is not None and memory is not None:
-            raise ValueError("checkpoint and calibration cannot be asked for together.")
-        streamed = Streamed.of(source, model, call, memory)
+        streamed, seed, memory = begin(source, model, effort.seed(), call, checkpoint)
         prepared, draw = streamed.prepared, streamed.draw
         validate_data(self, prepared.encoder.typical_row(), skip_check_array=True)
         folds = None
@@ -482,7 +469,7 @@ class SORCTClassifier(TreeClassifier):
         # A tree that was solved again, without some cuts, ended in its own way.
         ended = result.status is result.best.status
         self.status_ = best.status if ended else result.status
-        self.starts_ = _starts_frame(result)
+        self.starts_ = starts_frame(result)
         self.search_ = result.summary
         alphas = float(self.alpha_local), float(self.alpha_global)
         told = str(self.status_), str(result.summary)
@@ -504,23 +491,3 @@ def _why_short(status: Status) -> str:
         Status.STOPPED: " before the callback",
     }
     return reasons.get(status, "")
-
-
-def _starts_frame(result: SearchResult) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = [
-        {
-            "kind": start.kind,
-            "run": start.run,
-            "objective_before": start.first,
-            "objective": start.objective,
-            "feasible": start.feasible,
-            "residual": start.residual,
-            "status": str(start.status),
-            "evaluations": start.n_evaluations,
-            "seconds": start.seconds,
-        }
-        for start in result.starts
-    ]
-    return pd.DataFrame(rows).rename_axis("start")

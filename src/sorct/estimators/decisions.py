@@ -131,9 +131,7 @@ class Said:
         # From 1 downwards: all weights sum to 1 but for a rounding.
         followed = float(1.0 - self.weight[by_hand != predicted].sum())
         routed = self.routed(leaf_class.size)
-        return Told(
-            self.recall(predicted), self.precision(predicted), followed, routed
-        )
+        return Told(self.recall(predicted), self.precision(predicted), followed, routed)
 
     def routed(self, n_leaves: int) -> FloatArray:
         """Share of the rows by class and leaf, as people follow the rules."""
@@ -153,8 +151,10 @@ class _Tally:
 
     def __call__(self, samples: Samples) -> Sums:
         said = Said.of_samples(self.tree, samples)
-        weight = said.weight if self.factor is None else (
-            said.weight / self.factor[said.codes]
+        weight = (
+            said.weight
+            if self.factor is None
+            else (said.weight / self.factor[said.codes])
         )
         predicted = said.predicted(self.decision_cost)
         n = len(said.proba)

@@ -418,9 +418,7 @@ class Prepared:
             return said.told(costs, tree.leaf_class)
         return told_by_parts(tree, samples, costs, self.factor)
 
-    def _by_costs(
-        self, tree: Tree, said: Said
-    ) -> tuple[FloatArray | None, FloatArray]:
+    def _by_costs(self, tree: Tree, said: Said) -> tuple[FloatArray | None, FloatArray]:
         """Costs to decide by, such that the floors are met, and the recalls.
 
         Of rows that come in parts, those of the search decide. Where all rows then

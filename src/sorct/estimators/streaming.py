@@ -7,6 +7,7 @@ a pass each.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from sorct.data.dask_source import DaskSource, is_dask
 from sorct.data.encoder import TableEncoder
 from sorct.data.kinds import variable_from_dict
 from sorct.data.parts import Sums
-from sorct.data.samples import MANY_ROWS, TrainingSet, quotas
+from sorct.data import samples
+from sorct.data.samples import TrainingSet, quotas
 from sorct.data.sources import FileSource, Source, names_files, sum_of
 from sorct.data.survey import Draw, Drawer, Encoding, Survey, Surveyor, training_set
 from sorct.data.table_parts import TableParts
@@ -79,10 +81,10 @@ class Streamed:
         encoding = Encoding(known.encoder, target, own / whole)
         share = weight * own / whole
         parts = TableParts(source, encoding, known.n_rows, checkpoint)
-        made: list[Draw] = []
+        drawer, made = Drawer(encoding, share, samples.MANY_ROWS), list[Draw]()
 
         def data() -> TrainingSet:
-            made.append(_drawn(source, Drawer(encoding, share), checkpoint))
+            made.append(_drawn(source, drawer, checkpoint))
             return training_set(made[0], share, parts)
 
         prepared = Prepared.built(
@@ -96,6 +98,34 @@ class Streamed:
         return _FIRST_PASSES + self.parts.n_passes
 
 
+def begin(
+    source: Source,
+    model: Model,
+    seed: int,
+    call: str,
+    checkpoint: str | os.PathLike[str] | None,
+) -> tuple[Streamed, int, Checkpoint | None]:
+    """Begin to train on a source, or go on where a checkpoint was left.
+
+    Beside the problem come the seed, which is that of the first call, and the
+    checkpoint.
+    """
+    if model.confidence is not None:
+        raise ValueError(
+            "confidence holds rows out, which a table that comes in batches cannot do; "
+            "train on a sample of it in memory, or set confidence=None."
+        )
+    if checkpoint is None:
+        return Streamed.of(source, model, call), seed, None
+    if model.calibration is not None:
+        raise ValueError(
+            "calibration needs rows as they are in the table, which a checkpoint does "
+            "not keep; set one of the two to None."
+        )
+    memory = Checkpoint(checkpoint, {"call": call, **source.identity}, seed)
+    return Streamed.of(source, model, call, memory), memory.seed, memory
+
+
 @dataclass(frozen=True)
 class _Known:
     """What the survey tells."""
@@ -106,9 +136,7 @@ class _Known:
     n_rows: int
 
     @classmethod
-    def of(
-        cls, source: Source, model: Model, checkpoint: Checkpoint | None
-    ) -> _Known:
+    def of(cls, source: Source, model: Model, checkpoint: Checkpoint | None) -> _Known:
         kept = None if checkpoint is None else checkpoint.find_plain("survey")
         if kept is not None:
             variables = tuple(variable_from_dict(one) for one in kept["variables"])
@@ -138,7 +166,7 @@ class _Known:
 
 
 def _all_of(source: Source, task: Callable[..., Found]) -> Found:
-    found = sum_of(source.gather(task))
+    found: Found | None = sum_of(source.gather(task))
     if found is None:
         raise ValueError("Expected at least one row, got none.")
     return found
@@ -150,10 +178,10 @@ def _drawn(source: Source, drawer: Drawer, checkpoint: Checkpoint | None) -> Dra
     if kept is not None:
         whole = bool(kept.pop("whole")[0])
         sums = Sums({name: kept.pop(name) for name in ("centre", "square")})
-        quota = quotas(drawer.share, MANY_ROWS)
+        quota = quotas(drawer.share, drawer.most)
         return Draw(
             X=None, y=np.zeros(0), **kept,
-            quota=quota, most=MANY_ROWS, whole=whole, sums=sums,
+            quota=quota, most=drawer.most, whole=whole, sums=sums,
         )  # fmt: skip
     draw: Draw = _all_of(source, drawer)
     if checkpoint is not None:

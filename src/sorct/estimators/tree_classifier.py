@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.dask_source import is_dask, mapped
 from sorct.tree.decision import decision_scores
 from sorct.tree.importance import variable_importances
 from sorct.tree.tree import Tree
@@ -24,14 +25,18 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     tree_: Tree
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of every class, shape (n_samples, n_classes)."""
-        tree, X = self._checked(X)
-        return tree.predict_proba(X)
+        """Probability of every class, shape (n_samples, n_classes).
+
+        A table of Dask gives an Array of Dask, which is computed when it is asked for.
+        """
+        found: FloatArray = self._asked(X, "predict_proba")
+        return found
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of every probability, minus infinity where it is 0."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+            # Not as an array of NumPy: that would compute what is lazy.
+            return np.log(self.predict_proba(X))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores that ``predict`` goes by, whatever it goes by: costs and floors too.
@@ -50,13 +55,16 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
         Leaves are counted from left to right, from 0; see ``Tree.apply``.
         """
-        tree, X = self._checked(X)
-        return tree.apply(X)
+        found: IntArray = self._asked(X, "apply")
+        return found
 
     def predict(self, X: Any) -> AnyArray:
-        """Most probable class of every sample, or the cheapest if the tree says so."""
-        tree, X = self._checked(X)
-        return tree.predict(X)
+        """Most probable class of every sample, or the cheapest if the tree says so.
+
+        A table of Dask gives a Series or Array of Dask, computed when it is asked for.
+        """
+        found: AnyArray = self._asked(X, "predict")
+        return found
 
     def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
         """Class of least expected cost under priors; see ``Tree.predict_bayes``."""
@@ -91,6 +99,15 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.recall_, self.residual_ = np.array(told.recall), told.residual
         self.n_iter_ = told.n_iterations
         self.feature_importances_ = variable_importances(tree)
+
+    def _asked(self, X: Any, what: str) -> Any:
+        """What a method of the tree says of a table; of one of Dask, lazily."""
+        if not is_dask(X):
+            tree, X = self._checked(X)
+            return getattr(tree, what)(X)
+        check_is_fitted(self)
+        ask = getattr(self.tree_, what)
+        return mapped(X, ask, ask(self.tree_.encoder.typical_row()))
 
     def _checked(self, X: Any) -> tuple[Tree, Any]:
         """The tree, and the table to predict for."""

@@ -28,7 +28,6 @@ from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution, Status
 
-
 # Share of the time limit for starts on some of the rows, the rest being for all rows.
 _SEARCH_SHARE = 0.75
 

@@ -10,15 +10,15 @@ a problem on the rows at hand, tilted such that its gradient at x is that of all
 (distributed approximate Newton; Shamir, Srebro and Zhang, 2014). Curvature comes from
 some rows, the slope from all: the residual falls by a factor per pass that is as small
 as two samples of that size are alike. Near the end, where trees have the same zeros,
-the last few are combined such that their steps cancel (Anderson, 1965). A tree that is no better is not taken; a larger
-``hold`` then keeps the next one closer, down to a plain proximal step, so that every
-sequence of passes ends at a stationary tree of the fit on all rows.
+the last few are combined such that their steps cancel (Anderson, 1965). A tree that is
+no better is not taken; a larger ``hold`` then keeps the next one closer, down to a
+plain proximal step, so that passes lead to a stationary tree of the fit on all rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -46,12 +46,12 @@ MOST_PASSES = 60
 _MOST_STEPS, _DEEPER = 1000, 1e-3
 # How fast ``hold`` grows and shrinks, and its share of the curvature to begin with.
 _HOLD_MORE, _HOLD_LESS, _FIRST_HOLD = 8.0, 0.125, 0.1
+# Share of what a step promised that makes it a good one: ``hold`` may shrink.
+_GOOD = 0.5
 # Trees that are combined, at most.
 _MEMORY = 8
 # Relative rounding error of a value.
 _ROUNDING = 1e-14
-# Values and residuals that are above any.
-_ANY = np.inf
 
 _NO_ROWS = Samples(
     np.zeros(0),
@@ -144,11 +144,12 @@ class _PartedDescent:
     point: Point
     tol: float
     stop: IntArray
-    best: Look | None = None
+    best: Look
     sums: Sums = field(default_factory=Sums)
     hold: float = 0.0
     steps: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
     combined: bool = False
+    promised: float = 0.0
     first: float = np.nan
     n_passes: int = 0
 
@@ -164,20 +165,18 @@ class _PartedDescent:
                 label = self._best_labels()
                 if not np.array_equal(label, self.point.label):
                     # The same cuts under other labels, with a gradient of their own.
-                    self.best = self.best._replace(value=_ANY, residual=_ANY)
                     self.steps.clear()
                     trial = _copy(self.point)
                     trial.label[:] = label
                     continue
                 if self.best.residual <= self.tol:
                     return
-                self.hold = self.hold * _HOLD_LESS if self.hold > 1e-12 else 0.0
             else:
                 self._refuse(trial, found)
             trial = self._next()
 
     def _is_better(self, found: Look) -> bool:
-        if self.best is None:
+        if self.n_passes == 1:
             return True
         slack = _ROUNDING * abs(self.best.value)
         if found.value < self.best.value - slack:
@@ -186,11 +185,18 @@ class _PartedDescent:
         return level and found.residual < self.best.residual
 
     def _take(self, trial: Point, found: Look, sums: Sums) -> None:
-        if self.best is None:
+        if self.n_passes == 1:
             self.first = found.value
+        elif self._kept_promise(found.value):
+            self.hold = self.hold * _HOLD_LESS if self.hold > 1e-12 else 0.0
         self.point.cuts[:], self.point.logit[:] = trial.cuts, trial.logit
         self.point.label[:] = trial.label
         self.best, self.sums = found, sums
+
+    def _kept_promise(self, value: float) -> bool:
+        """Whether the fit on all rows fell about as much as that on some did."""
+        rounding = 1e2 * _ROUNDING * abs(value)
+        return self.best.value - value >= _GOOD * self.promised - rounding
 
     def _best_labels(self) -> IntArray:
         """Labels of the leaves that suit all rows best at the cuts of the moment."""
@@ -217,7 +223,8 @@ class _PartedDescent:
         tilted = plain._replace(tilt=tilt, hold=self.hold)
         trial = _copy(here)
         tol = max(_DEEPER * self.best.residual, 0.03 * self.tol)
-        descend(self.rows, tilted, trial, tol, _MOST_STEPS, self.stop)
+        found = descend(self.rows, tilted, trial, tol, _MOST_STEPS, self.stop)
+        self.promised = own.value - found.objective
         self.steps.append((_flat(here), _flat(trial)))
         del self.steps[:-_MEMORY]
         mixed = _combined(self.steps)
@@ -266,17 +273,24 @@ def descend_in_parts(
 
     Where time is up before a first pass has ended, an ``OutOfTimeError`` says so.
     """
-    data = problem.data
+    data, parts = problem.data, cast(Parts, problem.data.samples)
     near = replace(problem, data=data.subsampled)
     floors = sub.floors
     sub_of_rows = near.subproblem(floors.multiplier, floors.stiffness)
     descent = _PartedDescent(
-        data.samples, data.subsampled.samples, sub, sub_of_rows, point, tol, stop
+        parts,
+        data.subsampled.samples,
+        sub,
+        sub_of_rows,
+        point,
+        tol,
+        stop,
+        Look(np.inf, np.inf, np.zeros(0), point.label),
     )
     try:
         descent.run(min(max_iter, MOST_PASSES))
     except OutOfTimeError:
-        if descent.best is None:
+        if descent.n_passes == 0:
             raise
     best = descent.best
     progress = Progress(
