@@ -80,14 +80,24 @@ _AGAIN, _END, _STEP = 0, 1, 2
 #   the size of the gradient on the face; n_cuts, how often this one was shortened;
 #   outcome, what became of the move on the face (see quasi_newton.py).
 # - Turns: whether it is one on a face (on_face), and the steps left of it (n_turn).
+# - due: whether the trial has to be evaluated by the caller, as rows come in parts.
 _STATE = np.dtype(
     [(name, np.float64) for name in ("tol", "first", "value", "residual", "bar")]
     + [(name, np.float64) for name in ("step", "scale", "along")]
     + [(name, np.int64) for name in ("max_iter", "monotone", "iteration")]
     + [(name, np.int64) for name in ("n_evaluations", "n_turn", "n_cuts")]
-    + [(name, np.int64) for name in ("on_face", "outcome")]
+    + [(name, np.int64) for name in ("on_face", "outcome", "due")]
 )
 State: TypeAlias = Any
+
+NO_ROWS = Samples(
+    np.zeros(0),
+    np.zeros(0),
+    np.zeros(1, dtype=np.int64),
+    np.zeros(1, dtype=np.int64),
+    np.zeros(1, dtype=np.int64),
+    np.zeros(0, dtype=np.int64),
+)
 
 
 class Progress(NamedTuple):
@@ -183,6 +193,10 @@ def descend(
     state = _make_state(tol, max_iter, monotone)
     scratch = make_scratch(sub, point) if scratch is None else scratch
     call_apart(_descend, samples, sub, point, stop, state, scratch)
+    return _progress(state)
+
+
+def _progress(state: State) -> Progress:
     return Progress(
         float(state["first"]),
         float(state["value"]),
@@ -209,6 +223,31 @@ def gradient_at(problem: Problem, params: Params) -> FloatArray:
     scratch = make_scratch(sub, point)
     descend(problem.data.samples, sub, point, 0.0, 1, never(), scratch=scratch)
     return scratch.buffers.gradient
+
+
+class Stepper:
+    """A descent whose trials somebody else evaluates, step by step.
+
+    ``scratch.work.trial`` is what is to be evaluated next; its sums go to
+    ``scratch.buffers`` before a step.
+    """
+
+    def __init__(
+        self, sub: Subproblem, point: Point, tol: float, max_iter: int, stop: IntArray
+    ) -> None:
+        self.scratch = make_scratch(sub, point)
+        self._state = _make_state(tol, max_iter, False)
+        self._arguments = NO_ROWS, sub, point, stop, self._state, self.scratch
+
+    def step(self) -> bool:
+        """Accept or refuse the trial; tell whether there is another."""
+        call_apart(_descend, *self._arguments)
+        return bool(self._state["due"])
+
+    @property
+    def progress(self) -> Progress:
+        """Where the descent is."""
+        return _progress(self._state)
 
 
 def evaluate_once(
@@ -245,9 +284,12 @@ def _descend(
 ) -> None:
     """Evaluate, accept or shorten, propose.
 
-    With max_iter 0 only fill the masses, with -1 also the gradient.
+    With max_iter 0 only fill the masses, with -1 also the gradient. Without rows, the
+    buffers hold what an evaluation of the trial would have filled; then this is one
+    step, and whoever calls it evaluates the next trial.
     """
-    while True:
+    state.due = 0
+    while state.due == 0:
         with_gradient = state.max_iter != 0
         trial, renewed = scratch.work.trial, scratch.renewed
         value = evaluate(samples, sub, trial, renewed, with_gradient, scratch.buffers)
@@ -256,15 +298,17 @@ def _descend(
             break
         if value <= state.bar:
             wish = _accept(sub, point, value, stop, state, scratch)
-            if wish == _AGAIN:
-                continue
             if wish == _END:
                 break
-            _learn(sub, point, state, scratch)
-            _take_turns(sub, point, state, scratch)
-        elif not _shorten(stop, state, scratch.history):
+            if wish == _STEP:
+                _learn(sub, point, state, scratch)
+                _take_turns(sub, point, state, scratch)
+                _propose(sub, point, state, scratch)
+        elif _shorten(stop, state, scratch.history):
+            _propose(sub, point, state, scratch)
+        else:
             break
-        _propose(sub, point, state, scratch)
+        state.due = 1 if samples.weight.size == 0 else 0
 
 
 @compiled_here

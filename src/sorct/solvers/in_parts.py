@@ -12,7 +12,8 @@ some rows, the slope from all: the residual falls by a factor per pass that is a
 as two samples of that size are alike. Near the end, where trees have the same zeros,
 the last few are combined such that their steps cancel (Anderson, 1965). A tree that is
 no better is not taken; a larger ``hold`` then keeps the next one closer, down to a
-plain proximal step, so that passes lead to a stationary tree of the fit on all rows.
+plain proximal step. Should that take too long, the steps of ``descent.py`` go on from
+there, a pass each: they end at a stationary tree of the fit on all rows.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from sorct.data.samples import Samples
 from sorct.problem.problem import Point, Problem, Subproblem
 from sorct.problem.thresholds import clip_thresholds
 from sorct.solvers.descent import (
+    NO_ROWS,
     Progress,
     Scratch,
+    Stepper,
     descend,
     evaluate_once,
     leaf_masses,
@@ -40,7 +43,10 @@ from sorct.solvers.descent import (
 from sorct.tree.params import Params
 
 #: Passes of one descent, at most.
-MOST_PASSES = 60
+MOST_PASSES = 200
+# Passes after which the residual must be so much smaller than as many passes before, or
+# too few of the rows at hand come near the cuts to tell of all.
+_LOOK_BACK, _PROGRESS = 10, 0.1
 # Iterations on the rows at hand between two passes, at most; how far below the residual
 # of the moment they lead.
 _MOST_STEPS, _DEEPER = 1000, 1e-3
@@ -52,15 +58,6 @@ _GOOD = 0.5
 _MEMORY = 8
 # Relative rounding error of a value.
 _ROUNDING = 1e-14
-
-_NO_ROWS = Samples(
-    np.zeros(0),
-    np.zeros(0),
-    np.zeros(1, dtype=np.int64),
-    np.zeros(1, dtype=np.int64),
-    np.zeros(1, dtype=np.int64),
-    np.zeros(0, dtype=np.int64),
-)
 
 
 @dataclass(frozen=True)
@@ -106,24 +103,28 @@ class Look(NamedTuple):
     label: IntArray
 
 
-def look(
-    sub: Subproblem, point: Point, sums: Sums, *, relabel: bool
-) -> tuple[Look, Scratch]:
-    """Value, residual and gradient of a tree, and its best labels if asked for."""
-    seen = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
-    if not relabel:
-        sub = sub._replace(tilt=np.zeros((2, point.cuts.size + point.logit.size)))
-    scratch = make_scratch(sub, seen)
+def _fill(sub: Subproblem, sums: Sums, scratch: Scratch) -> None:
+    """Put sums where an evaluation would have left them."""
     buffers, has = scratch.buffers, sub.floors.floor > 0.0
     scratch.renewed[:] = has
     buffers.mass[:], buffers.drawn[:] = sums["mass"], sums["drawn"]
     buffers.loss[:], buffers.gradient[:] = sums["loss"], sums["gradient"]
     buffers.second_gradient[has] = sums["second_gradient"]
-    progress = descend(_NO_ROWS, sub, seen, 0.0, 1, never(), scratch=scratch)
+
+
+def look(sub: Subproblem, point: Point, sums: Sums, *, relabel: bool) -> Look:
+    """Value, residual and gradient of a tree, and its best labels if asked for."""
+    seen = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
+    if not relabel:
+        sub = sub._replace(tilt=np.zeros((2, point.cuts.size + point.logit.size)))
+    scratch = make_scratch(sub, seen)
+    _fill(sub, sums, scratch)
+    buffers = scratch.buffers
+    progress = descend(NO_ROWS, sub, seen, 0.0, 1, never(), scratch=scratch)
     slope = np.concatenate(
         [buffers.gradient.ravel(), buffers.logit_gradient[: len(seen.logit)].ravel()]
     )
-    return Look(progress.objective, progress.residual, slope, seen.label), scratch
+    return Look(progress.objective, progress.residual, slope, seen.label)
 
 
 class PartedEnd(NamedTuple):
@@ -150,16 +151,18 @@ class _PartedDescent:
     steps: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
     combined: bool = False
     promised: float = 0.0
+    failed: float = 0.0
+    residuals: list[float] = field(default_factory=list)
     first: float = np.nan
     n_passes: int = 0
 
     def run(self, most: int) -> None:
         """Pass over all rows until the tree is stationary."""
         trial = _copy(self.point)
-        while self.n_passes < most:
+        while self.n_passes < most and self._goes_well():
             sums = self.parts.total(Evaluation.of(self.sub, trial), self.stop)
             self.n_passes += 1
-            found, _ = look(self.sub, trial, sums, relabel=False)
+            found = look(self.sub, trial, sums, relabel=False)
             if self._is_better(found):
                 self._take(trial, found, sums)
                 label = self._best_labels()
@@ -173,7 +176,33 @@ class _PartedDescent:
                     return
             else:
                 self._refuse(trial, found)
+            self.residuals.append(self.best.residual)
             trial = self._next()
+
+    def _goes_well(self) -> bool:
+        """Whether the residual falls fast enough."""
+        if len(self.residuals) <= 2 * _LOOK_BACK:
+            return True
+        return self.residuals[-1] <= _PROGRESS * self.residuals[-_LOOK_BACK]
+
+    def step(self, most: int) -> None:
+        """Go on by the steps of a descent in memory, each evaluated by a pass."""
+        sub, point = self.sub, self.point
+        stepper = Stepper(sub, point, self.tol, most, self.stop)
+        trial = stepper.scratch.work.trial
+        due = True
+        while due and self.n_passes < most:
+            asked = Evaluation.of(sub, _copy(trial))
+            sums = self.parts.total(asked, self.stop)
+            self.n_passes += 1
+            _fill(sub, sums, stepper.scratch)
+            due = stepper.step()
+            if np.array_equal(asked.point.cuts, point.cuts):
+                self.sums = sums
+                found = stepper.progress
+                self.best = self.best._replace(
+                    value=found.objective, residual=found.residual
+                )
 
     def _is_better(self, found: Look) -> bool:
         if self.n_passes == 1:
@@ -188,7 +217,9 @@ class _PartedDescent:
         if self.n_passes == 1:
             self.first = found.value
         elif self._kept_promise(found.value):
-            self.hold = self.hold * _HOLD_LESS if self.hold > 1e-12 else 0.0
+            less = max(_HOLD_LESS * self.hold, 2.0 * self.failed)
+            self.hold = min(less, self.hold) if less > 1e-12 else 0.0
+            self.failed *= _HOLD_LESS
         self.point.cuts[:], self.point.logit[:] = trial.cuts, trial.logit
         self.point.label[:] = trial.label
         self.best, self.sums = found, sums
@@ -200,13 +231,14 @@ class _PartedDescent:
 
     def _best_labels(self) -> IntArray:
         """Labels of the leaves that suit all rows best at the cuts of the moment."""
-        return look(self.sub, self.point, self.sums, relabel=True)[0].label
+        return look(self.sub, self.point, self.sums, relabel=True).label
 
     def _refuse(self, trial: Point, found: Look) -> None:
         """Stay closer to the best tree next time, or combine no trees."""
         self.steps.clear()
         if self.combined:
             return
+        self.failed = max(self.hold, self.failed)
         move = _flat(trial) - _flat(self.point)
         change = found.slope - self.best.slope
         size = float(move @ move)
@@ -218,7 +250,7 @@ class _PartedDescent:
         here = self.point
         plain = self.sub_of_rows
         sums = Evaluation.of(plain, here)(self.rows)
-        own, _ = look(plain, here, sums, relabel=False)
+        own = look(plain, here, sums, relabel=False)
         tilt = np.stack([self.best.slope - own.slope, _flat(here)])
         tilted = plain._replace(tilt=tilt, hold=self.hold)
         trial = _copy(here)
@@ -289,6 +321,8 @@ def descend_in_parts(
     )
     try:
         descent.run(min(max_iter, MOST_PASSES))
+        if descent.best.residual > tol:
+            descent.step(min(max_iter, MOST_PASSES))
     except OutOfTimeError:
         if descent.n_passes == 0:
             raise
