@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as stn
 
 from sorct.data.encoder import TableEncoder
-from sorct.data.kinds import learn_dates, learn_levels, learn_numbers, learn_sketch
-from sorct.data.kinds import sketch_column
+from sorct.data.kinds import (
+    learn_dates,
+    learn_levels,
+    learn_numbers,
+    learn_sketch,
+    sketch_column,
+)
 from sorct.data.options import TableOptions
 from sorct.data.sketch import LevelSketch, NumberSketch
 from sorct.data.sources import Batch
@@ -150,7 +155,9 @@ def test_a_survey_learns_the_encoder_of_the_whole_table(rng):
             "gaps": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
             "text": rng.choice(["u", "v", "w"], n),
             "day": pd.Timestamp("2020-05-01") + pd.to_timedelta(np.arange(n), unit="D"),
-            "size": pd.Categorical(rng.choice(["s", "m", "l"], n), ["s", "m", "l"], True),
+            "size": pd.Categorical(
+                rng.choice(["s", "m", "l"], n), ["s", "m", "l"], True
+            ),
             "number": rng.integers(0, 5, n),
         }
     )

@@ -1,4 +1,4 @@
-"""Rows in parts: the tree that rows in memory lead to, in few passes, on any threads."""
+"""Rows in parts lead to the tree that rows in memory do, in few passes."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_parts_lead_where_memory_does(draw_case, small, name):
-    """Same objective to 1e-9 and same zeros, at the same stationarity, in few passes."""
+    """Same objective to 1e-9 and same zeros, at the same stationarity."""
     problem, _, tree = draw_case(
         n=3000, n_features=6, n_classes=3, gamma=200.0, **CASES[name]
     )

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sorct.data.sources import Batch, sum_of
+from sorct.data.in_order import sum_of
+from sorct.data.sources import Batch
 from sorct.data.wording import listed, shown
 
 Found = TypeVar("Found")

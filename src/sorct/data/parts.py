@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 from sorct._typing import AnyArray, IntArray
+from sorct.data.in_order import in_order
 from sorct.data.samples import Rows, Samples, TrainingSet
 
 # Blocks of a part of samples in memory: some 16 000 rows. It must not depend on the
@@ -105,8 +105,8 @@ class SampleParts:
                 raise OutOfTimeError
             return task(self.samples.part(first, min(first + _BLOCKS, n_blocks)))
 
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            return add_up(pool.map(work, range(0, n_blocks, _BLOCKS)), stop)
+        firsts = range(0, n_blocks, _BLOCKS)
+        return add_up(in_order(work, firsts, self._n_threads), stop)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -20,12 +18,12 @@ import numpy as np
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.data.in_order import in_order
 from sorct.data.table import as_table, take_rows
 from sorct.data.target import plain_labels
 from sorct.data.wording import listed, shown
 
 Found = TypeVar("Found")
-Item = TypeVar("Item")
 
 #: Rows of a batch, at most.
 BATCH_ROWS = 65_536
@@ -107,32 +105,6 @@ class Source(Protocol):
 
         What it says of two batches must add up: one result may stand for several.
         """
-
-
-def in_order(
-    work: Callable[[Item], Found], items: Iterable[Item], n_threads: int
-) -> Iterator[Found]:
-    """Work on items by several threads; results in order, few items held at a time."""
-    waiting: deque[Future[Found]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > n_threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
-def sum_of(results: Iterable[Any]) -> Any:
-    """Add results in the order given; None if there are none."""
-    total = None
-    for result in results:
-        total = result if total is None else total + result
-    return total
 
 
 class FileSource:

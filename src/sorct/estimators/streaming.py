@@ -16,13 +16,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data import samples
 from sorct.data.dask_source import DaskSource, is_dask
 from sorct.data.encoder import TableEncoder
+from sorct.data.in_order import sum_of
 from sorct.data.kinds import variable_from_dict
 from sorct.data.parts import Sums
-from sorct.data import samples
 from sorct.data.samples import TrainingSet, quotas
-from sorct.data.sources import FileSource, Source, names_files, sum_of
+from sorct.data.sources import FileSource, Source, names_files
 from sorct.data.survey import Draw, Drawer, Encoding, Survey, Surveyor, training_set
 from sorct.data.table_parts import TableParts
 from sorct.data.target import Classes
