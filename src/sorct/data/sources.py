@@ -133,7 +133,7 @@ class FileSource:
         self.target: str | None = target
         self._weight = weight
         self._dataset = dataset_of(given)
-        self._names = list(self._dataset.schema.names)
+        self._names = column_names(self._dataset)
         double = sorted({name for name in self._names if self._names.count(name) > 1})
         if double:
             raise ValueError(
@@ -163,7 +163,7 @@ class FileSource:
         """One result per batch; all cores work."""
         return in_order(
             lambda frame: task(self._batch(frame)),
-            frames_of(self._dataset),
+            frames_of(self._dataset, self._names),
             os.cpu_count() or 1,
         )
 
@@ -259,7 +259,14 @@ def _csv(dataset: Any, paths: list[str]) -> Any:
     return dataset.dataset(paths, format=kind, schema=pa.schema(fields))
 
 
-def frames_of(dataset: Any, columns: list[str] | None = None) -> Iterator[Any]:
+def column_names(dataset: Any) -> list[str]:
+    """Columns of a dataset, without those that only number the rows of a frame."""
+    told = dataset.schema.pandas_metadata or {}
+    index = [name for name in told.get("index_columns", []) if isinstance(name, str)]
+    return [name for name in dataset.schema.names if name not in index]
+
+
+def frames_of(dataset: Any, columns: list[str]) -> Iterator[Any]:
     """Batches of a dataset in order, as record batches with rows."""
     batches = dataset.to_batches(
         columns=columns,

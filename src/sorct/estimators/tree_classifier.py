@@ -6,6 +6,8 @@ Prediction needs neither the compiler nor pandas.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -29,14 +31,13 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
         A table of Dask gives an Array of Dask, which is computed when it is asked for.
         """
-        found: FloatArray = self._asked(X, "predict_proba")
+        found: FloatArray = self._asked(X, Tree.predict_proba)
         return found
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of every probability, minus infinity where it is 0."""
-        with np.errstate(divide="ignore"):
-            # Not as an array of NumPy: that would compute what is lazy.
-            return np.log(self.predict_proba(X))
+        found: FloatArray = self._asked(X, _log_proba)
+        return found
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores that ``predict`` goes by, whatever it goes by: costs and floors too.
@@ -47,15 +48,15 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         of every class, or minus the expected cost of predicting it; the largest (the
         first of them) is predicted.
         """
-        tree, X = self._checked(X)
-        return decision_scores(tree.predict_proba(X).T, tree.decision_cost)
+        found: FloatArray = self._asked(X, _scores)
+        return found
 
     def apply(self, X: Any) -> IntArray:
         """Leaf of every sample that takes the more probable side at every cut.
 
         Leaves are counted from left to right, from 0; see ``Tree.apply``.
         """
-        found: IntArray = self._asked(X, "apply")
+        found: IntArray = self._asked(X, Tree.apply)
         return found
 
     def predict(self, X: Any) -> AnyArray:
@@ -63,7 +64,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
 
         A table of Dask gives a Series or Array of Dask, computed when it is asked for.
         """
-        found: AnyArray = self._asked(X, "predict")
+        found: AnyArray = self._asked(X, Tree.predict)
         return found
 
     def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
@@ -100,13 +101,13 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = told.n_iterations
         self.feature_importances_ = variable_importances(tree)
 
-    def _asked(self, X: Any, what: str) -> Any:
-        """What a method of the tree says of a table; of one of Dask, lazily."""
+    def _asked(self, X: Any, question: Callable[[Tree, Any], Any]) -> Any:
+        """What the tree answers for a table; for one of Dask, lazily."""
         if not is_dask(X):
             tree, X = self._checked(X)
-            return getattr(tree, what)(X)
+            return question(tree, X)
         check_is_fitted(self)
-        ask = getattr(self.tree_, what)
+        ask = partial(question, self.tree_)
         return mapped(X, ask, ask(self.tree_.encoder.typical_row()))
 
     def _checked(self, X: Any) -> tuple[Tree, Any]:
@@ -115,3 +116,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         X = self.tree_.completed(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return self.tree_, X
+
+
+def _log_proba(tree: Tree, X: Any) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(tree.predict_proba(X)))
+
+
+def _scores(tree: Tree, X: Any) -> FloatArray:
+    return decision_scores(tree.predict_proba(X).T, tree.decision_cost)
