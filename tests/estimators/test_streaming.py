@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow.dataset
 import pytest
 
-from sorct import SORCTClassifier
+from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
 from sorct.data import samples
 from sorct.data.samples import TrainingSet
 from sorct.data.sources import FileSource
@@ -139,15 +139,14 @@ def test_every_loss_and_floor_streams(table, tmp_path, name):
 
 
 def test_weights_come_from_a_column(table, tmp_path):
-    """Weight 2 is the row twice, weight 0 the row left out."""
-    frame = table[2].assign(w=np.arange(len(table[2])) % 3)
-    repeated = frame.loc[np.repeat(frame.index, frame["w"])].drop(columns="w")
-    files = (
-        write_parts(frame, tmp_path / "x", 3),
-        write_parts(repeated, tmp_path / "z", 4),
-    )
-    found = SORCTClassifier(**QUICK).fit(files[0], "y", "w")
-    same_tree(found, SORCTClassifier(**QUICK).fit(files[1], "y"))
+    """Weights of rows, of which those of weight 0 are left out."""
+    X, y, frame = table
+    weight = np.arange(len(frame)) % 3
+    found = SORCTClassifier(**QUICK | {"depth": 1, "loss": "log"}).fit
+    whole = SORCTClassifier(**QUICK | {"depth": 1, "loss": "log"}).fit
+    some = frame["y"] != "rare"
+    files = write_parts(frame.assign(w=weight)[some], tmp_path / "x", 3)
+    same_tree(found(files, "y", "w"), whole(X[some], y[some], weight[some]))
 
 
 def test_a_calibrated_tree_streams(table, tmp_path):
@@ -158,6 +157,41 @@ def test_a_calibrated_tree_streams(table, tmp_path):
     assert found.tree_.calibration is not None
     proba = found.predict_proba(frame.drop(columns="y"))
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_a_path_is_found_on_some_rows_and_finished_on_all(table, tmp_path):
+    """Objectives along the path are those of the table in memory."""
+    X, y, frame = table
+    grid = {"alphas_local": [0.05, 0.5], "alphas_global": 0, "n_solutions": 2}
+    options = grid | {"depth": 1, "random_state": 0, "loss": "log"}
+    frame, rows = frame[frame["y"] != "rare"], y != "rare"
+    found = sorct_path(write_parts(frame, tmp_path / "x", 2), "y", **options)
+    whole = sorct_path(X[rows], y[rows], **options)
+    for trees in ("trees", "relaxed"):
+        for one, other in zip(
+            getattr(found, trees), getattr(whole, trees), strict=True
+        ):
+            told = one.training, other.training
+            assert told[0].objective == pytest.approx(told[1].objective, abs=1e-7)
+    with pytest.raises(ValueError, match="max_features and max_cost exchange"):
+        sorct_path(str(tmp_path / "x"), "y", **options, max_features=1)
+
+
+def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
+    """Cross-validation sees the search's rows; the tree is that of all rows."""
+    X, y, frame = table
+    frame, rows = frame[frame["y"] != "rare"], y != "rare"
+    search = SORCTClassifierCV(
+        depths=1, loss="log", scaling="auto", alphas_local=[0.05, 0.5],
+        alphas_global=[0], cv=2, n_solutions=2, relax=False, random_state=0,
+    ).fit(write_parts(frame, tmp_path / "x", 2), "y")  # fmt: skip
+    assert search.tree_.training.n_samples == rows.sum()
+    assert search.path_.trees[0].training.n_samples <= 400
+    assert search.tree_.training.cv_score is not None
+    strength = search.best_params_["alpha_local"]
+    whole = SORCTClassifier(1, strength, loss="log", random_state=0)
+    objective = whole.fit(X[rows], y[rows]).objective_
+    assert search.objective_ == pytest.approx(objective, abs=1e-7)
 
 
 # -- checkpoints -----------------------------------------------------------------------

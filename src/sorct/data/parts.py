@@ -109,6 +109,43 @@ class SampleParts:
         return add_up(in_order(work, firsts, self._n_threads), stop)
 
 
+class ColumnParts:
+    """Some columns of rows that come in parts."""
+
+    def __init__(self, parts: Parts, columns: IntArray) -> None:
+        self._parts, self._columns = parts, columns
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._parts.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self._columns)
+
+    @property
+    def n_passes(self) -> int:
+        """Passes over the rows so far, for whatever columns."""
+        return self._parts.n_passes
+
+    def total(self, task: Task, stop: IntArray | None = None) -> Sums:
+        """Sum of what a task says of every part: one pass."""
+        return self._parts.total(_OfColumns(task, self._columns), stop)
+
+
+@dataclass(frozen=True)
+class _OfColumns:
+    """A task on some columns, for rows that may lie on other machines."""
+
+    task: Task
+    columns: IntArray
+
+    def __call__(self, samples: Samples) -> Sums:
+        return self.task(samples.some_columns(self.columns))
+
+
 @dataclass(frozen=True)
 class PartedSet(TrainingSet):
     """A training set whose rows come in parts.
@@ -133,6 +170,16 @@ class PartedSet(TrainingSet):
     def rows(self) -> Rows:
         """Rows for a search."""
         return self.drawn
+
+    def some_columns(self, columns: IntArray) -> PartedSet:
+        """The same rows with some of their columns."""
+        return PartedSet(
+            ColumnParts(self.samples, columns),
+            self.share,
+            self.centre[columns],
+            self.variance[columns],
+            self.drawn._replace(X=self.drawn.X[columns]),
+        )
 
     @cached_property
     def subsampled(self) -> TrainingSet:

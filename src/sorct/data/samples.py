@@ -76,6 +76,11 @@ class Samples(NamedTuple):
         x = self.x[p * first : p * last].reshape(p, last - first)
         return x, self.weight[first:last]
 
+    def some_columns(self, columns: IntArray) -> Samples:
+        """The same rows with some of their columns."""
+        parts = [self.block(b)[0][columns].ravel() for b in range(self.n_blocks)]
+        return self._replace(x=np.concatenate(parts))
+
     def part(self, first: int, last: int) -> Samples:
         """Blocks from first to last, without the last; views, nothing is copied."""
         begin, end = self.start[first], self.start[last]
@@ -274,6 +279,12 @@ class TrainingSet:
         codes, weight = rows.codes[order], rows.weight[order]
         weight = weight / weight.sum()
         return cls.of(_lay_out(list(rows.X), order, codes, weight, n_codes), n_codes)
+
+    def some_columns(self, columns: IntArray) -> TrainingSet:
+        """The same rows with some of their columns."""
+        samples = self.samples.some_columns(columns)
+        centre, variance = self.centre[columns], self.variance[columns]
+        return TrainingSet(samples, self.share, centre, variance)
 
     @property
     def n_columns(self) -> int:

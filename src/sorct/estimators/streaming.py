@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,7 +29,8 @@ from sorct.data.table_parts import TableParts
 from sorct.data.target import Classes
 from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.class_weights import class_factors
-from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.fitting import Effort, Model, Prepared
+from sorct.tree.tree import Tree
 
 Found = TypeVar("Found")
 
@@ -125,6 +126,37 @@ def begin(
         )
     memory = Checkpoint(checkpoint, {"call": call, **source.identity}, seed)
     return Streamed.of(source, model, call, memory), memory.seed, memory
+
+
+def choice_on_all(tree: Tree, source: Source, model: Model, effort: Effort) -> Tree:
+    """The settings that a tree of the search's rows was chosen with, on all rows.
+
+    The tree keeps its score on held-out rows and its calibration, which are of the
+    search's rows.
+    """
+    prepared = Streamed.of(source, model, tree.training.call or "").prepared
+    from sorct.problem.penalty import Strengths
+    from sorct.search.chains import IteratedSearch
+    from sorct.search.relax import relaxed
+
+    told, solver = tree.training, effort.solver()
+    alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
+    problem = prepared.problem.at(Strengths(*alphas))
+    result = IteratedSearch(solver, effort.n_jobs).run(problem, effort.seed())
+    if not result.best.feasible:
+        prepared.refuse(result.best.recall, "the search", "n_solutions")
+    best = prepared.finished(problem, result.best, effort)
+    if told.relaxed is not None:
+        best = relaxed(problem, best, solver)
+    status, search = str(best.status), str(result.summary)
+    found = prepared.tree(best, alphas, status, search, tree.calibration)
+    kept = {
+        one.name: getattr(told, one.name)
+        for one in fields(told)
+        if one.name.startswith("cv_") or one.name == "relaxed"
+    }
+    training = replace(found.training, target=source.target, **kept)
+    return replace(found, training=training)
 
 
 @dataclass(frozen=True)
