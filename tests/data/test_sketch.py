@@ -123,10 +123,8 @@ def test_levels_and_dates_learn_from_a_sketch_as_from_the_column(
         column = pd.Timestamp("1999-03-01") + pd.to_timedelta(
             column.map(days).astype("float64"), unit="D"
         )
-    learn = learn_levels
-    if kind == "date":
-        learn = lambda name, given, options: learn_dates(name, given, None, options)  # noqa: E731
-    expected = learn("x", column, options).to_dict()
+    learn = learn_dates if kind == "date" else learn_levels
+    expected = learn("x", column, None, options).to_dict()
     parts = [
         sketch_column("x", column.iloc[rows], None, 10_000)
         for rows in in_parts(np.arange(len(column)), cuts)

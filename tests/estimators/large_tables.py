@@ -30,9 +30,14 @@ def draw_table(n=1500, seed=0):
     return X, y
 
 
+def shrink(patch):
+    """Let a few hundred rows be many, and batches have fewer."""
+    patch.setattr(samples, "MANY_ROWS", 400)
+    patch.setattr(parts, "_BLOCKS", 1)
+    patch.setattr(sources, "BATCH_ROWS", 256)
+
+
 @pytest.fixture
 def small_limits(monkeypatch):
     """A few hundred rows are many, and a batch has fewer."""
-    monkeypatch.setattr(samples, "MANY_ROWS", 400)
-    monkeypatch.setattr(parts, "_BLOCKS", 1)
-    monkeypatch.setattr(sources, "BATCH_ROWS", 256)
+    shrink(monkeypatch)

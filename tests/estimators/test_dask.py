@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 
 from sorct import SORCTClassifier
-from tests.estimators.large_tables import QUICK, draw_table, small_limits  # noqa: F401
+from tests.estimators.large_tables import (
+    QUICK,
+    draw_table,
+    shrink,
+    small_limits,  # noqa: F401
+)
 
 pytestmark = pytest.mark.usefixtures("small_limits")
 
@@ -27,7 +32,7 @@ def frame():
 def fitted(frame):
     """The tree of three partitions."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sorct.data.samples.MANY_ROWS", 400)
+        shrink(patch)
         table = dd.from_pandas(frame, npartitions=3)
         return SORCTClassifier(**QUICK).fit(table, "y")
 

@@ -12,7 +12,12 @@ from sorct.data.sources import FileSource
 from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.fitting import Model
 from sorct.estimators.streaming import Streamed
-from tests.estimators.large_tables import QUICK, draw_table, small_limits  # noqa: F401
+from tests.estimators.large_tables import (
+    QUICK,
+    draw_table,
+    shrink,
+    small_limits,  # noqa: F401
+)
 
 pytestmark = pytest.mark.usefixtures("small_limits")
 
@@ -47,7 +52,7 @@ def same_tree(one, other):
 def fitted(table, tmp_path_factory):
     """The tree of files in four parts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(samples, "MANY_ROWS", 400)
+        shrink(patch)
         files = write_parts(table[2], tmp_path_factory.mktemp("four"), 4)
         return SORCTClassifier(**QUICK).fit(files, "y")
 

@@ -17,6 +17,7 @@ from sorct.data.plain import expect, field
 from sorct.data.sketch import DateSketch, LevelSketch, NumberSketch, Sketch
 from sorct.data.table import is_categorical, refuse_infinite
 from sorct.data.variables import Variable
+from sorct.data.wording import write_out
 
 #: Kinds of variables by a key that only their plain data has; all else are numbers.
 KINDS: dict[str, Any] = {"ordered": Ordered, "levels": Categorical, "at": Curve}
@@ -33,27 +34,33 @@ def variable_from_dict(data: Any) -> Variable:
 
 
 def learn_numbers(
-    name: str, values: FloatArray, weight: FloatArray | None, options: TableOptions
+    name: str, values: FloatArray, count: FloatArray | None, options: TableOptions
 ) -> Variable:
-    """Variable of a column of numbers, NaN where missing."""
-    variable = learn_number(name, values, weight, options.scaling_of(name))
+    """Variable of a column of numbers, NaN where missing.
+
+    ``count`` says how many rows every row stands for; None means one each.
+    """
+    variable = learn_number(name, values, count, options.scaling_of(name))
     return WithMissing(variable) if np.isnan(values).any() else variable
 
 
 def learn_dates(
-    name: str, column: Any, weight: FloatArray | None, options: TableOptions
+    name: str, column: Any, count: FloatArray | None, options: TableOptions
 ) -> Variable:
     """Variable of a column of dates: days since the earliest."""
     origin = first_day(column)
     days = days_of(column, origin)
-    variable = learn_number(name, days, weight, options.scaling_of(name))
+    variable = learn_number(name, days, count, options.scaling_of(name))
     variable = replace(variable, origin=origin)
     return WithMissing(variable) if np.isnan(days).any() else variable
 
 
-def learn_levels(name: str, column: Any, options: TableOptions) -> Variable:
+def learn_levels(
+    name: str, column: Any, count: FloatArray | None, options: TableOptions
+) -> Variable:
     """Variable of a column of levels; ordered ones are scored by their order."""
-    return learn_sketch(name, LevelSketch.of(name, column), len(column), options)
+    n_rows = len(column) if count is None else float(count.sum())
+    return learn_sketch(name, LevelSketch.of(name, column, count), n_rows, options)
 
 
 def sketch_column(
@@ -66,7 +73,7 @@ def sketch_column(
 ) -> Sketch:
     """Sketch of a column of a frame, or of an array of numbers."""
     if category or (hasattr(column, "isna") and is_categorical(column)):
-        return LevelSketch.of(name, column)
+        return LevelSketch.of(name, column, weight)
     if is_dates(column):
         return DateSketch.of(column, weight, most)
     numbers = Numeric(name).numbers(column)
@@ -75,9 +82,16 @@ def sketch_column(
 
 
 def learn_sketch(
-    name: str, sketch: Any, n_rows: int, options: TableOptions
+    name: str,
+    sketch: Any,
+    n_rows: float,
+    options: TableOptions,
+    rows_per_weight: float = 1.0,
 ) -> Variable:
-    """Variable of a column of which a sketch is known."""
+    """Variable of a column of which a sketch is known.
+
+    A weight of 1 stands for ``rows_per_weight`` rows, of which there are ``n_rows``.
+    """
     variable: Variable
     if isinstance(sketch, LevelSketch):
         separate = options.categorical == "dummies"
@@ -89,12 +103,12 @@ def learn_sketch(
                 sketch.counts,
                 sketch.levels,
                 separate=separate,
-                least=options.least_rows(n_rows),
+                least=options.least_rows(n_rows) / rows_per_weight,
                 keep_rare=options.handle_unknown == "error",
             )
     else:
         number: Numeric | Curve = Numeric(name)
-        spread = sketch.spread()
+        spread = sketch.spread(rows_per_weight)
         if spread is not None:
             number = learn_spread(name, spread, options.scaling_of(name))
         if isinstance(sketch, DateSketch):
@@ -118,7 +132,13 @@ def treatment(variable: Variable) -> str:
         return f"{kind}, by quantiles"
     if isinstance(variable, Curve):
         low, high = variable.at
-        ends = f" to {low:.4g}..{high:.4g}" if variable.origin is None else ""
+        ends = ""
+        if variable.origin is None:
+            digits = 6 if variable.whole else 4
+            low_text, high_text = (
+                write_out(f"{end:.{digits}g}") for end in (low, high)
+            )
+            ends = f" to {low_text}..{high_text}"
         return f"{kind}, clipped{ends}"
     if isinstance(variable, Numeric):
         return f"{kind}, by range" if variable.span > 0.0 else f"{kind}, constant"

@@ -7,7 +7,7 @@ quantiles. A date is a number of days.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -273,63 +273,58 @@ def _known(data: dict[str, Any]) -> dict[str, Any]:
 # -- learning --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+def learn_number(
+    name: str, values: FloatArray, count: FloatArray | None, scaling: str
+) -> Numeric | Curve:
+    """Scale, median and wholeness of finite numbers; NaN is passed over.
+
+    ``count`` says how many rows every value stands for; None means one each.
+    """
+    known = ~np.isnan(values)
+    if not known.all():
+        values = values[known]
+        count = None if count is None else count[known]
+    if values.size == 0:
+        return Numeric(name)
+    return learn_spread(name, Spread.of(values, count), scaling)
+
+
+@dataclass(frozen=True, eq=False)
 class Spread:
     """How the known values of a column are spread: all that a scale is learned from.
 
     Attributes
     ----------
-    value : array, distinct and rising
-    count : array, rows that have each value
-    weight : array, what these rows weigh
     lower, upper : float
-        Least and largest value of all.
+        Least and largest value.
     whole : bool
         Whether all values are whole numbers.
     median : float
     known : array
-        Values to take the ends of the others from, where some are wild.
+        Values to take the ends of the tame ones from, where some are wild.
+    tally : callable
+        Gives the tally, which not every scale needs.
     """
 
-    value: FloatArray
-    count: IntArray
-    weight: FloatArray
     lower: float
     upper: float
     whole: bool
     median: float
     known: FloatArray
+    tally: Callable[[], Tally]
 
     @classmethod
-    def of(cls, values: FloatArray, weight: FloatArray | None) -> Spread:
-        """Spread of finite values, at least one; of very many by every k-th row."""
-        step = -(-values.size // _MOST_ROWS)
-        rows = np.argsort(values[::step], kind="stable")
-        value, first = np.unique(values[::step][rows], return_index=True)
-        count = np.diff(first, append=rows.size)
-        own = count.astype(np.float64)
-        if weight is not None:
-            own = np.add.reduceat(weight[::step][rows], first)
+    def of(cls, values: FloatArray, count: FloatArray | None) -> Spread:
+        """Spread of finite values, at least one; quantiles of many by some rows."""
         # Most columns that are not whole show it in their first values.
         whole = all((v == np.floor(v)).all() for v in (values[:100], values))
-        ends = float(values.min()), float(values.max())
-        return cls(value, count, own, *ends, whole, _median(values), values)
+        ends, step = (values.min(), values.max()), -(-values.size // _MOST_ROWS)
+        some = None if count is None else count[::step]
 
+        def tally() -> Tally:
+            return Tally.of(values[::step], some)
 
-def learn_number(
-    name: str, values: FloatArray, weight: FloatArray | None, scaling: str
-) -> Numeric | Curve:
-    """Scale, median and wholeness of finite numbers; NaN is passed over.
-
-    ``weight`` has an entry per value; None means that all count alike.
-    """
-    known = ~np.isnan(values)
-    if not known.all():
-        values = values[known]
-        weight = None if weight is None else weight[known]
-    if values.size == 0:
-        return Numeric(name)
-    return learn_spread(name, Spread.of(values, weight), scaling)
+        return cls(*ends, whole, _median(values, count), values, tally)
 
 
 def learn_spread(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
@@ -340,54 +335,82 @@ def learn_spread(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
 
 def _scale(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
     plain = Numeric.of_range(name, spread.lower, spread.upper)
-    if scaling == "minmax" or plain.span == 0.0 or spread.value.size < 3:
+    if scaling == "minmax" or plain.span == 0.0:
         return plain
-    low, high = _ends(spread)
-    crushed = _width(spread, 0.05) < _CRUSHED * (high - low)
-    if scaling == "quantile" or crushed:
-        return _quantile_curve(name, spread, low, high) or plain
+    tally = spread.tally()
+    if tally.value.size < 3:
+        return plain
+    low, high = _ends(spread, tally)
+    if scaling == "quantile" or _width(tally, 0.05) < _CRUSHED * (high - low):
+        return _quantile_curve(name, tally, low, high) or plain
     if low > spread.lower or high < spread.upper:
         return Curve(name, (low, high), (0.0, 1.0))
     return plain
 
 
-def _width(spread: Spread, tail: float) -> float:
-    """Width of what is left without a share at each end.
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Distinct values, rising, and how many rows are no greater than each.
 
-    The share below a row counts half of its own; rows of one value share its weight.
+    Whatever is learned from it cannot tell a row of weight 2 from the row twice.
     """
-    upto, total = np.cumsum(spread.weight), spread.weight.sum()
-    half = 0.5 * spread.weight / spread.count
-    low = int(np.searchsorted((upto - half) / total, tail))
-    high = int(np.searchsorted((upto - spread.weight + half) / total, 1.0 - tail))
-    value = spread.value
-    return float(value[max(high - 1, 0)] - value[min(low, value.size - 1)])
+
+    value: FloatArray
+    upto: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray, count: FloatArray | None) -> Tally:
+        """Tally of values, each of which stands for some rows."""
+        if count is None:
+            value, rows = np.unique(values, return_counts=True)
+            return cls(value, np.cumsum(rows).astype(np.float64))
+        order = np.argsort(values, kind="stable")
+        value, first = np.unique(values[order], return_index=True)
+        return cls(value, np.cumsum(np.add.reduceat(count[order], first)))
+
+    @property
+    def n_rows(self) -> float:
+        """Number of rows."""
+        return float(self.upto[-1])
+
+    @property
+    def middle(self) -> FloatArray:
+        """Values of the two rows in the middle."""
+        half = (self.n_rows - 1.0) / 2.0
+        return np.array([self.row(np.floor(half)), self.row(np.ceil(half))])
+
+    def row(self, k: float) -> float:
+        """Value of row k, from 0, if all rows stood in order."""
+        # Rounding in sums of counts must not lead to the next value.
+        place = np.searchsorted(self.upto, k + 1e-9 * self.n_rows, side="right")
+        return float(self.value[np.clip(place, 0, self.value.size - 1)])
 
 
-def _ends(spread: Spread) -> tuple[float, float]:
+def _width(tally: Tally, tail: float) -> float:
+    """Width of what is left without a share of the rows at each end."""
+    first = np.ceil(tail * tally.n_rows - 0.5)
+    last = np.ceil((1.0 - tail) * tally.n_rows - 0.5) - 1.0
+    return tally.row(max(last, 0.0)) - tally.row(first)
+
+
+def _ends(spread: Spread, tally: Tally) -> tuple[float, float]:
     """Smallest and largest value that are not wild."""
-    upto = np.cumsum(spread.count)
-    n = int(upto[-1])
-    n_end = max(int(np.ceil(_END_SHARE * n)), _END_ROWS)
-    if n <= 4 * n_end:
-        return spread.lower, spread.upper
-    at = np.searchsorted(upto, [n_end, n - 1 - n_end], side="right")
-    first, last = spread.value[at]
+    n_rows = tally.n_rows
+    n_end = max(int(np.ceil(_END_SHARE * n_rows)), _END_ROWS)
+    if n_rows <= 4 * n_end:
+        return float(spread.lower), float(spread.upper)
+    first, last = tally.row(n_end), tally.row(n_rows - 1 - n_end)
     room = _FAR * (last - first)
     if room == 0.0:
-        return spread.lower, spread.upper
+        return float(spread.lower), float(spread.upper)
     known = spread.known
     tame = known[(known >= first - room) & (known <= last + room)]
     return float(tame.min()), float(tame.max())
 
 
-def _quantile_curve(name: str, spread: Spread, low: float, high: float) -> Curve | None:
-    """Points at even quantiles, rounded such that people can read them.
-
-    Only the share of every value counts: weight 2 is the row twice.
-    """
-    value, upto = spread.value, np.cumsum(spread.weight)
-    upto /= upto[-1]
+def _quantile_curve(name: str, tally: Tally, low: float, high: float) -> Curve | None:
+    """Points at even quantiles, rounded such that people can read them."""
+    value, upto = tally.value, tally.upto / tally.n_rows
     steps = np.linspace(0.0, 1.0, MOST_POINTS)
     # Rounding in the shares must not lead to the next value.
     at = np.clip(value[np.searchsorted(upto, steps - 1e-9)], low, high)
@@ -410,7 +433,11 @@ def _quantile_curve(name: str, spread: Spread, low: float, high: float) -> Curve
     return Curve(name, tuple(at.tolist()), tuple(place.tolist()))
 
 
-def _median(values: FloatArray) -> float:
+def _median(values: FloatArray, count: FloatArray | None) -> float:
+    return median_of(values if count is None else Tally.of(values, count).middle)
+
+
+def median_of(values: FloatArray) -> float:
     """Median, which lies between the two in the middle also where their sum is inf."""
     with np.errstate(over="ignore"):
         median = float(np.median(values))

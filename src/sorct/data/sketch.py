@@ -22,7 +22,7 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.data.categorical import counted_levels, sorted_levels
 from sorct.data.dates import days_of
-from sorct.data.numeric import Spread
+from sorct.data.numeric import Spread, Tally, median_of
 
 #: Buckets of a column of numbers, at most; of a table with many columns fewer.
 MOST_BUCKETS, _FEWEST_BUCKETS, _BUCKETS_OF_TABLE = 16_384, 1_024, 2**22
@@ -173,21 +173,16 @@ class NumberSketch:
         """Whether every distinct value has a bucket of its own."""
         return self.level == 0
 
-    def spread(self) -> Spread | None:
+    def spread(self, rows_per_weight: float = 1.0) -> Spread | None:
         """What a scale is learned from; None where all cells are missing."""
         if self.key.size == 0:
             return None
         value = self.value
         known = value if self.exact else np.append(value, self.upper)
+        tally = Tally(value, np.cumsum(self.weight) * rows_per_weight)
+        middle = median_of(tally.middle)
         ends = self.lower, self.upper
-        middle = self._median(value)
-        return Spread(value, self.count, self.weight, *ends, self.whole, middle, known)
-
-    def _median(self, value: FloatArray) -> float:
-        upto = np.cumsum(self.count)
-        n = int(upto[-1])
-        two = value[np.searchsorted(upto, [(n - 1) // 2, n // 2], side="right")]
-        return float(two[0] + 0.5 * (two[1] - two[0]))
+        return Spread(*ends, self.whole, middle, known, lambda: tally)
 
 
 @dataclass(frozen=True)
@@ -220,18 +215,20 @@ class DateSketch:
             np.datetime64(_EPOCH, "D") + np.timedelta64(int(self.days.lower), "D")
         )
 
-    def spread(self) -> Spread | None:
+    def spread(self, rows_per_weight: float = 1.0) -> Spread | None:
         """Spread of the days since the earliest."""
-        spread, first = self.days.spread(), self.days.lower
+        spread, first = self.days.spread(rows_per_weight), self.days.lower
         if spread is None:
             return None
+        tally = spread.tally()
+        since = replace(tally, value=tally.value - first)
         return replace(
             spread,
-            value=spread.value - first,
-            known=spread.known - first,
             lower=0.0,
             upper=spread.upper - first,
             median=spread.median - first,
+            known=spread.known - first,
+            tally=lambda: since,
         )
 
 
@@ -250,9 +247,11 @@ class LevelSketch:
     n_missing: int
 
     @classmethod
-    def of(cls, name: str, column: Any) -> LevelSketch:
+    def of(
+        cls, name: str, column: Any, weight: FloatArray | None = None
+    ) -> LevelSketch:
         """Sketch of a column of levels."""
-        counts, _ = counted_levels(name, column)
+        counts, _ = counted_levels(name, column, weight)
         declared, ordered = None, False
         if column.dtype.name == "category":
             ordered = bool(column.cat.ordered)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.encoder import TableEncoder
+from sorct.data.encoder import MOST_COUNTED, TableEncoder
 from sorct.data.kinds import learn_sketch, sketch_column
 from sorct.data.options import TableOptions
 from sorct.data.parts import PartedSet, Parts, Sums
@@ -50,6 +50,8 @@ class Survey:
     sketches : list of Sketch, one per column
     labels : array of the labels that occur
     label_count, label_weight : arrays, rows of every label and what they weigh
+    whole : bool
+        Whether all weights are whole numbers: numbers of rows.
     """
 
     names: list[Any]
@@ -58,6 +60,7 @@ class Survey:
     labels: AnyArray
     label_count: IntArray
     label_weight: FloatArray
+    whole: bool
 
     def __add__(self, other: Survey) -> Survey:
         if [str(n) for n in self.names] != [str(n) for n in other.names]:
@@ -81,6 +84,7 @@ class Survey:
             labels=labels,
             label_count=np.bincount(place, count).astype(np.int64),
             label_weight=np.bincount(place, weight).astype(np.float64),
+            whole=self.whole and other.whole,
         )
 
     @property
@@ -96,8 +100,12 @@ class Survey:
         """Variables as learned from the whole table."""
         names = [str(name) for name in self.names]
         options.check_columns(names)
+        # As ``rows_stood_for`` has it for a table in memory.
+        weight = float(self.label_weight.sum())
+        counted = self.whole and weight <= MOST_COUNTED
+        n_rows = weight if counted else self.n_rows
         variables = [
-            learn_sketch(name, sketch, self.n_rows, options)
+            learn_sketch(name, sketch, n_rows, options, n_rows / weight)
             for name, sketch in zip(names, self.sketches, strict=True)
         ]
         return TableEncoder(
@@ -152,7 +160,8 @@ class Surveyor:
         labels, place = np.unique(batch.y, return_inverse=True)
         count = np.bincount(place, minlength=labels.size)
         own = np.bincount(place, batch.weights, labels.size).astype(np.float64)
-        return Survey(names, named, found, labels, count, own)
+        whole = weight is None or bool((weight == np.floor(weight)).all())
+        return Survey(names, named, found, labels, count, own, whole)
 
 
 # -- encoded batches -------------------------------------------------------------------
