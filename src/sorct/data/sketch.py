@@ -55,6 +55,15 @@ def _ordered(values: FloatArray) -> IntArray:
     return np.where(bits < 0, bits ^ _SIGN, bits)
 
 
+def _n_bits(numbers: IntArray) -> IntArray:
+    """Number of bits from the first 1 to the last bit, counted without a sign."""
+    unsigned = numbers.view(np.uint64)
+    high, low = unsigned >> np.uint64(32), unsigned & np.uint64(0xFFFFFFFF)
+    # Halves are exact as floats, whose exponent is the number of bits.
+    n_high, n_low = np.frexp(high)[1], np.frexp(low)[1]
+    return np.where(n_high > 0, 32 + n_high, n_low).astype(np.int64)
+
+
 def _floats(keys: IntArray) -> FloatArray:
     """Floats of such whole numbers."""
     return np.where(keys < 0, keys ^ _SIGN, keys).view(np.float64)
@@ -140,9 +149,13 @@ class NumberSketch:
     def _merged(self) -> NumberSketch:
         """Equal keys as one bucket; coarser ones until there are few enough."""
         sketch = self._joined()
-        while sketch.key.size > self.most:
-            sketch = sketch._at(sketch.level + 1)._joined()
-        return sketch
+        if sketch.key.size <= self.most:
+            return sketch
+        # Neighbours become one bucket when as many bits are dropped as it takes to
+        # drop all in which they differ.
+        bits = np.sort(_n_bits(sketch.key[1:] ^ sketch.key[:-1]))
+        dropped = int(bits[sketch.key.size - 1 - self.most])
+        return sketch._at(sketch.level + dropped)._joined()
 
     def _joined(self) -> NumberSketch:
         if self.key.size == 0:

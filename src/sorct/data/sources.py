@@ -268,11 +268,17 @@ def column_names(dataset: Any) -> list[str]:
 
 def frames_of(dataset: Any, columns: list[str]) -> Iterator[Any]:
     """Batches of a dataset in order, as record batches with rows."""
+    options = {}
+    if getattr(getattr(dataset, "format", None), "default_extname", "") == "parquet":
+        # Or a file would be held as a whole while it is read.
+        unbuffered = _pyarrow().ParquetFragmentScanOptions(pre_buffer=False)
+        options["fragment_scan_options"] = unbuffered
     batches = dataset.to_batches(
         columns=columns,
         batch_size=BATCH_ROWS,
         batch_readahead=4,
         fragment_readahead=1,
+        **options,
     )
     return (batch for batch in batches if batch.num_rows > 0)
 
