@@ -61,7 +61,7 @@ def _n_bits(numbers: IntArray) -> IntArray:
     high, low = unsigned >> np.uint64(32), unsigned & np.uint64(0xFFFFFFFF)
     # Halves are exact as floats, whose exponent is the number of bits.
     n_high, n_low = np.frexp(high)[1], np.frexp(low)[1]
-    return np.where(n_high > 0, 32 + n_high, n_low).astype(np.int64)
+    return np.asarray(np.where(n_high > 0, 32 + n_high, n_low), dtype=np.int64)
 
 
 def _floats(keys: IntArray) -> FloatArray:

@@ -23,6 +23,7 @@ from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import (
     check_confidence,
+    check_memory,
     check_n_jobs,
     check_real,
     check_whole,
@@ -284,6 +285,7 @@ class Prepared:
         )
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
+        check_memory(encoder.n_columns, len(target), topology)
         if model.calibration is not None and rules.signs and len(target) > 2:
             raise ValueError(
                 "calibration with monotonic_cst needs two classes: with more, maps of "
