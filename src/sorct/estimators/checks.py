@@ -129,13 +129,15 @@ def check_memory(n_columns: int, n_classes: int, topology: Topology) -> None:
     A descent holds a gradient for every class and some fifty vectors of the size of the
     tree, and a search works on as many trees at a time as there are threads.
     """
+    if not hasattr(os, "sysconf"):
+        return
     n_numbers = (n_columns + 1) * topology.n_branches
     needed = 8.0 * n_numbers * (n_classes + 50)
     there = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     if needed > there:
         raise ValueError(
-            f"A tree of depth {topology.depth} on {n_columns} columns, with {n_classes} "
-            f"classes, needs {needed / 2**30:.1f} GB to train, but there are "
+            f"A tree of depth {topology.depth} on {n_columns} columns with {n_classes} "
+            f"classes needs {needed / 2**30:.1f} GB to train, but there are "
             f"{there / 2**30:.1f} GB. Leave out columns or levels (min_frequency), or "
             "join classes."
         )

@@ -142,7 +142,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class _Tally:
+class _CountTold:
     """The question what a decision means for rows that come in parts."""
 
     tree: Tree
@@ -177,7 +177,7 @@ def told_by_parts(
     factor: FloatArray | None,
 ) -> Told:
     """What a decision means for rows that come in parts: one pass."""
-    sums = parts.total(_Tally(tree, decision_cost, factor))
+    sums = parts.total(_CountTold(tree, decision_cost, factor))
     whole = float(sums["share"].sum())
     told = np.where(sums["told"] > 0.0, sums["told"], 1.0)
     routed = sums["routed"].reshape(-1, tree.n_leaves) / whole
