@@ -314,3 +314,13 @@ def test_odd_priors_are_refused(fitted, priors, words):
     """The message names priors and what they must be."""
     with pytest.raises(ValueError, match=f"priors.*{words}"):
         fitted.predict_bayes(frame(city=alternating("Rome", "Oslo")), priors)
+
+
+def test_a_tree_that_no_memory_holds_is_refused_before_any_work():
+    """Columns, classes and depth multiply; the message says by how much."""
+    from sorct.estimators.checks import check_memory
+    from sorct.tree.topology import Topology
+
+    check_memory(5000, 100, Topology(7))
+    with pytest.raises(ValueError, match="depth 12 on 10000000 columns"):
+        check_memory(10_000_000, 100, Topology(12))

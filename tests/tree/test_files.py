@@ -23,7 +23,7 @@ def dead_process():
 
 def partial_of(folder, name, pid):
     """Leave behind what a writer with a process number would, if it were killed."""
-    with files._replacing(folder / name) as partial:
+    with files.replacing(folder / name) as partial:
         partial.write_text("{}")
         left = partial.name.replace(f"-{os.getpid()}-", f"-{pid}-")
     (folder / name).unlink()

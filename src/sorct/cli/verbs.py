@@ -25,13 +25,14 @@ from sorct.cli.files import (
 from sorct.cli.given_tables import reading_of
 from sorct.cli.messages import UsageError, WorkError, note
 from sorct.cli.printing import print_result, score_line, text_table
+from sorct.cli.streaming import ParquetRows, predict_streaming, streams
 from sorct.cli.tables import has_header, read_source, table_bytes
 from sorct.cli.training import (
     path_document,
     path_text,
     refuse_two_documents,
 )
-from sorct.data.sheet import Sheet
+from sorct.data.sheet import Sheet, check_parquet
 from sorct.data.wording import listed
 from sorct.tree.tree import Tree
 
@@ -97,17 +98,25 @@ def _tell_ignored(args: Namespace, source: Sheet, tree: Tree) -> None:
 def predict(args: Namespace) -> None:
     """Predict the class of every row."""
     out = Output.at(args.out, [args.model, args.rows])
-    tree = _tree_of(args)
-    source = read_source(args.rows, reading_of(args), quiet=args.quiet)
+    tree, stream = _tree_of(args), None
+    if streams(args, out):
+        check_parquet("Reading")
+        stream = ParquetRows(args.rows, reading_of(args))
+        source = stream.head
+    else:
+        source = read_source(args.rows, reading_of(args), quiet=args.quiet)
     header = _header(args, tree, source)
     if not args.force:
         kind = "table of the same columns"
         out.check_replaceable(
             args.out, kind, lambda path: has_header(path, header, args.out)
         )
-    rows = rows_for(source, tree)
     if not args.keep:
         _tell_ignored(args, source, tree)
+    if stream is not None:
+        _predict_stream(args, tree, stream, out)
+        return
+    rows = rows_for(source, tree)
     if args.json and out.path is None:
         print_result(True, _predictions_document(tree, rows), "")
         return
@@ -119,6 +128,24 @@ def predict(args: Namespace) -> None:
         print_result(True, {"verb": "predict", "out": args.out, "rows": len(rows)}, "")
     elif out.path is not None:
         note(args.quiet, f"{len(rows)} predictions are in {args.out}.")
+
+
+def _predict_stream(
+    args: Namespace, tree: Tree, rows: ParquetRows, out: Output
+) -> None:
+    """Predict from file to file."""
+    if args.keep:
+        _refuse_double(rows.head, _header(args, tree, rows.head))
+
+    def predict(frame: pd.DataFrame) -> pd.DataFrame:
+        return _predictions(tree, frame, proba=args.proba)
+
+    predict_streaming(rows, tree, predict, out, keep=args.keep)
+    if args.json:
+        document = {"verb": "predict", "out": args.out, "rows": rows.n_rows}
+        print_result(True, document, "")
+    else:
+        note(args.quiet, f"{rows.n_rows} predictions are in {args.out}.")
 
 
 def _header(args: Namespace, tree: Tree, source: Sheet) -> list[str]:
@@ -153,13 +180,19 @@ def _beside(source: Sheet, table: pd.DataFrame) -> pd.DataFrame:
     """The columns given, as they are written, and the predictions."""
     import pandas as pd
 
-    double = [name for name in table.columns if name in source.columns]
+    _refuse_double(source, [*source.columns, *table.columns])
+    return pd.concat([source.as_written(), table], axis=1)
+
+
+def _refuse_double(source: Sheet, header: list[str]) -> None:
+    """Refuse a column that has the name of one of ours."""
+    ours = header[len(source.columns) :]
+    double = [name for name in ours if name in source.columns]
     if double:
         raise WorkError(
             f"{source.name} has a column {double[0]!r} already; rename it, or leave "
             "out --keep."
         )
-    return pd.concat([source.as_written(), table], axis=1)
 
 
 def explain(args: Namespace) -> None:

@@ -67,6 +67,23 @@ class Categorical:
         ``count`` says how many rows every row stands for; None means one each.
         """
         counts, levels = counted_levels(name, column, count)
+        return cls.counted(
+            name, counts, levels, separate=separate, least=least, keep_rare=keep_rare
+        )
+
+    @classmethod
+    def counted(
+        cls,
+        name: str,
+        counts: Counter[Any],
+        levels: list[Any],
+        *,
+        separate: bool = True,
+        least: float = 1,
+        keep_rare: bool = False,
+    ) -> Self:
+        """Learn from levels in their order, and how often each occurs."""
+        _refuse_kinds(name, levels)
         if not levels:
             # Nothing but missing cells: a level that never occurs stands for the rest.
             return cls(name, ("",), "", separate)
@@ -235,7 +252,12 @@ class Ordered(Categorical):
     def declared(cls, name: str, column: Any, count: FloatArray | None = None) -> Self:
         """Learn the order that was declared, with levels that do not occur."""
         counts, _ = counted_levels(name, column, count)
-        levels = _plain_list(column.cat.categories)
+        return cls.counted_in_order(name, counts, column.cat.categories)
+
+    @classmethod
+    def counted_in_order(cls, name: str, counts: Counter[Any], declared: Any) -> Self:
+        """Learn from all levels that were declared, and how often each occurs."""
+        levels = _plain_list(declared)
         _refuse_kinds(name, levels)
         mode = max(levels, key=lambda level: counts[level]) if levels else ""
         return cls(name, tuple(levels) or ("",), mode, separate=False)
@@ -299,7 +321,7 @@ def counted_levels(
     if column.dtype.name == "category":
         levels = [v for v in _plain_list(column.cat.categories) if v in counts]
     else:
-        levels = _sorted(list(counts), name)
+        levels = sorted_levels(list(counts), name)
     _refuse_kinds(name, levels)
     return counts, levels
 
@@ -346,7 +368,8 @@ def _plain_list(values: Any) -> list[Any]:
     return [value.item() if hasattr(value, "item") else value for value in values]
 
 
-def _sorted(values: list[Any], name: str) -> list[Any]:
+def sorted_levels(values: list[Any], name: str) -> list[Any]:
+    """Levels in rising order; a TypeError says that they have none."""
     try:
         return sorted(values)
     except TypeError as error:

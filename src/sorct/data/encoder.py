@@ -36,7 +36,7 @@ from sorct.data.wording import listed
 # Columns that are learned from at a time.
 _AT_ONCE = 8
 # Whole numbers up to this one are exact.
-_MOST_COUNTED = 2.0**53
+MOST_COUNTED = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,15 @@ class TableEncoder:
         for i in lacking:
             whole[self.names[i]] = self.variables[i].typical
         return whole[list(self.names)]
+
+    def typical_row(self) -> Any:
+        """A table of one row with typical values, as training had it."""
+        typical = {v.name: [v.typical] for v in self.variables}
+        if not self.named:
+            return np.array([[float(cell) for (cell,) in typical.values()]])
+        import pandas as pd
+
+        return pd.DataFrame(typical)
 
     def read(self, X: Any, *, check_finite: bool = True) -> Table:
         """Check a table against the variables; numbers are not scaled yet.
@@ -395,7 +404,7 @@ def rows_stood_for(weight: FloatArray) -> FloatArray | None:
     """
     if (weight == 1.0).all():
         return None
-    whole = (weight == np.floor(weight)).all() and weight.sum() <= _MOST_COUNTED
+    whole = (weight == np.floor(weight)).all() and weight.sum() <= MOST_COUNTED
     if whole:
         return weight
     return None if (weight == weight[0]).all() else weight / weight.mean()

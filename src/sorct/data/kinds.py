@@ -9,11 +9,13 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.categorical import Categorical, Ordered
-from sorct.data.dates import days_of, first_day
+from sorct.data.dates import days_of, first_day, is_dates
 from sorct.data.missing import WithMissing
-from sorct.data.numeric import Curve, Numeric, learn_number
+from sorct.data.numeric import Curve, Numeric, learn_number, learn_spread
 from sorct.data.options import TableOptions
 from sorct.data.plain import expect, field
+from sorct.data.sketch import DateSketch, LevelSketch, NumberSketch, Sketch
+from sorct.data.table import is_categorical, refuse_infinite
 from sorct.data.variables import Variable
 from sorct.data.wording import write_out
 
@@ -57,21 +59,62 @@ def learn_levels(
     name: str, column: Any, count: FloatArray | None, options: TableOptions
 ) -> Variable:
     """Variable of a column of levels; ordered ones are scored by their order."""
-    separate = options.categorical == "dummies"
-    ordered = column.dtype.name == "category" and column.cat.ordered
+    n_rows = len(column) if count is None else float(count.sum())
+    return learn_sketch(name, LevelSketch.of(name, column, count), n_rows, options)
+
+
+def sketch_column(
+    name: str,
+    column: Any,
+    weight: FloatArray | None,
+    most: int,
+    *,
+    category: bool = False,
+) -> Sketch:
+    """Sketch of a column of a frame, or of an array of numbers."""
+    if category or (hasattr(column, "isna") and is_categorical(column)):
+        return LevelSketch.of(name, column, weight)
+    if is_dates(column):
+        return DateSketch.of(column, weight, most)
+    numbers = Numeric(name).numbers(column)
+    refuse_infinite(numbers[:, np.newaxis], [name])
+    return NumberSketch.of(numbers, weight, most)
+
+
+def learn_sketch(
+    name: str,
+    sketch: Any,
+    n_rows: float,
+    options: TableOptions,
+    rows_per_weight: float = 1.0,
+) -> Variable:
+    """Variable of a column of which a sketch is known.
+
+    A weight of 1 stands for ``rows_per_weight`` rows, of which there are ``n_rows``.
+    """
     variable: Variable
-    if ordered and not separate:
-        variable = Ordered.declared(name, column, count)
+    if isinstance(sketch, LevelSketch):
+        separate = options.categorical == "dummies"
+        if sketch.ordered and not separate:
+            variable = Ordered.counted_in_order(name, sketch.counts, sketch.declared)
+        else:
+            variable = Categorical.counted(
+                name,
+                sketch.counts,
+                sketch.levels,
+                separate=separate,
+                least=options.least_rows(n_rows) / rows_per_weight,
+                keep_rare=options.handle_unknown == "error",
+            )
     else:
-        variable = Categorical.learn(
-            name,
-            column,
-            count,
-            separate=separate,
-            least=options.least_rows(len(column) if count is None else count.sum()),
-            keep_rare=options.handle_unknown == "error",
-        )
-    return WithMissing(variable) if column.isna().any() else variable
+        number: Numeric | Curve = Numeric(name)
+        spread = sketch.spread(rows_per_weight)
+        if spread is not None:
+            number = learn_spread(name, spread, options.scaling_of(name))
+        if isinstance(sketch, DateSketch):
+            number = replace(number, origin=sketch.origin)
+        variable = number
+    return WithMissing(variable) if sketch.n_missing else variable
 
 
 def treatment(variable: Variable) -> str:

@@ -7,7 +7,7 @@ quantiles. A date is a number of days.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -286,32 +286,70 @@ def learn_number(
         count = None if count is None else count[known]
     if values.size == 0:
         return Numeric(name)
-    scale = _scale(name, values, count, scaling)
-    # Most columns that are not whole show it in their first values.
-    whole = all((v == np.floor(v)).all() for v in (values[:100], values))
-    return replace(scale, whole=whole, median=_median(values, count))
+    return learn_spread(name, Spread.of(values, count), scaling)
 
 
-def _scale(
-    name: str, values: FloatArray, count: FloatArray | None, scaling: str
-) -> Numeric | Curve:
-    plain = Numeric.of_range(name, values.min(), values.max())
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How the known values of a column are spread: all that a scale is learned from.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Least and largest value.
+    whole : bool
+        Whether all values are whole numbers.
+    median : float
+    known : array
+        Values to take the ends of the tame ones from, where some are wild.
+    tally : callable
+        Gives the tally, which not every scale needs.
+    """
+
+    lower: float
+    upper: float
+    whole: bool
+    median: float
+    known: FloatArray
+    tally: Callable[[], Tally]
+
+    @classmethod
+    def of(cls, values: FloatArray, count: FloatArray | None) -> Spread:
+        """Spread of finite values, at least one; quantiles of many by some rows."""
+        # Most columns that are not whole show it in their first values.
+        whole = all((v == np.floor(v)).all() for v in (values[:100], values))
+        ends, step = (values.min(), values.max()), -(-values.size // _MOST_ROWS)
+        some = None if count is None else count[::step]
+
+        def tally() -> Tally:
+            return Tally.of(values[::step], some)
+
+        return cls(*ends, whole, _median(values, count), values, tally)
+
+
+def learn_spread(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
+    """Scale, median and wholeness of a column whose spread is known."""
+    scale = _scale(name, spread, scaling)
+    return replace(scale, whole=spread.whole, median=spread.median)
+
+
+def _scale(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
+    plain = Numeric.of_range(name, spread.lower, spread.upper)
     if scaling == "minmax" or plain.span == 0.0:
         return plain
-    step = -(-values.size // _MOST_ROWS)
-    tally = _Tally.of(values[::step], None if count is None else count[::step])
+    tally = spread.tally()
     if tally.value.size < 3:
         return plain
-    low, high = _ends(values, tally)
+    low, high = _ends(spread, tally)
     if scaling == "quantile" or _width(tally, 0.05) < _CRUSHED * (high - low):
         return _quantile_curve(name, tally, low, high) or plain
-    if low > values.min() or high < values.max():
+    if low > spread.lower or high < spread.upper:
         return Curve(name, (low, high), (0.0, 1.0))
     return plain
 
 
 @dataclass(frozen=True, eq=False)
-class _Tally:
+class Tally:
     """Distinct values, rising, and how many rows are no greater than each.
 
     Whatever is learned from it cannot tell a row of weight 2 from the row twice.
@@ -321,7 +359,8 @@ class _Tally:
     upto: FloatArray
 
     @classmethod
-    def of(cls, values: FloatArray, count: FloatArray | None) -> _Tally:
+    def of(cls, values: FloatArray, count: FloatArray | None) -> Tally:
+        """Tally of values, each of which stands for some rows."""
         if count is None:
             value, rows = np.unique(values, return_counts=True)
             return cls(value, np.cumsum(rows).astype(np.float64))
@@ -331,7 +370,14 @@ class _Tally:
 
     @property
     def n_rows(self) -> float:
+        """Number of rows."""
         return float(self.upto[-1])
+
+    @property
+    def middle(self) -> FloatArray:
+        """Values of the two rows in the middle."""
+        half = (self.n_rows - 1.0) / 2.0
+        return np.array([self.row(np.floor(half)), self.row(np.ceil(half))])
 
     def row(self, k: float) -> float:
         """Value of row k, from 0, if all rows stood in order."""
@@ -340,28 +386,29 @@ class _Tally:
         return float(self.value[np.clip(place, 0, self.value.size - 1)])
 
 
-def _width(tally: _Tally, tail: float) -> float:
+def _width(tally: Tally, tail: float) -> float:
     """Width of what is left without a share of the rows at each end."""
     first = np.ceil(tail * tally.n_rows - 0.5)
     last = np.ceil((1.0 - tail) * tally.n_rows - 0.5) - 1.0
     return tally.row(max(last, 0.0)) - tally.row(first)
 
 
-def _ends(values: FloatArray, tally: _Tally) -> tuple[float, float]:
+def _ends(spread: Spread, tally: Tally) -> tuple[float, float]:
     """Smallest and largest value that are not wild."""
     n_rows = tally.n_rows
     n_end = max(int(np.ceil(_END_SHARE * n_rows)), _END_ROWS)
     if n_rows <= 4 * n_end:
-        return float(values.min()), float(values.max())
+        return float(spread.lower), float(spread.upper)
     first, last = tally.row(n_end), tally.row(n_rows - 1 - n_end)
     room = _FAR * (last - first)
     if room == 0.0:
-        return float(values.min()), float(values.max())
-    tame = values[(values >= first - room) & (values <= last + room)]
+        return float(spread.lower), float(spread.upper)
+    known = spread.known
+    tame = known[(known >= first - room) & (known <= last + room)]
     return float(tame.min()), float(tame.max())
 
 
-def _quantile_curve(name: str, tally: _Tally, low: float, high: float) -> Curve | None:
+def _quantile_curve(name: str, tally: Tally, low: float, high: float) -> Curve | None:
     """Points at even quantiles, rounded such that people can read them."""
     value, upto = tally.value, tally.upto / tally.n_rows
     steps = np.linspace(0.0, 1.0, MOST_POINTS)
@@ -387,11 +434,11 @@ def _quantile_curve(name: str, tally: _Tally, low: float, high: float) -> Curve 
 
 
 def _median(values: FloatArray, count: FloatArray | None) -> float:
+    return median_of(values if count is None else Tally.of(values, count).middle)
+
+
+def median_of(values: FloatArray) -> float:
     """Median, which lies between the two in the middle also where their sum is inf."""
-    if count is not None:
-        tally = _Tally.of(values, count)
-        half = (tally.n_rows - 1.0) / 2.0
-        values = np.array([tally.row(np.floor(half)), tally.row(np.ceil(half))])
     with np.errstate(over="ignore"):
         median = float(np.median(values))
     return median if np.isfinite(median) else 2.0 * float(np.median(values / 2.0))

@@ -86,7 +86,7 @@ class TableOptions:
             return str(named.get(name, "auto"))
         return str(self.scaling)
 
-    def least_rows(self, n_rows: int) -> float:
+    def least_rows(self, n_rows: float) -> float:
         """Number of rows that a level needs to stand alone."""
         least = self.min_frequency
         return least * n_rows if least < 1.0 else least

@@ -7,7 +7,7 @@ permutation of the rows changes nothing, to the last bit, and weight 2 is the sa
 problem as the row twice.
 
 What training needs of a block of rows (masses and gradients) adds up over blocks, so
-blocks may as well come from a file one day. NumPy only; ``problem/kernels.py`` reads
+rows may as well come in parts (``parts.py``). NumPy only; ``problem/kernels.py`` reads
 the layout.
 """
 
@@ -76,6 +76,25 @@ class Samples(NamedTuple):
         x = self.x[p * first : p * last].reshape(p, last - first)
         return x, self.weight[first:last]
 
+    def some_columns(self, columns: IntArray) -> Samples:
+        """The same rows with some of their columns."""
+        parts = [self.block(b)[0][columns].ravel() for b in range(self.n_blocks)]
+        return self._replace(x=np.concatenate(parts))
+
+    def part(self, first: int, last: int) -> Samples:
+        """Blocks from first to last, without the last; views, nothing is copied."""
+        begin, end = self.start[first], self.start[last]
+        low, high = self.first_segment[first], self.first_segment[last]
+        p = self.n_columns
+        return Samples(
+            self.x[p * begin : p * end],
+            self.weight[begin:end],
+            self.start[first : last + 1] - begin,
+            self.first_segment[first : last + 1] - low,
+            self.segment_start[low : high + 1] - begin,
+            self.segment_code[low:high],
+        )
+
 
 class Rows(NamedTuple):
     """Samples as a table: X of shape (n_columns, n), codes and weights > 0."""
@@ -88,6 +107,11 @@ class Rows(NamedTuple):
         """Part of the rows, by a mask, positions or a slice."""
         return Rows(self.X[:, which], self.codes[which], self.weight[which])
 
+    def with_shares(self, share: FloatArray) -> Rows:
+        """The same rows with weights such that every code has a given share."""
+        kept = np.bincount(self.codes, self.weight, share.size)
+        return self._replace(weight=self.weight * (share / kept)[self.codes])
+
 
 def make_samples(
     columns: Sequence[FloatArray], codes: IntArray, weight: FloatArray, n_codes: int
@@ -96,11 +120,19 @@ def make_samples(
 
     Columns may be made when asked for: one at a time is held.
     """
-    rows, total = _merge_equal_rows(columns, codes, weight)
-    return _lay_out(columns, rows, codes[rows], total, n_codes)
+    rows, total = merge_equal_rows(columns, codes, weight)
+    return _lay_out(columns, rows, codes[rows], total / total.sum(), n_codes)
 
 
-def _row_keys(columns: Sequence[FloatArray], n_rows: int) -> IntArray:
+def lay_out_part(
+    columns: Sequence[FloatArray], codes: IntArray, weight: FloatArray, n_codes: int
+) -> Samples:
+    """Lay out some of the rows, with their shares of the weight of all of them."""
+    order = np.argsort(codes, kind="stable")
+    return _lay_out(columns, order, codes[order], weight[order], n_codes)
+
+
+def row_keys(columns: Sequence[FloatArray] | FloatArray, n_rows: int) -> IntArray:
     """Hash every row by its bits (sums of odd multiples modulo 2^64)."""
     odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
     keys = np.zeros(n_rows, dtype=np.int64)
@@ -112,11 +144,11 @@ def _row_keys(columns: Sequence[FloatArray], n_rows: int) -> IntArray:
     return keys
 
 
-def _merge_equal_rows(
-    columns: Sequence[FloatArray], codes: IntArray, weight: FloatArray
+def merge_equal_rows(
+    columns: Sequence[FloatArray] | FloatArray, codes: IntArray, weight: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Order rows by code, then key; return the rows kept and their total weights."""
-    keys = _row_keys(columns, len(codes))
+    keys = row_keys(columns, len(codes))
     order = np.lexsort((keys, codes))
     above, below = order[:-1], order[1:]
     equal = (codes[above] == codes[below]) & (keys[above] == keys[below])
@@ -149,7 +181,7 @@ def _lay_out(
     n_padded = -(-n_rows // LANES) * LANES
     start = np.append(np.arange(0, n_padded, BLOCK), n_padded)
     x, padded = np.zeros(p * n_padded), np.zeros(n_padded)
-    padded[:n_rows] = total / total.sum()
+    padded[:n_rows] = total
     n_whole = n_rows // BLOCK
     whole = x[: p * BLOCK * n_whole].reshape(n_whole, p, BLOCK)
     rest = x[p * BLOCK * n_whole :].reshape(p, -1)
@@ -165,21 +197,29 @@ def _lay_out(
     return Samples(x, padded, start, first_segment, segment_start, segment_code)
 
 
-def _pick(codes: IntArray, n_codes: int, n_most: int) -> IntArray:
+def quotas(share: FloatArray, n_most: int) -> IntArray:
+    """How many rows of every code come to a search that looks at n_most in all.
+
+    Half of the places are shared out evenly among the codes, half by their shares.
+    """
+    even = max(n_most // (2 * share.size), 1)
+    # Shares are sums: a rounding must not cost a row.
+    return even + np.floor(n_most // 2 * share + 1e-6).astype(np.int64)
+
+
+def _pick(codes: IntArray, share: FloatArray, n_most: int) -> IntArray:
     """Positions of at most n_most of the samples, which are sorted by code.
 
-    Half of the places are shared out evenly among the codes, half by their frequency.
+    Of every code the first ones come. Samples are in the order of their keys, which is
+    as good as any random order.
     """
     if codes.size <= n_most:
         return np.arange(codes.size)
-    parts = []
-    for k in range(n_codes):
-        first, last = np.searchsorted(codes, [k, k + 1])
-        size = last - first
-        quota = max(n_most // (2 * n_codes), 1) + n_most // 2 * size // codes.size
-        n_taken = min(size, quota)
-        parts.append(first + np.arange(n_taken) * size // n_taken)
-    return np.concatenate(parts)
+    first = np.searchsorted(codes, np.arange(share.size + 1))
+    n_taken = np.minimum(np.diff(first), quotas(share, n_most))
+    return np.concatenate(
+        [begin + np.arange(n) for begin, n in zip(first, n_taken, strict=False)]
+    )
 
 
 @dataclass(frozen=True)
@@ -237,7 +277,14 @@ class TrainingSet:
         """Prepare rows taken from another set, where equal ones were merged."""
         order = np.argsort(rows.codes, kind="stable")
         codes, weight = rows.codes[order], rows.weight[order]
+        weight = weight / weight.sum()
         return cls.of(_lay_out(list(rows.X), order, codes, weight, n_codes), n_codes)
+
+    def some_columns(self, columns: IntArray) -> TrainingSet:
+        """The same rows with some of their columns."""
+        samples = self.samples.some_columns(columns)
+        centre, variance = self.centre[columns], self.variance[columns]
+        return TrainingSet(samples, self.share, centre, variance)
 
     @property
     def n_columns(self) -> int:
@@ -253,19 +300,19 @@ class TrainingSet:
     def rows(self) -> Rows:
         """All samples as a table, or at most about ``MANY_ROWS`` of them.
 
-        Those are spaced evenly within every code, and small codes come whole: a rare
-        class must not get lost. Their weights are such that every code keeps its own.
+        Those are drawn by their keys within every code, and small codes come whole: a
+        rare class must not get lost. Their weights are such that every code keeps its
+        own.
         """
         samples, codes = self.samples, self.samples.codes
-        chosen = _pick(codes, self.n_codes, MANY_ROWS)
+        chosen = _pick(codes, self.share, MANY_ROWS)
         codes, weight = codes[chosen], samples.weight[chosen]
-        kept = np.bincount(codes, weight, self.n_codes)
         X = np.empty((self.n_columns, chosen.size))
         for b in range(samples.n_blocks):
             first, last = np.searchsorted(chosen, samples.start[b : b + 2])
             block = samples.block(b)[0]
             X[:, first:last] = block[:, chosen[first:last] - samples.start[b]]
-        return Rows(X, codes, weight * (self.share / kept)[codes])
+        return Rows(X, codes, weight).with_shares(self.share)
 
     @property
     def subsampled(self) -> TrainingSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -120,6 +121,26 @@ def checked_topology(depth: Any, n_classes: int) -> Topology:
             f"classes; the smallest depth that works is {smallest}."
         )
     return Topology(int(depth))
+
+
+def check_memory(n_columns: int, n_classes: int, topology: Topology) -> None:
+    """Refuse a tree that training has no memory for, before any work begins.
+
+    A descent holds a gradient for every class and some fifty vectors of the size of the
+    tree, and a search works on as many trees at a time as there are threads.
+    """
+    if not hasattr(os, "sysconf"):
+        return
+    n_numbers = (n_columns + 1) * topology.n_branches
+    needed = 8.0 * n_numbers * (n_classes + 50)
+    there = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        raise ValueError(
+            f"A tree of depth {topology.depth} on {n_columns} columns with {n_classes} "
+            f"classes needs {needed / 2**30:.1f} GB to train, but there are "
+            f"{there / 2**30:.1f} GB. Leave out columns or levels (min_frequency), or "
+            "join classes."
+        )
 
 
 def checked_cost_matrix(cost_matrix: Any, classes: Classes) -> FloatArray:

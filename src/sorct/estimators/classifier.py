@@ -6,8 +6,10 @@ neither.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import clone
@@ -16,21 +18,23 @@ from sklearn.utils.validation import validate_data
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.options import TableOptions
+from sorct.data.sources import Source
 from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.calibrating import HeldFolds
 from sorct.estimators.call import call_text
+from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.checks import MOST_STARTS, check_real, check_whole
 from sorct.estimators.fitting import Effort, Model, Prepared
 from sorct.estimators.promises import Promise, hold_out
+from sorct.estimators.starts_frame import starts_frame
+from sorct.estimators.streaming import begin, source_of
 from sorct.estimators.tree_classifier import TreeClassifier
 from sorct.solvers.solution import Status
 from sorct.tree.calibration import Calibration
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from sorct.problem.problem import Problem
     from sorct.search.log import SearchCallback, SearchResult
 
@@ -174,6 +178,9 @@ class SORCTClassifier(TreeClassifier):
         "polished" trees, 1e-4 for what a search tries on the way.
     search_ : SearchSummary
         How often the best tree was found again, number of local optima, effort.
+    n_passes_ : int
+        Passes over all rows after a search on some of them; of a table that comes in
+        batches, all passes.
     tree_ : Tree
         The fitted tree in original names and units.
     feature_importances_ : array of shape (n_features_in_,)
@@ -266,18 +273,28 @@ class SORCTClassifier(TreeClassifier):
         sample_weight: Any = None,
         *,
         callback: SearchCallback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Train the tree.
 
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_variables)
+            Or a table that is larger than memory: a path, folder or glob of Parquet or
+            CSV files, a pyarrow Dataset, or a DataFrame or Array of Dask.
         y : array of shape (n_samples,)
+            For such a table the name of its target column, or a Series or Array of
+            Dask.
         sample_weight : array of shape (n_samples,) or None
-            Weight 2 is the sample twice, weight 0 the sample left out.
+            Weight 2 is the sample twice, weight 0 the sample left out. For such a table
+            the name of a column, or a Series or Array of Dask.
         callback : callable or None
             Called after every descent with its progress (``n_done``, ``n_starts``,
             ``objective``, ``seconds``); returning True stops with the best tree so far.
+        checkpoint : path or None
+            Folder for a table that is larger than memory: what was drawn, what the
+            search found and the sums of every pass are kept there. A fit that was ended
+            goes on from there, to the same tree.
 
         Raises
         ------
@@ -285,7 +302,7 @@ class SORCTClassifier(TreeClassifier):
             If no start meets ``min_recall``, or it cannot be promised; names the rates
             that came closest.
         """
-        return self._fit_whole(X, y, sample_weight, callback)
+        return self._fit_whole(X, y, sample_weight, callback, checkpoint)
 
     # -- fitting ---------------------------------------------------------------------
 
@@ -295,6 +312,7 @@ class SORCTClassifier(TreeClassifier):
         y: Any,
         sample_weight: Any,
         callback: SearchCallback | None,
+        checkpoint: str | os.PathLike[str] | None,
     ) -> None:
         model, effort = self._checked_options()
         if callback is not None and not callable(callback):
@@ -305,10 +323,19 @@ class SORCTClassifier(TreeClassifier):
             raise ValueError(
                 "SORCTClassifier requires y to be passed, but the target y is None."
             )
+        call = call_text(type(self), self.get_params(deep=False))
+        source = source_of(X, y, sample_weight)
+        if source is not None:
+            self._fit_source(source, model, effort, call, callback, checkpoint)
+            return
+        if checkpoint is not None:
+            raise ValueError(
+                "checkpoint is for tables that come in batches: paths of files, a "
+                "pyarrow Dataset or objects of Dask; a table in memory needs none."
+            )
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         seed = effort.seed()
-        call = call_text(type(self), self.get_params(deep=False))
         kept, promise = hold_out(X, y, sample_weight, model, seed)
         prepared = Prepared.of(*kept, model, call)
         folds = None
@@ -318,6 +345,34 @@ class SORCTClassifier(TreeClassifier):
         result = self._search(prepared, effort, seed, callback)
         calibration = self._calibration(folds, effort, seed, callback)
         self._keep(prepared, result, calibration, promise)
+        self.n_passes_ = sum(
+            start.n_evaluations for start in result.starts if start.run < 0
+        )
+
+    def _fit_source(
+        self,
+        source: Source,
+        model: Model,
+        effort: Effort,
+        call: str,
+        callback: SearchCallback | None,
+        checkpoint: str | os.PathLike[str] | None,
+    ) -> None:
+        """Train on a table that comes in batches."""
+        streamed, seed, memory = begin(source, model, effort.seed(), call, checkpoint)
+        prepared, draw = streamed.prepared, streamed.draw
+        validate_data(self, prepared.encoder.typical_row(), skip_check_array=True)
+        folds = None
+        if model.calibration is not None:
+            folds = HeldFolds.of(draw.X, draw.y, draw.own_weight(prepared.factor), seed)
+            effort = effort.shared(len(folds.folds) + 1)
+        result = self._search(prepared, effort, seed, callback, memory)
+        calibration = self._calibration(folds, effort, seed, callback)
+        self._keep(prepared, result, calibration, None)
+        self.n_passes_ = streamed.n_passes
+        if source.target is not None:
+            told = replace(self.tree_.training, target=source.target)
+            self.tree_ = replace(self.tree_, training=told)
 
     def _calibration(
         self,
@@ -381,6 +436,7 @@ class SORCTClassifier(TreeClassifier):
         effort: Effort,
         seed: int,
         callback: SearchCallback | None,
+        memory: Checkpoint | None = None,
     ) -> SearchResult:
         from sorct.search.chains import IteratedSearch
         from sorct.search.multistart import Multistart
@@ -388,9 +444,9 @@ class SORCTClassifier(TreeClassifier):
         problem = self._penalised(prepared.problem)
         seconds, solver = effort.seconds_left(prepared.seconds), effort.solver()
         if self.n_starts == "auto":
-            search = IteratedSearch(solver, self.n_jobs, seconds)
+            search = IteratedSearch(solver, self.n_jobs, seconds, memory)
             return search.run(problem, seed, callback)
-        starts = Multistart(solver, int(self.n_starts), self.n_jobs, seconds)
+        starts = Multistart(solver, int(self.n_starts), self.n_jobs, seconds, memory)
         return starts.run(problem, seed, callback)
 
     def _penalised(self, problem: Problem) -> Problem:
@@ -413,7 +469,7 @@ class SORCTClassifier(TreeClassifier):
         # A tree that was solved again, without some cuts, ended in its own way.
         ended = result.status is result.best.status
         self.status_ = best.status if ended else result.status
-        self.starts_ = _starts_frame(result)
+        self.starts_ = starts_frame(result)
         self.search_ = result.summary
         alphas = float(self.alpha_local), float(self.alpha_global)
         told = str(self.status_), str(result.summary)
@@ -435,23 +491,3 @@ def _why_short(status: Status) -> str:
         Status.STOPPED: " before the callback",
     }
     return reasons.get(status, "")
-
-
-def _starts_frame(result: SearchResult) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = [
-        {
-            "kind": start.kind,
-            "run": start.run,
-            "objective_before": start.first,
-            "objective": start.objective,
-            "feasible": start.feasible,
-            "residual": start.residual,
-            "status": str(start.status),
-            "evaluations": start.n_evaluations,
-            "seconds": start.seconds,
-        }
-        for start in result.starts
-    ]
-    return pd.DataFrame(rows).rename_axis("start")

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.options import TableOptions
+from sorct.data.sources import Source
 from sorct.data.table import as_table, has_numbers
 from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import shown
@@ -44,6 +45,7 @@ from sorct.estimators.promises import hold_out
 from sorct.estimators.race import DEEPEST, Choices
 from sorct.estimators.scorers import scorer_name
 from sorct.estimators.settling import searched_model, settled
+from sorct.estimators.streaming import begin, choice_on_all, source_of
 from sorct.estimators.why import why_text
 from sorct.tree.path import Limits
 from sorct.tree.tree import Tree
@@ -247,6 +249,9 @@ class SORCTClassifierCV(TreeClassifier):
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_variables)
+            Or a table larger than memory, as in ``SORCTClassifier.fit``: folds and
+            paths are then those of at most 16 384 rows, and the settings that were
+            chosen are trained with on all.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,) or None
             Used in training and handed to the scorer.
@@ -287,6 +292,10 @@ class SORCTClassifierCV(TreeClassifier):
                 f"{shown(self.scoring)}."
             )
         named = None if self.scoring is None else check_scoring(self, self.scoring)
+        source = source_of(X, y, sample_weight)
+        if source is not None:
+            self._fit_source(source)
+            return
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         asked, effort = self._checked_options()
@@ -310,6 +319,16 @@ class SORCTClassifierCV(TreeClassifier):
         found = Candidates.of(traced, name, by_hand=self._is_race)
         self._keep(found, partial(settled, data=data, asked=asked, promise=promise))
         warn_if_slow(self.path_, effort, stacklevel=5)
+
+    def _fit_source(self, source: Source) -> None:
+        """Choose on the rows of the search, and train with that on all rows."""
+        asked, effort = self._checked_options()
+        streamed, _, _ = begin(source, asked, effort.seed(), "", None)
+        draw = streamed.draw
+        self._fit(draw.X, draw.y, draw.own_weight(streamed.prepared.factor))
+        if not draw.whole and self._model is not None:
+            model = replace(self._model, calibration=None, confidence=None)
+            self._keep_tree(choice_on_all(self.tree_, source, model, effort))
 
     def _checked_options(self) -> tuple[Model, Effort]:
         """What trees are asked to be, and how hard to try."""
@@ -447,6 +466,7 @@ class SORCTClassifierCV(TreeClassifier):
             "alpha_global": tree.training.alpha_global,
         }
         task = found.tasks[n]
+        self._model = None if task is None else task.model
         if task is not None and len(self._class_weights) > 1:
             self.best_params_["class_weight"] = task.model.class_weight
         n_tried = max(len(self.race_), len(found.paths)), len(found.results)

@@ -10,11 +10,13 @@ weights of its rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.parts import Parts, Sums
+from sorct.data.samples import Samples
 from sorct.data.target import unequal
 from sorct.tree.decision import predicted_codes
 
@@ -31,6 +33,20 @@ _LEAST = 1e-300
 _ROUNDING = 1e-9
 # Rows that are looked at together.
 _BLOCKS = 256
+
+
+class Told(NamedTuple):
+    """What a decision means for the training rows.
+
+    Recall and precision of every class, the share of the rows that people who follow
+    the rules by hand give the class predicted, and the share of the rows by class and
+    leaf.
+    """
+
+    recall: FloatArray
+    precision: FloatArray
+    followed: float
+    routed: FloatArray
 
 
 @dataclass(frozen=True)
@@ -58,7 +74,18 @@ class Said:
         Where classes were weighted by a factor in training, it is taken back: rows
         count by the users' own weights.
         """
-        samples = problem.data.samples
+        # Of rows that come in parts, those of the search.
+        data = problem.data
+        samples = data.samples
+        if not isinstance(samples, Samples):
+            samples = data.subsampled.samples
+        return cls.of_samples(tree, samples, factor)
+
+    @classmethod
+    def of_samples(
+        cls, tree: Tree, samples: Samples, factor: FloatArray | None = None
+    ) -> Said:
+        """Ask a tree about samples, of which some may only pad."""
         n, codes = samples.n_rows, samples.codes
         proba = np.empty((len(tree.classes), n))
         leaf = np.empty(n, dtype=np.int64)
@@ -97,12 +124,65 @@ class Said:
         told = np.bincount(predicted, self.weight, n_classes)
         return np.asarray(right / np.where(told > 0.0, told, 1.0))
 
+    def told(self, decision_cost: FloatArray | None, leaf_class: IntArray) -> Told:
+        """What a decision means for these rows."""
+        predicted = self.predicted(decision_cost)
+        by_hand = leaf_class[self.leaf]
+        # From 1 downwards: all weights sum to 1 but for a rounding.
+        followed = float(1.0 - self.weight[by_hand != predicted].sum())
+        routed = self.routed(leaf_class.size)
+        return Told(self.recall(predicted), self.precision(predicted), followed, routed)
+
     def routed(self, n_leaves: int) -> FloatArray:
         """Share of the rows by class and leaf, as people follow the rules."""
         place = self.codes * n_leaves + self.leaf
         n_classes = len(self.proba)
         mass = np.bincount(place, self.weight, n_classes * n_leaves)
         return np.asarray(mass.reshape(n_classes, n_leaves))
+
+
+@dataclass(frozen=True)
+class _CountTold:
+    """The question what a decision means for rows that come in parts."""
+
+    tree: Tree
+    decision_cost: FloatArray | None
+    factor: FloatArray | None
+
+    def __call__(self, samples: Samples) -> Sums:
+        said = Said.of_samples(self.tree, samples)
+        weight = (
+            said.weight
+            if self.factor is None
+            else (said.weight / self.factor[said.codes])
+        )
+        predicted = said.predicted(self.decision_cost)
+        n = len(said.proba)
+        by_hand = self.tree.leaf_class[said.leaf]
+        place = said.codes * self.tree.n_leaves + said.leaf
+        right = weight * (predicted == said.codes)
+        return Sums(
+            right=np.bincount(said.codes, right, n),
+            share=np.bincount(said.codes, weight, n),
+            told=np.bincount(predicted, weight, n),
+            unfollowed=weight[by_hand != predicted].sum(keepdims=True),
+            routed=np.bincount(place, weight, n * self.tree.n_leaves),
+        )
+
+
+def told_by_parts(
+    tree: Tree,
+    parts: Parts,
+    decision_cost: FloatArray | None,
+    factor: FloatArray | None,
+) -> Told:
+    """What a decision means for rows that come in parts: one pass."""
+    sums = parts.total(_CountTold(tree, decision_cost, factor))
+    whole = float(sums["share"].sum())
+    told = np.where(sums["told"] > 0.0, sums["told"], 1.0)
+    routed = sums["routed"].reshape(-1, tree.n_leaves) / whole
+    followed = 1.0 - float(sums["unfollowed"][0]) / whole
+    return Told(sums["right"] / sums["share"], sums["right"] / told, followed, routed)
 
 
 def decision_for(

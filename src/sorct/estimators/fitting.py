@@ -7,7 +7,7 @@ back, is the same for all. The compiler is loaded here, after the checks.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,12 +17,13 @@ from sklearn.utils import check_random_state
 from sorct._typing import FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
-from sorct.data.samples import TrainingSet
+from sorct.data.samples import Samples, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import (
     check_confidence,
+    check_memory,
     check_n_jobs,
     check_real,
     check_whole,
@@ -33,7 +34,13 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.class_weights import check_class_weight, class_factors
 from sorct.estimators.column_rules import ColumnRules
-from sorct.estimators.decisions import Said, decision_for, meets
+from sorct.estimators.decisions import (
+    Said,
+    Told,
+    decision_for,
+    meets,
+    told_by_parts,
+)
 from sorct.solvers.solution import Status
 from sorct.tree.calibration import Calibration
 from sorct.tree.training import TrainingRecord
@@ -67,6 +74,8 @@ class InfeasibleError(ValueError):
 LOSSES = ("cost", "log")
 #: What a variable's range changes the score of a cut by at most, by the name of gamma.
 STEEPNESS = {"gentle": 16.0, "auto": 64.0, "steep": 512.0}
+# How often floors are raised for some rows until all rows meet them.
+_RAISES = 6
 CALIBRATIONS = ("isotonic", "sigmoid")
 
 
@@ -242,6 +251,28 @@ class Prepared:
         target = Classes.learn(y, weight)
         codes = target.codes(y)
         factor = class_factors(model.class_weight, target, codes, weight)
+        if factor is not None:
+            weight = weight * factor[codes]
+
+        def data() -> TrainingSet:
+            columns, n_classes = encoder.columns(X), len(target)
+            return TrainingSet.from_columns(columns, codes, weight, n_classes)
+
+        return cls.built(encoder, target, model, factor, data, len(codes), call, begun)
+
+    @classmethod
+    def built(
+        cls,
+        encoder: TableEncoder,
+        target: Classes,
+        model: Model,
+        factor: FloatArray | None,
+        data: Callable[[], TrainingSet],
+        n_samples: int,
+        call: str,
+        begun: float,
+    ) -> Prepared:
+        """Check the model against a table that is known; make the data after that."""
         topology = checked_topology(model.depth, len(target))
         cost_matrix = checked_cost_matrix(model.cost_matrix, target)
         floor = checked_floor(model.min_recall, target)
@@ -254,20 +285,19 @@ class Prepared:
         )
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
+        check_memory(encoder.n_columns, len(target), topology)
         if model.calibration is not None and rules.signs and len(target) > 2:
             raise ValueError(
                 "calibration with monotonic_cst needs two classes: with more, maps of "
                 f"single classes can break directions; got {len(target)} classes."
             )
-        if factor is not None:
-            weight = weight * factor[codes]
         begun += _load_compiled_code()
         from sorct.problem.constraints import Constraint
         from sorct.problem.datafit import ExpectedCost, Likelihood
         from sorct.problem.penalty import Penalty, Strengths
         from sorct.problem.problem import Problem
 
-        columns, n_classes = encoder.columns(X), len(target)
+        n_classes = len(target)
         datafit = ExpectedCost(cost_matrix, rules.positive)
         constraint = Constraint.min_recall(floor)
         if model.by_log:
@@ -283,7 +313,7 @@ class Prepared:
             # The decision meets the floors, or keeps the promise.
             constraint = Constraint.none(n_classes)
         problem = Problem(
-            TrainingSet.from_columns(columns, codes, weight, n_classes),
+            data(),
             datafit,
             Penalty.of(
                 Strengths(),
@@ -297,7 +327,7 @@ class Prepared:
             model.steepness(encoder.group_start.size - 1),
         )
         seconds = time.perf_counter() - begun
-        parts = encoder, target, problem, len(codes), call, seconds, rules, floor
+        parts = encoder, target, problem, n_samples, call, seconds, rules, floor
         return cls(*parts, bool(model.followable), factor)
 
     def tree(
@@ -371,22 +401,46 @@ class Prepared:
             recall = said.recall(said.predicted(costs))
             promise.warn_if_empty(said.predicted(costs), self.target)
         elif by_costs:
-            costs, recall = decision_for(said, tree.cost_matrix, self.floor)
-            if not meets(recall, self.floor):
-                self.refuse(recall, "any weights of the classes")
-        predicted = said.predicted(costs)
-        by_hand = tree.leaf_class[said.leaf]
+            costs, recall = self._by_costs(tree, said)
+        found = self._told(tree, said, costs)
         told = replace(
             tree.training,
             recall=tuple(recall.tolist()),
-            found=tuple(said.recall(predicted).tolist()),
-            precision=tuple(said.precision(predicted).tolist()),
-            # From 1 downwards: all weights sum to 1 but for a rounding.
-            followed=float(1.0 - said.weight[by_hand != predicted].sum()),
+            found=tuple(found.recall.tolist()),
+            precision=tuple(found.precision.tolist()),
+            followed=found.followed,
             confidence=None if promise is None else promise.confidence,
         )
-        routed = said.routed(tree.n_leaves)
-        return replace(tree, decision_cost=costs, routed=routed, training=told)
+        return replace(tree, decision_cost=costs, routed=found.routed, training=told)
+
+    def _told(self, tree: Tree, said: Said, costs: FloatArray | None) -> Told:
+        """What a decision means for all rows, in memory or in parts."""
+        samples = self.problem.data.samples
+        if isinstance(samples, Samples):
+            return said.told(costs, tree.leaf_class)
+        return told_by_parts(tree, samples, costs, self.factor)
+
+    def _by_costs(self, tree: Tree, said: Said) -> tuple[FloatArray | None, FloatArray]:
+        """Costs to decide by, such that the floors are met, and the recalls.
+
+        Of rows that come in parts, those of the search decide. Where all rows then
+        miss a floor, it is raised for the search's by as much.
+        """
+        raised, in_memory = self.floor, isinstance(self.problem.data.samples, Samples)
+        for _ in range(_RAISES):
+            costs, recall = decision_for(said, tree.cost_matrix, raised)
+            good = meets(recall, raised)
+            if in_memory or not good:
+                break
+            recall = self._told(tree, said, costs).recall
+            good = meets(recall, self.floor)
+            if good:
+                break
+            gap = np.maximum(self.floor - recall, 0.0)
+            raised = np.minimum(raised + 1.5 * gap, 0.5 * (1.0 + raised))
+        if not good:
+            self.refuse(recall, "any weights of the classes")
+        return costs, recall
 
     def refuse(self, recall: FloatArray, tried: str, effort: str = "") -> NoReturn:
         """Raise the error of floors that could not be met, naming what could help."""

@@ -16,17 +16,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sorct._typing import FloatArray
 from sorct.data.options import TableOptions
+from sorct.data.parts import PartedSet
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
+from sorct.estimators.streaming import Streamed, source_of
 from sorct.solvers.solution import Status
 from sorct.tree.path import NO_LIMITS, Limits, Path
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
     from sorct.problem.penalty import Strengths
-    from sorct.search.sweep import SweepCallback
+    from sorct.problem.problem import Problem
+    from sorct.search.sweep import Grid, SweepCallback, Swept
     from sorct.solvers.solution import Solution
 
 #: The paper's strengths: 0 and 2^-12 to 2^3.
@@ -155,7 +158,16 @@ def sorct_path(
             "sorct_path requires y to be passed, but the target y is None."
         )
     seed = effort.seed()
-    prepared = Prepared.of(X, y, sample_weight, model, call)
+    source = source_of(X, y, sample_weight)
+    if source is None:
+        prepared = Prepared.of(X, y, sample_weight, model, call)
+    else:
+        if limits.on_variables:
+            raise ValueError(
+                "max_features and max_cost exchange variables, for which the table "
+                "must be in memory; select from the path with limits instead."
+            )
+        prepared = Streamed.of(source, model, call).prepared
     alphas = path_alphas(prepared, alphas_local, alphas_global, seed)
     path = trace(
         prepared,
@@ -215,13 +227,17 @@ def trace(
     grid = Grid(tuple(alphas_local.tolist()), tuple(alphas_global.tolist()))
     seconds = effort.seconds_left(prepared.seconds)
     sweep = Sweep(effort.solver(), int(n_solutions), effort.n_jobs, seconds)
-    swept = sweep.run(prepared.problem, grid, seed, callback)
+    problem = prepared.problem
+    in_parts = isinstance(problem.data, PartedSet)
+    some = problem.subsampled if in_parts else problem
+    swept = sweep.run(some, grid, seed, callback)
+    if in_parts:
+        swept = _on_all(problem, swept, grid, effort)
     first = swept.solutions[0]
     if not first.feasible:
         late = " before time_limit" if first.status is Status.TIME_LIMIT else ""
         tried = f"a pool of {n_solutions} solutions and their moves{late}"
         prepared.refuse(first.recall, tried, "n_solutions")
-    problem = prepared.problem
     points = [
         (prepared.finished(problem.at(strengths), solution, effort), strengths)
         for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
@@ -231,6 +247,16 @@ def trace(
     return Path(
         alphas_local, alphas_global, tuple(trees), swept.seconds, tuple(loosened)
     )
+
+
+def _on_all(problem: Problem, swept: Swept, grid: Grid, effort: Effort) -> Swept:
+    """Trees that were found on some rows, finished on all."""
+    solver = effort.solver()
+    found = [
+        solver.solve(problem.at(pair), one.params, multiplier=one.multiplier)
+        for pair, one in zip(grid.strengths, swept.solutions, strict=True)
+    ]
+    return replace(swept, solutions=tuple(found))
 
 
 def _decided(

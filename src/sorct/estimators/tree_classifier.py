@@ -6,6 +6,8 @@ Prediction needs neither the compiler nor pandas.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.dask_source import is_dask, mapped
 from sorct.tree.decision import decision_scores
 from sorct.tree.importance import variable_importances
 from sorct.tree.tree import Tree
@@ -24,14 +27,17 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
     tree_: Tree
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of every class, shape (n_samples, n_classes)."""
-        tree, X = self._checked(X)
-        return tree.predict_proba(X)
+        """Probability of every class, shape (n_samples, n_classes).
+
+        A table of Dask gives an Array of Dask, which is computed when it is asked for.
+        """
+        found: FloatArray = self._asked(X, Tree.predict_proba)
+        return found
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithm of every probability, minus infinity where it is 0."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+        found: FloatArray = self._asked(X, _log_proba)
+        return found
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores that ``predict`` goes by, whatever it goes by: costs and floors too.
@@ -42,21 +48,24 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         of every class, or minus the expected cost of predicting it; the largest (the
         first of them) is predicted.
         """
-        tree, X = self._checked(X)
-        return decision_scores(tree.predict_proba(X).T, tree.decision_cost)
+        found: FloatArray = self._asked(X, _scores)
+        return found
 
     def apply(self, X: Any) -> IntArray:
         """Leaf of every sample that takes the more probable side at every cut.
 
         Leaves are counted from left to right, from 0; see ``Tree.apply``.
         """
-        tree, X = self._checked(X)
-        return tree.apply(X)
+        found: IntArray = self._asked(X, Tree.apply)
+        return found
 
     def predict(self, X: Any) -> AnyArray:
-        """Most probable class of every sample, or the cheapest if the tree says so."""
-        tree, X = self._checked(X)
-        return tree.predict(X)
+        """Most probable class of every sample, or the cheapest if the tree says so.
+
+        A table of Dask gives a Series or Array of Dask, computed when it is asked for.
+        """
+        found: AnyArray = self._asked(X, Tree.predict)
+        return found
 
     def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
         """Class of least expected cost under priors; see ``Tree.predict_bayes``."""
@@ -92,9 +101,27 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = told.n_iterations
         self.feature_importances_ = variable_importances(tree)
 
+    def _asked(self, X: Any, question: Callable[[Tree, Any], Any]) -> Any:
+        """What the tree answers for a table; for one of Dask, lazily."""
+        if not is_dask(X):
+            tree, X = self._checked(X)
+            return question(tree, X)
+        check_is_fitted(self)
+        ask = partial(question, self.tree_)
+        return mapped(X, ask, ask(self.tree_.encoder.typical_row()))
+
     def _checked(self, X: Any) -> tuple[Tree, Any]:
         """The tree, and the table to predict for."""
         check_is_fitted(self)
         X = self.tree_.completed(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return self.tree_, X
+
+
+def _log_proba(tree: Tree, X: Any) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(tree.predict_proba(X)))
+
+
+def _scores(tree: Tree, X: Any) -> FloatArray:
+    return decision_scores(tree.predict_proba(X).T, tree.decision_cost)

@@ -84,6 +84,9 @@ class Subproblem(NamedTuple):
 
     The samples go beside it: compiled functions that do not need them compile faster
     without. ``slope`` is gamma / n_groups, ``first`` the label whose leaves come first.
+    ``tilt`` has no rows, or two: what is added to the gradient, and the point around
+    which ``hold`` keeps the tree (see ``solvers/in_parts.py``); flat, the cuts before
+    the logits. Leaves are not renewed then.
     """
 
     rule: int
@@ -94,6 +97,8 @@ class Subproblem(NamedTuple):
     floors: Floors
     penalty: Penalty
     pseudo: FloatArray
+    tilt: FloatArray
+    hold: float
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,8 @@ class Problem:
             floors,
             penalty,
             datafit.pseudo(self.data.share),
+            np.zeros((0, 0)),
+            0.0,
         )
 
     @property
@@ -258,7 +265,9 @@ def evaluate(
     while not known:
         for k in range(renewed.size):
             buffers.has_second[k] = 1 if renewed[k] > 0.0 else 0
-        accumulate(samples, point.cuts, sub.slope, by_log, with_gradient, buffers)
+        # Where there are no rows, the buffers hold sums over rows that came in parts.
+        if samples.weight.size > 0:
+            accumulate(samples, point.cuts, sub.slope, by_log, with_gradient, buffers)
         value = lagrangian(sub, buffers, point.label, renewed)
         known = not (with_gradient and gradient_missing(renewed, buffers.has_second))
     if with_gradient:
@@ -266,7 +275,28 @@ def evaluate(
         if sub.rule == LEARNED:
             drawn, gradient = buffers.drawn, buffers.logit_gradient
             fill_logit_gradient(sub.pseudo, buffers.payoff, drawn, gradient)
+        if sub.tilt.size > 0:
+            value += _add_tilt(sub.tilt, sub.hold, point, buffers)
     return value + penalty_value(sub.penalty, point.cuts)
+
+
+@compiled_apart
+def _add_tilt(tilt: FloatArray, hold: float, point: Point, buffers: Buffers) -> float:
+    """Add <tilt, move> + hold ||move||^2 / 2, the move being that from the anchor."""
+    value, i = 0.0, 0
+    for j in range(point.cuts.shape[0]):
+        for t in range(point.cuts.shape[1]):
+            move = point.cuts[j, t] - tilt[1, i]
+            value += move * (tilt[0, i] + 0.5 * hold * move)
+            buffers.gradient[j, t] += tilt[0, i] + hold * move
+            i += 1
+    for k in range(point.logit.shape[0]):
+        for leaf in range(point.logit.shape[1]):
+            move = point.logit[k, leaf] - tilt[1, i]
+            value += move * (tilt[0, i] + 0.5 * hold * move)
+            buffers.logit_gradient[k, leaf] += tilt[0, i] + hold * move
+            i += 1
+    return value
 
 
 @compiled_apart

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sorct._typing import IntArray
-from sorct.data.samples import Samples, TrainingSet
 from sorct.problem.problem import Problem
 from sorct.problem.thresholds import clip_thresholds
 from sorct.tree.params import Params
@@ -51,7 +50,7 @@ class Restriction:
         )
         part = replace(
             problem,
-            data=_some_columns(problem.data, columns),
+            data=problem.data.some_columns(columns),
             penalty=kept,
             gamma=problem.gamma * len(groups) / problem.n_groups,
         )
@@ -72,10 +71,3 @@ class Restriction:
         coef[self.columns] = params.coef
         threshold = params.threshold * (self.part.n_groups / self.whole.n_groups)
         return replace(params, coef=coef, threshold=threshold)
-
-
-def _some_columns(data: TrainingSet, columns: IntArray) -> TrainingSet:
-    samples = data.samples
-    parts = [samples.block(b)[0][columns].ravel() for b in range(samples.n_blocks)]
-    kept: Samples = samples._replace(x=np.concatenate(parts))
-    return TrainingSet(kept, data.share, data.centre[columns], data.variance[columns])

@@ -21,15 +21,15 @@ from joblib import effective_n_jobs
 from sorct._typing import IntArray
 from sorct.problem.problem import Problem
 from sorct.search.log import (
-    NO_RUN,
     Descent,
     SearchCallback,
     SearchLog,
+    SearchMemory,
     SearchResult,
     best_of,
 )
 from sorct.search.moves import Chain, move
-from sorct.search.multistart import finish, too_late
+from sorct.search.multistart import finish, finished_on_all, too_late
 from sorct.search.polish import Polisher
 from sorct.search.starts import Start, make_start
 from sorct.search.workers import Workers, deadline
@@ -68,11 +68,14 @@ class IteratedSearch:
         For the polish; chains use a rougher one.
     n_jobs : int or None, as in joblib; more than the four chains do not help
     time_limit : float or None, seconds
+    memory : SearchMemory or None
+        Where a search on some of the rows is kept before it is finished on all.
     """
 
     solver: AugmentedLagrangian
     n_jobs: int | None = None
     time_limit: float | None = None
+    memory: SearchMemory | None = None
 
     def run(
         self, problem: Problem, seed: int, callback: SearchCallback | None = None
@@ -88,10 +91,13 @@ class IteratedSearch:
             Workers(min(effective_n_jobs(self.n_jobs), _CHAINS), soft, hard) as workers,
         ):
             search = _Search(subsampled, self.solver, seed, log, workers, soft, hard)
-            best = search.until_agreed()
+            known = None if self.memory is None else self.memory.find_search()
+            best = search.until_agreed() if known is None else log.go_on(known)
             searched = best.objective
+            if self.memory is not None and known is None:
+                self.memory.keep_search(log.searched(best))
             if subsampled is not problem:
-                best = search.finish(problem, best, NO_RUN)
+                best = finished_on_all(problem, best, self.solver, workers, log, hard)
         status = best.status
         if log.stopped:
             status = Status.STOPPED

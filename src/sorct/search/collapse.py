@@ -9,11 +9,13 @@ may be higher then, but never above that of the tree without variables.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct.data.parts import Sums, total
+from sorct.data.samples import Samples
 from sorct.problem.problem import Problem
 from sorct.search.polish import Polisher, without_idle_cuts
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
@@ -43,16 +45,17 @@ def collapsed(
 
 def _without_one_sided(problem: Problem, params: Params) -> Params:
     """Empty all such cuts or, where that changes a prediction, as many as can be."""
-    before, cuts = _predicted(problem, params), _one_sided(problem, params)
+    cuts = _one_sided(problem, params)
     # Two cuts that sharpen a third in opposite directions can only go together.
     every = params
     for t, side in cuts:
         every = _emptied(every, t, side)
-    if np.array_equal(_predicted(problem, every), before):
+    if not cuts or _same_predictions(problem, params, every):
         return every
+    before = params
     for t, side in cuts:
         trial = _emptied(params, t, side)
-        if np.array_equal(_predicted(problem, trial), before):
+        if _same_predictions(problem, before, trial):
             params = trial
     return params
 
@@ -64,41 +67,83 @@ def _is_useless(problem: Problem, found: Solution, solver: AugmentedLagrangian) 
     return empty.feasible and found.objective > empty.objective + slack
 
 
-def _scores(problem: Problem, params: Params) -> FloatArray:
-    """Scores of the cuts for all rows, (n_branches, n)."""
-    samples, p = problem.data.samples, problem.n_groups
-    threshold = params.threshold[:, np.newaxis]
-    parts = [
-        params.coef.T @ samples.block(b)[0] / p - threshold
-        for b in range(samples.n_blocks)
-    ]
-    return problem.gamma * np.hstack(parts)[:, : samples.n_rows]
+@dataclass(frozen=True)
+class _Cuts:
+    """The cuts of a tree, for rows that may lie on other machines."""
+
+    params: Params
+    topology: Topology
+    gamma: float
+    n_groups: int
+
+    @classmethod
+    def of(cls, problem: Problem, params: Params) -> _Cuts:
+        return cls(params, problem.topology, problem.gamma, problem.n_groups)
+
+    def scores(self, samples: Samples) -> FloatArray:
+        """Scores of the cuts for some rows, (n_branches, n)."""
+        params = self.params
+        threshold = params.threshold[:, np.newaxis]
+        parts = [
+            params.coef.T @ samples.block(b)[0] / self.n_groups - threshold
+            for b in range(samples.n_blocks)
+        ]
+        return self.gamma * np.hstack(parts)[:, : samples.n_rows]
+
+    def predicted(self, samples: Samples, n_labels: int) -> IntArray:
+        """Most probable class of every row."""
+        left, topology = cdf(self.scores(samples)), self.topology
+        reach = np.ones((topology.n_nodes, left.shape[1]))
+        for t in range(topology.n_branches):
+            yes, no = topology.children(t)
+            reach[yes] = reach[t] * left[t]
+            reach[no] = reach[t] - reach[yes]
+        leaf = self.params.leaf_proba
+        if leaf is None:
+            leaf = np.eye(n_labels)[self.params.leaf_class].T
+        return np.asarray(np.argmax(leaf @ reach[topology.n_branches :], axis=0))
 
 
-def _predicted(problem: Problem, params: Params) -> IntArray:
-    """Most probable class of every row."""
-    left, topology = cdf(_scores(problem, params)), problem.topology
-    reach = np.ones((topology.n_nodes, left.shape[1]))
-    for t in range(topology.n_branches):
-        yes, no = topology.children(t)
-        reach[yes] = reach[t] * left[t]
-        reach[no] = reach[t] - reach[yes]
-    leaf = params.leaf_proba
-    if leaf is None:
-        leaf = np.eye(problem.datafit.n_labels)[params.leaf_class].T
-    return np.asarray(np.argmax(leaf @ reach[topology.n_branches :], axis=0))
+@dataclass(frozen=True)
+class _CountSides:
+    """How many rows that come to a cut by hand go to each side."""
+
+    cuts: _Cuts
+
+    def __call__(self, samples: Samples) -> Sums:
+        goes_left, topology = self.cuts.scores(samples) > 0.0, self.cuts.topology
+        comes = _comes(topology, goes_left)[: topology.n_branches]
+        left = (comes & goes_left).sum(axis=1)
+        return Sums(left=left, right=comes.sum(axis=1) - left)
+
+
+@dataclass(frozen=True)
+class _CountChanged:
+    """How many rows two trees predict different classes for."""
+
+    one: _Cuts
+    two: _Cuts
+    n_labels: int
+
+    def __call__(self, samples: Samples) -> Sums:
+        before = self.one.predicted(samples, self.n_labels)
+        after = self.two.predicted(samples, self.n_labels)
+        return Sums(changed=np.count_nonzero(before != after, keepdims=True))
+
+
+def _same_predictions(problem: Problem, one: Params, two: Params) -> bool:
+    cuts = _Cuts.of(problem, one), _Cuts.of(problem, two)
+    question = _CountChanged(*cuts, problem.datafit.n_labels)
+    return int(total(problem.data.samples, question)["changed"][0]) == 0
 
 
 def _one_sided(problem: Problem, params: Params) -> list[tuple[int, bool]]:
     """Cuts with columns at which all rows that come by hand go one way, and which."""
-    goes_left, topology = _scores(problem, params) > 0.0, problem.topology
-    comes = _comes(topology, goes_left)
-    found = []
-    for t in range(topology.n_branches):
-        sides = goes_left[t, comes[t]]
-        if params.coef[:, t].any() and sides.size and sides.min() == sides.max():
-            found.append((t, bool(sides[0])))
-    return found
+    question = _CountSides(_Cuts.of(problem, params))
+    sums = total(problem.data.samples, question)
+    left, right = sums["left"], sums["right"]
+    used = params.coef.any(axis=0) & ((left > 0) != (right > 0))
+    return [(int(t), bool(left[t] > 0)) for t in np.flatnonzero(used)]
 
 
 def _comes(topology: Topology, goes_left: BoolArray) -> BoolArray:

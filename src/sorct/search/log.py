@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -130,6 +130,25 @@ class SearchResult:
     summary: SearchSummary
 
 
+@dataclass(frozen=True)
+class Searched:
+    """What a search on some rows has found, before it is finished on all."""
+
+    best: Solution
+    starts: tuple[StartResult, ...]
+    ended: str
+
+
+class SearchMemory(Protocol):
+    """Where a search is kept, so that it need not be made twice."""
+
+    def find_search(self) -> Searched | None:
+        """The search, if it was made before."""
+
+    def keep_search(self, searched: Searched) -> None:
+        """Keep a search that has ended."""
+
+
 def best_of(solutions: list[Solution]) -> Solution:
     """Best feasible solution, or the least infeasible; the first among equals."""
     best = solutions[0]
@@ -177,6 +196,16 @@ class SearchLog:
         """Whether two objectives count as one optimum."""
         slack = _SAME * max(abs(one), abs(other)) + _SAME_OF_TRIVIAL * self.unit
         return abs(one - other) <= slack
+
+    def searched(self, best: Solution) -> Searched:
+        """What was found so far."""
+        return Searched(best, tuple(self.starts), self.ended)
+
+    def go_on(self, searched: Searched) -> Solution:
+        """Begin where a search has ended."""
+        self.starts[:] = searched.starts
+        self.best, self.ended = searched.best, searched.ended
+        return searched.best
 
     def result(self, best: Solution, status: Status, searched: float) -> SearchResult:
         """Close the log with a tree; searched is its objective during the search."""

@@ -14,7 +14,7 @@ from sorct._typing import IntArray
 from sorct.problem.problem import Problem
 from sorct.search.starts import empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import leaf_masses
+from sorct.solvers.in_parts import all_masses
 from sorct.solvers.solution import FEASIBLE, Solution, Status
 from sorct.tree.params import Params
 from sorct.tree.prune import pruned
@@ -152,6 +152,6 @@ def _without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
         solution,
         params=params,
         objective=solution.cost + problem.penalty.value_of(norms),
-        mass=leaf_masses(problem, params),
+        mass=all_masses(problem, params),
         norms=norms,
     )

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.parts import Sums
+from sorct.data.samples import Samples
 from sorct.problem.constraints import Constraint, recall_of
 from sorct.problem.problem import Point, Problem, Subproblem
 from sorct.solvers.descent import (
@@ -22,6 +24,7 @@ from sorct.solvers.descent import (
     masses_at,
     never,
 )
+from sorct.solvers.in_parts import descend_in_parts
 from sorct.solvers.solution import FEASIBLE, Solution, Status
 from sorct.tree.params import Params
 
@@ -44,10 +47,25 @@ class _RoundEnd:
     def at(
         cls, problem: Problem, sub: Subproblem, point: Point, scratch: Scratch
     ) -> _RoundEnd:
-        params, data = problem.params(point), problem.data
-        mass = masses_at(data.samples, sub, problem.point(params), scratch)
-        fit = problem.fit(params, mass, float(scratch.buffers.loss[0]))
-        attained = problem.constraint.attained(mass, params.leaf_class, data.share)
+        """Where rows lie in memory."""
+        params = problem.params(point)
+        samples = problem.data.samples
+        mass = masses_at(samples, sub, problem.point(params), scratch)
+        return cls._of(problem, params, mass, float(scratch.buffers.loss[0]))
+
+    @classmethod
+    def of_sums(cls, problem: Problem, point: Point, sums: Sums) -> _RoundEnd:
+        """Where the sums over all rows are known."""
+        params = problem.params(point)
+        return cls._of(problem, params, sums["mass"], float(sums["loss"][0]))
+
+    @classmethod
+    def _of(
+        cls, problem: Problem, params: Params, mass: FloatArray, loss: float
+    ) -> _RoundEnd:
+        fit = problem.fit(params, mass, loss)
+        share, label = problem.data.share, params.leaf_class
+        attained = problem.constraint.attained(mass, label, share)
         return cls(params, mass, fit, attained)
 
 
@@ -139,7 +157,7 @@ class AugmentedLagrangian:
         A round that ends with an objective above ``bar`` is the last: further rounds
         would only raise it, to meet the floors.
         """
-        point, samples = problem.point(start), problem.data.samples
+        point = problem.point(start)
         stop = never() if stop is None else stop
         if multiplier is None:
             multiplier = np.zeros_like(problem.constraint.floor)
@@ -147,19 +165,8 @@ class AugmentedLagrangian:
         settled = max(_SETTLED, min(_SETTLED_OF_TOL * self.tol, 0.5 * FEASIBLE))
         for _ in range(self.max_rounds):
             sub = problem.subproblem(rounds.multiplier, rounds.stiffness)
-            scratch = make_scratch(sub, point)
-            progress = descend(
-                samples,
-                sub,
-                point,
-                self.tol,
-                self.max_iter,
-                stop,
-                monotone=self.monotone,
-                scratch=scratch,
-            )
+            progress, end = self._round(problem, sub, point, stop)
             rounds.count(progress)
-            end = _RoundEnd.at(problem, sub, point, scratch)
             unsettled = rounds.unsettled(end.attained)
             if unsettled <= settled or rounds.n_idle > _IDLE or stop[0] != 0:
                 break
@@ -168,6 +175,29 @@ class AugmentedLagrangian:
             rounds.renew(end.attained, unsettled)
         total, multiplier = rounds.total(progress), rounds.renewed(end.attained)
         return self._solution(problem, end, total, multiplier, stopped=stop[0] != 0)
+
+    def _round(
+        self, problem: Problem, sub: Subproblem, point: Point, stop: IntArray
+    ) -> tuple[Progress, _RoundEnd]:
+        """Descend once, on rows in memory or in parts."""
+        samples = problem.data.samples
+        if not isinstance(samples, Samples):
+            parted = descend_in_parts(
+                problem, sub, point, self.tol, self.max_iter, stop
+            )
+            return parted.progress, _RoundEnd.of_sums(problem, point, parted.sums)
+        scratch = make_scratch(sub, point)
+        progress = descend(
+            samples,
+            sub,
+            point,
+            self.tol,
+            self.max_iter,
+            stop,
+            monotone=self.monotone,
+            scratch=scratch,
+        )
+        return progress, _RoundEnd.at(problem, sub, point, scratch)
 
     def _solution(
         self,

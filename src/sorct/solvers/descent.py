@@ -80,14 +80,24 @@ _AGAIN, _END, _STEP = 0, 1, 2
 #   the size of the gradient on the face; n_cuts, how often this one was shortened;
 #   outcome, what became of the move on the face (see quasi_newton.py).
 # - Turns: whether it is one on a face (on_face), and the steps left of it (n_turn).
+# - due: whether the trial has to be evaluated by the caller, as rows come in parts.
 _STATE = np.dtype(
     [(name, np.float64) for name in ("tol", "first", "value", "residual", "bar")]
     + [(name, np.float64) for name in ("step", "scale", "along")]
     + [(name, np.int64) for name in ("max_iter", "monotone", "iteration")]
     + [(name, np.int64) for name in ("n_evaluations", "n_turn", "n_cuts")]
-    + [(name, np.int64) for name in ("on_face", "outcome")]
+    + [(name, np.int64) for name in ("on_face", "outcome", "due")]
 )
 State: TypeAlias = Any
+
+NO_ROWS = Samples(
+    np.zeros(0),
+    np.zeros(0),
+    np.zeros(1, dtype=np.int64),
+    np.zeros(1, dtype=np.int64),
+    np.zeros(1, dtype=np.int64),
+    np.zeros(0, dtype=np.int64),
+)
 
 
 class Progress(NamedTuple):
@@ -117,6 +127,21 @@ def make_scratch(sub: Subproblem, point: Point) -> Scratch:
     return Scratch(
         make_work(point),
         make_memory(point.cuts.size + point.logit.size),
+        make_buffers(p, n_branches, n_codes),
+        make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),
+        np.zeros(n_codes),
+        np.zeros(_MEMORY),
+    )
+
+
+def make_small_scratch(sub: Subproblem, point: Point) -> Scratch:
+    """Allocate what a single evaluation needs."""
+    p, n_branches, n_codes = sub.centre.size, point.cuts.shape[1], sub.floors.floor.size
+    trial = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
+    no_steps = np.zeros((5, 0))
+    return Scratch(
+        Work(trial, np.zeros(n_branches, dtype=np.bool_), np.zeros((0, 0)), no_steps),
+        make_memory(0),
         make_buffers(p, n_branches, n_codes),
         make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),
         np.zeros(n_codes),
@@ -168,6 +193,10 @@ def descend(
     state = _make_state(tol, max_iter, monotone)
     scratch = make_scratch(sub, point) if scratch is None else scratch
     call_apart(_descend, samples, sub, point, stop, state, scratch)
+    return _progress(state)
+
+
+def _progress(state: State) -> Progress:
     return Progress(
         float(state["first"]),
         float(state["value"]),
@@ -196,6 +225,43 @@ def gradient_at(problem: Problem, params: Params) -> FloatArray:
     return scratch.buffers.gradient
 
 
+class Stepper:
+    """A descent whose trials somebody else evaluates, step by step.
+
+    ``scratch.work.trial`` is what is to be evaluated next; its sums go to
+    ``scratch.buffers`` before a step.
+    """
+
+    def __init__(
+        self, sub: Subproblem, point: Point, tol: float, max_iter: int, stop: IntArray
+    ) -> None:
+        self.scratch = make_scratch(sub, point)
+        self._state = _make_state(tol, max_iter, False)
+        self._arguments = NO_ROWS, sub, point, stop, self._state, self.scratch
+
+    def step(self) -> bool:
+        """Accept or refuse the trial; tell whether there is another."""
+        call_apart(_descend, *self._arguments)
+        return bool(self._state["due"])
+
+    @property
+    def progress(self) -> Progress:
+        """Where the descent is."""
+        return _progress(self._state)
+
+
+def evaluate_once(
+    samples: Samples, sub: Subproblem, point: Point, scratch: Scratch
+) -> None:
+    """Fill masses and gradients at a point, in memory never used before.
+
+    ``scratch.renewed`` marks the codes whose mean rewards get gradients of their own.
+    """
+    call_apart(
+        _descend, samples, sub, point, never(), _make_state(0.0, -1, False), scratch
+    )
+
+
 def masses_at(
     samples: Samples, sub: Subproblem, point: Point, scratch: Scratch
 ) -> FloatArray:
@@ -216,25 +282,33 @@ def _descend(
     state: State,
     scratch: Scratch,
 ) -> None:
-    """Evaluate, accept or shorten, propose; with max_iter 0, only fill the masses."""
-    while True:
-        with_gradient = state.max_iter > 0
+    """Evaluate, accept or shorten, propose.
+
+    With max_iter 0 only fill the masses, with -1 also the gradient. Without rows, the
+    buffers hold what an evaluation of the trial would have filled; then this is one
+    step, and whoever calls it evaluates the next trial.
+    """
+    state.due = 0
+    while state.due == 0:
+        with_gradient = state.max_iter != 0
         trial, renewed = scratch.work.trial, scratch.renewed
         value = evaluate(samples, sub, trial, renewed, with_gradient, scratch.buffers)
         state.n_evaluations += 1
-        if not with_gradient:
+        if state.max_iter <= 0:
             break
         if value <= state.bar:
             wish = _accept(sub, point, value, stop, state, scratch)
-            if wish == _AGAIN:
-                continue
             if wish == _END:
                 break
-            _learn(sub, point, state, scratch)
-            _take_turns(sub, point, state, scratch)
-        elif not _shorten(stop, state, scratch.history):
+            if wish == _STEP:
+                _learn(sub, point, state, scratch)
+                _take_turns(sub, point, state, scratch)
+                _propose(sub, point, state, scratch)
+        elif _shorten(stop, state, scratch.history):
+            _propose(sub, point, state, scratch)
+        else:
             break
-        _propose(sub, point, state, scratch)
+        state.due = 1 if samples.weight.size == 0 else 0
 
 
 @compiled_here
@@ -260,6 +334,8 @@ def _accept(
     if sub.rule == LEARNED:
         # Leaves move with the cuts and are renewed only to catch up.
         due = not end and due and not state.on_face
+    if sub.tilt.size > 0:
+        due = False
     if due and renew_leaves(
         sub, point, scratch.renewed, buffers, scratch.labelling, stop
     ):

@@ -32,12 +32,12 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
 
 def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
     """Write bytes to a file, whole or not at all."""
-    with _replacing(Path(path)) as partial, partial.open("xb") as file:
+    with replacing(Path(path)) as partial, partial.open("xb") as file:
         file.write(content)
 
 
 @contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
+def replacing(target: Path) -> Iterator[Path]:
     """A file to write to, which takes the place of another once all is written."""
     _clean(target)
     writer = f"{os.getpid()}-{secrets.token_hex(8)}"

@@ -1,0 +1,187 @@
+"""Dask: frames, series and arrays in partitions, worked on where they lie.
+
+One task per partition and pass, whose result is of kilobytes. The client of the moment
+runs them; a worker that is lost costs a retry of its tasks. Dask is imported by whoever
+hands in its objects, never by us before.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sorct.data.in_order import sum_of
+from sorct.data.sources import Batch
+from sorct.data.wording import listed, shown
+
+Found = TypeVar("Found")
+
+# How often a task is tried again that failed on a worker.
+_RETRIES = 3
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a frame, series or array of Dask."""
+    return (
+        "dask" in sys.modules
+        and type(X).__module__.startswith("dask")
+        and (hasattr(X, "to_delayed"))
+    )
+
+
+def _is_array(X: Any) -> bool:
+    return type(X).__module__.startswith("dask.array")
+
+
+class DaskSource:
+    """A table of Dask with its labels and weights.
+
+    Parameters
+    ----------
+    X : DataFrame or Array of Dask
+    y : Series or Array of Dask in the same partitions, or a column of X by name
+    weight : Series, Array, name of a column, or None
+    """
+
+    def __init__(self, X: Any, y: Any, weight: Any = None) -> None:
+        self.target: str | None = y if isinstance(y, str) else None
+        self._names: list[str] = []
+        if _is_array(X):
+            X = X.rechunk({1: -1})
+        else:
+            self._names = [str(name) for name in X.columns]
+        taken = [one for one in (y, weight) if isinstance(one, str)]
+        for name in taken:
+            if name not in self._names:
+                raise ValueError(
+                    f"No column {name!r} in the table; expected one of "
+                    f"{listed(self._names)}."
+                )
+        y, weight = self._beside(X, y, "y"), self._beside(X, weight, "sample_weight")
+        self._X = _partitions(X.drop(columns=taken) if taken else X)
+        self._y, self._weight = _partitions(y), None
+        if weight is not None:
+            self._weight = _partitions(weight)
+        for name, given in (("y", self._y), ("sample_weight", self._weight)):
+            if given is not None and len(given) != len(self._X):
+                raise ValueError(
+                    f"{name} must have the partitions of X, {len(self._X)}, got "
+                    f"{len(given)}. Repartition it."
+                )
+
+    @staticmethod
+    def _beside(X: Any, given: Any, name: str) -> Any:
+        """Labels or weights in the partitions of X."""
+        if given is None and name != "y":
+            return None
+        if isinstance(given, str):
+            return X[given]
+        if not is_dask(given):
+            raise TypeError(
+                f"Where X is of Dask, {name} must be a Series or Array of Dask, or the "
+                f"name of a column, got {shown(type(given).__name__)}."
+            )
+        if _is_array(X) and _is_array(given) and not np.isnan(sum(X.chunks[0])):
+            return given.rechunk((X.chunks[0],))
+        return given
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Names of the partitions' tasks, which Dask makes from what they hold."""
+        from dask.base import tokenize
+
+        keys = [str(part.key) for part in (*self._X, *self._y)]
+        return {"dask": tokenize(keys), "columns": self._names}
+
+    def gather(self, task: Callable[[Batch], Found]) -> Iterator[Found]:
+        """One result per partition."""
+        import dask
+
+        question = dask.delayed(task, pure=False)
+        weights = self._weight or [None] * len(self._X)
+        asked = [
+            _ask(question, X, y, weight)
+            for X, y, weight in zip(self._X, self._y, weights, strict=True)
+        ]
+        options = {"retries": _RETRIES} if _has_client() else {}
+        answers = dask.compute(*asked, **options)
+        return (answer for answer in answers if answer is not None)
+
+
+def _has_client() -> bool:
+    """Whether a cluster runs the tasks, which can try them again."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return False
+    try:
+        distributed.get_client()
+    except ValueError:
+        return False
+    return True
+
+
+def _partitions(X: Any) -> list[Any]:
+    return list(np.ravel(X.to_delayed()))
+
+
+def _ask(question: Any, X: Any, y: Any, weight: Any) -> Any:
+    import dask
+
+    return dask.delayed(_answer, pure=False)(question, X, y, weight)
+
+
+def _answer(task: Callable[[Batch], Any], X: Any, y: Any, weight: Any) -> Any:
+    """What a task says of a partition; None if it has no rows."""
+    if len(X) == 0:
+        return None
+    whole = Batch.of(X, y, weight)
+    return sum_of(task(batch) for batch in whole.split() if batch.n_rows)
+
+
+def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:
+    """A function of every partition, lazily; ``like`` is what it gives for one row.
+
+    A frame gives a Series, or an Array where there are several columns; an array gives
+    an array.
+    """
+    none = like[:0]
+    work = _OnPartition(function, none)
+    if _is_array(X):
+        X = X.rechunk({1: -1})
+        if like.ndim == 2:
+            chunks = (X.chunks[0], (like.shape[1],))
+            return X.map_blocks(work, dtype=like.dtype, meta=none, chunks=chunks)
+        return X.map_blocks(
+            work, dtype=like.dtype, meta=none, chunks=(X.chunks[0],), drop_axis=1
+        )
+    import pandas as pd
+
+    if like.ndim == 2:
+        framed = X.map_partitions(_framed, work, meta=pd.DataFrame(none))
+        return framed.to_dask_array()
+    return X.map_partitions(_listed, work, meta=pd.Series(none))
+
+
+class _OnPartition:
+    """A function of a partition, which may be empty."""
+
+    def __init__(self, function: Callable[[Any], Any], none: Any) -> None:
+        self._function, self._none = function, none
+
+    def __call__(self, X: Any) -> Any:
+        return self._function(X) if len(X) else self._none
+
+
+def _framed(X: Any, work: Callable[[Any], Any]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(work(X), index=X.index)
+
+
+def _listed(X: Any, work: Callable[[Any], Any]) -> Any:
+    import pandas as pd
+
+    return pd.Series(work(X), index=X.index)

@@ -1,0 +1,227 @@
+"""Streaming: from a table that comes in batches to a problem.
+
+Two passes make the problem: a survey, from which encoder and classes are learned, and
+the draw of the rows that a search looks at. Training then asks for sums over all rows,
+a pass each.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.data import samples
+from sorct.data.dask_source import DaskSource, is_dask
+from sorct.data.encoder import TableEncoder
+from sorct.data.in_order import sum_of
+from sorct.data.kinds import variable_from_dict
+from sorct.data.parts import Sums
+from sorct.data.samples import TrainingSet, quotas
+from sorct.data.sources import FileSource, Source, names_files
+from sorct.data.survey import Draw, Drawer, Encoding, Survey, Surveyor, training_set
+from sorct.data.table_parts import TableParts
+from sorct.data.target import Classes
+from sorct.estimators.checkpoint import Checkpoint
+from sorct.estimators.class_weights import class_factors
+from sorct.estimators.fitting import Effort, Model, Prepared
+from sorct.tree.tree import Tree
+
+Found = TypeVar("Found")
+
+# Passes before training: survey and draw.
+_FIRST_PASSES = 2
+
+
+def source_of(X: Any, y: Any, sample_weight: Any) -> Source | None:
+    """The source that X and y name, None if they are a table in memory."""
+    if is_dask(X):
+        return DaskSource(X, y, sample_weight)
+    if names_files(X):
+        return FileSource(X, y, sample_weight)
+    return None
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A table in batches as a training problem.
+
+    Attributes
+    ----------
+    prepared : Prepared
+    parts : TableParts
+    draw : Draw
+        Rows that the search looks at.
+    """
+
+    prepared: Prepared
+    parts: TableParts
+    draw: Draw
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        model: Model,
+        call: str = "",
+        checkpoint: Checkpoint | None = None,
+    ) -> Streamed:
+        """Survey, check and draw."""
+        begun = time.perf_counter()
+        known = _Known.of(source, model, checkpoint)
+        target, weight = known.target, known.label_weight
+        factor = class_factors(
+            model.class_weight, target, np.arange(len(target)), weight
+        )
+        own = np.ones(len(target)) if factor is None else factor
+        whole = float((weight * own).sum())
+        encoding = Encoding(known.encoder, target, own / whole)
+        share = weight * own / whole
+        parts = TableParts(source, encoding, known.n_rows, checkpoint)
+        drawer, made = Drawer(encoding, share, samples.MANY_ROWS), list[Draw]()
+
+        def data() -> TrainingSet:
+            made.append(_drawn(source, drawer, checkpoint))
+            return training_set(made[0], share, parts)
+
+        prepared = Prepared.built(
+            known.encoder, target, model, factor, data, known.n_rows, call, begun
+        )
+        return cls(prepared, parts, made[0])
+
+    @property
+    def n_passes(self) -> int:
+        """Passes over the table so far."""
+        return _FIRST_PASSES + self.parts.n_passes
+
+
+def begin(
+    source: Source,
+    model: Model,
+    seed: int,
+    call: str,
+    checkpoint: str | os.PathLike[str] | None,
+) -> tuple[Streamed, int, Checkpoint | None]:
+    """Begin to train on a source, or go on where a checkpoint was left.
+
+    Beside the problem come the seed, which is that of the first call, and the
+    checkpoint.
+    """
+    if model.confidence is not None:
+        raise ValueError(
+            "confidence holds rows out, which a table that comes in batches cannot do; "
+            "train on a sample of it in memory, or set confidence=None."
+        )
+    if checkpoint is None:
+        return Streamed.of(source, model, call), seed, None
+    if model.calibration is not None:
+        raise ValueError(
+            "calibration needs rows as they are in the table, which a checkpoint does "
+            "not keep; set one of the two to None."
+        )
+    memory = Checkpoint(checkpoint, {"call": call, **source.identity}, seed)
+    return Streamed.of(source, model, call, memory), memory.seed, memory
+
+
+def choice_on_all(tree: Tree, source: Source, model: Model, effort: Effort) -> Tree:
+    """The settings that a tree of the search's rows was chosen with, on all rows.
+
+    The tree keeps its score on held-out rows and its calibration, which are of the
+    search's rows.
+    """
+    prepared = Streamed.of(source, model, tree.training.call or "").prepared
+    from sorct.problem.penalty import Strengths
+    from sorct.search.chains import IteratedSearch
+    from sorct.search.relax import relaxed
+
+    told, solver = tree.training, effort.solver()
+    alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
+    problem = prepared.problem.at(Strengths(*alphas))
+    result = IteratedSearch(solver, effort.n_jobs).run(problem, effort.seed())
+    if not result.best.feasible:
+        prepared.refuse(result.best.recall, "the search", "n_solutions")
+    best = prepared.finished(problem, result.best, effort)
+    if told.relaxed is not None:
+        best = relaxed(problem, best, solver)
+    status, search = str(best.status), str(result.summary)
+    found = prepared.tree(best, alphas, status, search, tree.calibration)
+    kept = {
+        one.name: getattr(told, one.name)
+        for one in fields(told)
+        if one.name.startswith("cv_") or one.name == "relaxed"
+    }
+    training = replace(found.training, target=source.target, **kept)
+    return replace(found, training=training)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the survey tells."""
+
+    encoder: TableEncoder
+    target: Classes
+    label_weight: FloatArray
+    n_rows: int
+
+    @classmethod
+    def of(cls, source: Source, model: Model, checkpoint: Checkpoint | None) -> _Known:
+        kept = None if checkpoint is None else checkpoint.find_plain("survey")
+        if kept is not None:
+            variables = tuple(variable_from_dict(one) for one in kept["variables"])
+            table = model.table
+            encoder = TableEncoder(
+                variables, kept["named"], table.handle_unknown, table.handle_missing
+            )
+            target = Classes.from_dict(kept["target"])
+            return cls(encoder, target, np.array(kept["weight"]), kept["n_rows"])
+        survey: Survey = _all_of(source, Surveyor(model.table))
+        known = cls(
+            survey.encoder(model.table),
+            survey.target(),
+            survey.label_weight,
+            survey.n_rows,
+        )
+        if checkpoint is not None:
+            data = {
+                "variables": [v.to_dict() for v in known.encoder.variables],
+                "named": known.encoder.named,
+                "target": known.target.to_dict(),
+                "weight": known.label_weight.tolist(),
+                "n_rows": known.n_rows,
+            }
+            checkpoint.keep_plain("survey", data)
+        return known
+
+
+def _all_of(source: Source, task: Callable[..., Found]) -> Found:
+    found: Found | None = sum_of(source.gather(task))
+    if found is None:
+        raise ValueError("Expected at least one row, got none.")
+    return found
+
+
+def _drawn(source: Source, drawer: Drawer, checkpoint: Checkpoint | None) -> Draw:
+    """Rows of the search; a checkpoint keeps them as they are encoded."""
+    kept = None if checkpoint is None else checkpoint.find_arrays("draw")
+    if kept is not None:
+        whole = bool(kept.pop("whole")[0])
+        sums = Sums({name: kept.pop(name) for name in ("centre", "square")})
+        quota = quotas(drawer.share, drawer.most)
+        return Draw(
+            X=None, y=np.zeros(0), **kept,
+            quota=quota, most=drawer.most, whole=whole, sums=sums,
+        )  # fmt: skip
+    draw: Draw = _all_of(source, drawer)
+    if checkpoint is not None:
+        arrays = {
+            name: getattr(draw, name) for name in ("codes", "keys", "weight", "encoded")
+        }
+        checkpoint.keep_arrays(
+            "draw", {**arrays, **draw.sums, "whole": np.array([draw.whole])}
+        )
+    return draw

@@ -1,0 +1,291 @@
+"""Files that stream: the tree of the table in memory, whatever batches it comes in."""
+
+import numpy as np
+import pandas as pd
+import pyarrow.dataset
+import pytest
+
+from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
+from sorct.data import samples
+from sorct.data.samples import TrainingSet
+from sorct.data.sources import FileSource
+from sorct.estimators.checkpoint import Checkpoint
+from sorct.estimators.fitting import Model
+from sorct.estimators.streaming import Streamed
+from tests.estimators.large_tables import (
+    QUICK,
+    draw_table,
+    shrink,
+    small_limits,  # noqa: F401
+)
+
+pytestmark = pytest.mark.usefixtures("small_limits")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Table, labels, and both in one frame."""
+    X, y = draw_table()
+    return X, y, X.assign(y=y)
+
+
+def write_parts(frame, folder, n_parts, kind="parquet"):
+    """Write a frame as several files; return a glob of them."""
+    folder.mkdir(exist_ok=True)
+    for k, rows in enumerate(np.array_split(np.arange(len(frame)), n_parts)):
+        part, file = frame.iloc[rows], folder / f"{k:02d}.{kind}"
+        part.to_parquet(file) if kind == "parquet" else part.to_csv(file, index=False)
+    return str(folder / f"*.{kind}")
+
+
+def same_tree(one, other):
+    """One tree, which may be mirrored where searches began elsewhere."""
+    assert one.objective_ == pytest.approx(other.objective_, abs=1e-9)
+    assert one.tree_.encoder == other.tree_.encoder
+    assert np.count_nonzero(one.coef_) == np.count_nonzero(other.coef_)
+    X = draw_table()[0]
+    proba = one.predict_proba(X), other.predict_proba(X)
+    np.testing.assert_allclose(*proba, atol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def fitted(table, tmp_path_factory):
+    """The tree of files in four parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        shrink(patch)
+        files = write_parts(table[2], tmp_path_factory.mktemp("four"), 4)
+        return SORCTClassifier(**QUICK).fit(files, "y")
+
+
+def test_files_give_the_tree_of_the_table_in_memory(table, fitted):
+    """Every kind of variable; objective to 1e-9, the same encoder, the same zeros."""
+    X, y, _ = table
+    whole = SORCTClassifier(**QUICK).fit(X, y)
+    same_tree(fitted, whole)
+    assert fitted.status_ == "converged"
+    assert 2 < fitted.n_passes_ <= 100
+    assert fitted.tree_.training.n_samples == len(y)
+    assert fitted.tree_.training.target == "y"
+    for name in ("found", "precision", "followed", "recall"):
+        found, expected = (getattr(c.tree_.training, name) for c in (fitted, whole))
+        np.testing.assert_allclose(found, expected, atol=1e-3, err_msg=name)
+    routed = (np.sort(one.tree_.routed, axis=1) for one in (fitted, whole))
+    np.testing.assert_allclose(*routed, atol=1e-3)
+    assert list(fitted.feature_names_in_) == list(X.columns)
+    assert (fitted.predict(X) == whole.predict(X)).mean() > 0.999
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "dataset", "order"])
+def test_any_files_give_the_same_tree(table, fitted, tmp_path, kind):
+    """Other parts, another order of the rows, CSV, a Dataset of pyarrow."""
+    frame, given = table[2], None
+    if kind == "order":
+        frame = frame.sample(frac=1.0, random_state=1)
+    files = write_parts(frame, tmp_path / "x", 7, "csv" if kind == "csv" else "parquet")
+    if kind == "dataset":
+        given = pyarrow.dataset.dataset(files.rpartition("/")[0], format="parquet")
+    same_tree(SORCTClassifier(**QUICK).fit(given or files, "y"), fitted)
+
+
+def test_few_rows_are_fitted_in_memory(table, tmp_path, monkeypatch):
+    """A table whose rows all come to the search needs no passes after the first two."""
+    monkeypatch.setattr(samples, "MANY_ROWS", 5000)
+    X, y, frame = table
+    found = SORCTClassifier(**QUICK).fit(write_parts(frame, tmp_path / "x", 3), "y")
+    whole = SORCTClassifier(**QUICK).fit(X, y)
+    assert found.n_passes_ == 2
+    assert found.objective_ == pytest.approx(whole.objective_, abs=1e-12)
+
+
+def test_the_rows_of_the_search_are_those_of_memory(table, tmp_path):
+    """Drawn by their keys: same rows, same weights, rare classes whole."""
+    X, y, frame = table
+    source = FileSource(write_parts(frame, tmp_path / "x", 5), "y")
+    streamed = Streamed.of(source, Model(depth=2))
+    data = streamed.prepared.problem.data
+    encoder, target = streamed.prepared.encoder, streamed.prepared.target
+    columns, codes = encoder.columns(X), target.codes(y)
+    whole = TrainingSet.from_columns(columns, codes, np.ones(len(y)), len(target))
+    np.testing.assert_array_equal(data.rows.codes, whole.rows.codes)
+    np.testing.assert_array_equal(data.rows.X, whole.rows.X)
+    np.testing.assert_allclose(data.rows.weight, whole.rows.weight, rtol=1e-12)
+    for name in ("share", "centre", "variance"):
+        np.testing.assert_allclose(
+            getattr(data, name), getattr(whole, name), atol=1e-13
+        )
+    rare = target.labels.tolist().index("rare")
+    assert np.count_nonzero(data.rows.codes == rare) == 12
+    assert data.rows.weight.size <= 400
+
+
+OPTIONS = {
+    "log": {"loss": "log"},
+    "floor": {"min_recall": {"yes": 0.9}},
+    "log floor": {"loss": "log", "min_recall": {"yes": 0.9}},
+    "balanced": {"class_weight": "balanced"},
+    "direction": {"monotonic_cst": {"plain": 1}, "positive_class": "yes"},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_loss_and_floor_streams(table, tmp_path, name):
+    """Floors hold on all rows; objectives are those of the table in memory."""
+    X, y, frame = table
+    X, y, frame = X[y != "rare"], y[y != "rare"], frame[frame["y"] != "rare"]
+    options = QUICK | {"depth": 1} | OPTIONS[name]
+    found = SORCTClassifier(**options).fit(write_parts(frame, tmp_path / "x", 3), "y")
+    whole = SORCTClassifier(**options).fit(X, y)
+    assert found.objective_ == pytest.approx(whole.objective_, abs=1e-6)
+    if "floor" in name:
+        yes = found.classes_.tolist().index("yes")
+        assert found.recall_[yes] >= 0.9 - 1e-5
+        if "log" in name:
+            assert (found.predict(X[y == "yes"]) == "yes").mean() >= 0.9 - 1e-9
+
+
+def test_weights_come_from_a_column(table, tmp_path):
+    """Weights of rows, of which those of weight 0 are left out."""
+    X, y, frame = table
+    weight = np.arange(len(frame)) % 3
+    found = SORCTClassifier(**QUICK | {"depth": 1, "loss": "log"}).fit
+    whole = SORCTClassifier(**QUICK | {"depth": 1, "loss": "log"}).fit
+    some = frame["y"] != "rare"
+    files = write_parts(frame.assign(w=weight)[some], tmp_path / "x", 3)
+    same_tree(found(files, "y", "w"), whole(X[some], y[some], weight[some]))
+
+
+def test_a_calibrated_tree_streams(table, tmp_path):
+    """Maps come from the rows of the search."""
+    frame = table[2][table[2]["y"] != "rare"]
+    files = write_parts(frame, tmp_path / "x", 3)
+    found = SORCTClassifier(**QUICK, calibration="sigmoid").fit(files, "y")
+    assert found.tree_.calibration is not None
+    proba = found.predict_proba(frame.drop(columns="y"))
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_a_path_is_found_on_some_rows_and_finished_on_all(table, tmp_path):
+    """Objectives along the path are those of the table in memory."""
+    X, y, frame = table
+    grid = {"alphas_local": [0.05, 0.5], "alphas_global": 0, "n_solutions": 2}
+    options = grid | {"depth": 1, "random_state": 0, "loss": "log"}
+    frame, rows = frame[frame["y"] != "rare"], y != "rare"
+    found = sorct_path(write_parts(frame, tmp_path / "x", 2), "y", **options)
+    whole = sorct_path(X[rows], y[rows], **options)
+    for trees in ("trees", "relaxed"):
+        for one, other in zip(
+            getattr(found, trees), getattr(whole, trees), strict=True
+        ):
+            told = one.training, other.training
+            assert told[0].objective == pytest.approx(told[1].objective, abs=1e-7)
+    with pytest.raises(ValueError, match="max_features and max_cost exchange"):
+        sorct_path(str(tmp_path / "x"), "y", **options, max_features=1)
+
+
+def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
+    """Cross-validation sees the search's rows; the tree is that of all rows."""
+    X, y, frame = table
+    frame, rows = frame[frame["y"] != "rare"], y != "rare"
+    search = SORCTClassifierCV(
+        depths=1, loss="log", scaling="auto", alphas_local=[0.05, 0.5],
+        alphas_global=[0], cv=2, n_solutions=2, relax=False, random_state=0,
+    ).fit(write_parts(frame, tmp_path / "x", 2), "y")  # fmt: skip
+    assert search.tree_.training.n_samples == rows.sum()
+    assert search.path_.trees[0].training.n_samples <= 400
+    assert search.tree_.training.cv_score is not None
+    strength = search.best_params_["alpha_local"]
+    whole = SORCTClassifier(1, strength, loss="log", random_state=0)
+    objective = whole.fit(X[rows], y[rows]).objective_
+    assert search.objective_ == pytest.approx(objective, abs=1e-7)
+
+
+# -- checkpoints -----------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """What ends a process."""
+
+
+@pytest.mark.parametrize("after", ["survey", "draw", "search", 1, 3, 5])
+def test_a_fit_that_was_ended_goes_on_to_the_same_tree(
+    table, fitted, tmp_path, monkeypatch, after
+):
+    """Killed at any point: nothing is made twice, and the tree is the same."""
+    files, folder = write_parts(table[2], tmp_path / "x", 4), tmp_path / "kept"
+    names = {"survey": "keep_plain", "draw": "keep_arrays", "search": "keep_search"}
+    name = names.get(after, "keep")
+    keep = getattr(Checkpoint, name)
+
+    def kill(self, number, *arguments):
+        keep(self, number, *arguments)
+        if name != "keep" or number == after:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, name, kill)
+        with pytest.raises(Killed):
+            SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    n_made = len(list(folder.glob("pass-*")))
+    assert n_made == (after if name == "keep" else 0)
+    found = SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    np.testing.assert_array_equal(found.coef_, fitted.coef_)
+    assert found.objective_ == fitted.objective_
+    assert found.n_passes_ == fitted.n_passes_
+    assert found.tree_ == fitted.tree_
+    assert not list(folder.glob("*.partial"))
+
+
+def test_a_checkpoint_belongs_to_one_fit(table, tmp_path):
+    """Other options, other files: refused, with what changed."""
+    files, folder = write_parts(table[2], tmp_path / "x", 2), tmp_path / "kept"
+    SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    with pytest.raises(ValueError, match="another fit: call changed"):
+        SORCTClassifier(**QUICK | {"depth": 3}).fit(files, "y", checkpoint=folder)
+    write_parts(table[2].iloc[:1000], tmp_path / "x", 2)
+    with pytest.raises(ValueError, match="another fit: files changed"):
+        SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    with pytest.raises(ValueError, match="checkpoint is for tables that come"):
+        SORCTClassifier(**QUICK).fit(table[0], table[1], checkpoint=folder)
+
+
+# -- errors ----------------------------------------------------------------------------
+
+
+def test_what_cannot_be_read_is_told(table, tmp_path):
+    """Messages say what was expected, what was got and what to do."""
+    files, fit = write_parts(table[2], tmp_path / "x", 2), SORCTClassifier(**QUICK).fit
+    with pytest.raises(FileNotFoundError, match="No file 'nowhere"):
+        fit("nowhere/*.parquet", "y")
+    with pytest.raises(ValueError, match="No column 'z' in the files"):
+        fit(files, "z")
+    with pytest.raises(TypeError, match="name of the target column"):
+        fit(files, table[1])
+    with pytest.raises(TypeError, match="sample_weight must be the name of a column"):
+        fit(files, "y", np.ones(3))
+    with pytest.raises(ValueError, match="confidence holds rows out"):
+        SORCTClassifier(**QUICK, min_recall={"yes": 0.5}, confidence=0.9).fit(
+            files, "y"
+        )
+    gaps = table[2].assign(y=table[2]["y"].where(np.arange(len(table[2])) != 900))
+    with pytest.raises(ValueError, match="y contains NaN"):
+        fit(write_parts(gaps, tmp_path / "z", 2), "y")
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(ValueError, match="Expected files of one kind"):
+        fit(tmp_path / "notes.txt", "y")
+
+
+def test_time_that_is_up_leaves_a_tree(table, tmp_path):
+    """A limit that no pass can keep ends with the tree that the search found."""
+    files = write_parts(table[2], tmp_path / "x", 2)
+    found = SORCTClassifier(**QUICK, time_limit=1e-3).fit(files, "y")
+    assert found.status_ == "time_limit"
+    assert found.predict(table[0].iloc[:3]).shape == (3,)
+
+
+def test_memory_does_not_hold_the_table(tmp_path):
+    """Batches are read one after another: none is kept."""
+    frame = pd.DataFrame({"x": np.arange(5000.0), "y": np.arange(5000) % 2})
+    source = FileSource(write_parts(frame, tmp_path / "x", 5), "y")
+    sizes = list(source.gather(lambda batch: batch.n_rows))
+    assert sum(sizes) == 5000
+    assert max(sizes) <= 256
