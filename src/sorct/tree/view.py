@@ -12,7 +12,7 @@ coefficient has weight 1, and that a larger value of it makes "yes" more probabl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -269,6 +269,13 @@ class Leaf:
         Share of the training sample that ends here, by class.
     proba : array of shape (n_classes,)
         What it says of the classes: 1 for its own where leaves have no distributions.
+    value : float or None
+        What it says of a quantity, where one is predicted; with ``terms``, for a sample
+        to which they add nothing.
+    miss : float or None
+        What it misses the training rows by, if known.
+    terms : dict from the position of a variable to its Term
+        What variables add to the value of a linear leaf.
     """
 
     node: int
@@ -276,18 +283,24 @@ class Leaf:
     leaves: range
     mass: FloatArray
     proba: FloatArray
+    value: float | None = None
+    miss: float | None = None
+    terms: Terms = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Route:
     """A way from the root to a leaf: the cuts passed, and whether it goes left.
 
-    ``proba`` is what the leaf says of every class.
+    ``proba`` is what the leaf says of every class; of a quantity it says ``value`` and
+    what its ``terms`` add.
     """
 
     code: int
     steps: tuple[tuple[int, bool], ...]
     proba: tuple[float, ...] = ()
+    value: float = 0.0
+    terms: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,7 +363,8 @@ class View:
         self, node: Cut | Leaf, steps: tuple[tuple[int, bool], ...]
     ) -> Iterator[Route]:
         if isinstance(node, Leaf):
-            yield Route(node.code, steps, tuple(node.proba.tolist()))
+            told = node.value or 0.0, tuple(node.terms.values())
+            yield Route(node.code, steps, tuple(node.proba.tolist()), *told)
             return
         for child, goes_left in ((node.left, True), (node.right, False)):
             yield from self._routes(
@@ -437,8 +451,26 @@ class _Walk:
             leaves = range(self.topology.n_leaves)[below]
             like = int(np.flatnonzero(self.leaf_kind == self.kind[number])[0])
             code = int(self.tree.leaf_class[like])
+            if self.tree.leaf_value is not None:
+                return self._value_leaf(number, leaves, mass, like)
             return Leaf(number, code, leaves, mass, self._proba(like))
         return self._cut(number, mass)
+
+    def _value_leaf(
+        self, number: int, leaves: range, mass: FloatArray, like: int
+    ) -> Leaf:
+        """A leaf of a quantity; what several miss by is told as one number."""
+        tree, terms, miss = self.tree, {}, None
+        assert tree.leaf_value is not None
+        if tree.leaf_coef is not None:
+            constant = tree.encoder.constant_columns
+            terms = tree.encoder.terms(np.where(constant, 0.0, tree.leaf_coef[:, like]))
+        if tree.leaf_miss is not None:
+            own = self.trained[0, leaves.start : leaves.stop]
+            square = tree.leaf_miss[leaves.start : leaves.stop] ** 2
+            miss = float(np.sqrt(np.average(square, weights=own + 1e-300)))
+        value = float(tree.leaf_value[like])
+        return Leaf(number, 0, leaves, mass, np.ones(1), value, miss, terms)
 
     def _proba(self, leaf: int) -> FloatArray:
         """What a leaf says of the classes."""

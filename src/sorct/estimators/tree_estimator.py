@@ -1,0 +1,70 @@
+"""TreeEstimator: what every estimator with a fitted tree can do.
+
+Prediction needs neither the compiler nor pandas.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sorct._typing import AnyArray, IntArray
+from sorct.tree.importance import variable_importances
+from sorct.tree.tree import Tree
+
+
+class TreeEstimator(BaseEstimator):
+    """What every fitted estimator with a ``tree_`` can do."""
+
+    tree_: Tree
+
+    def apply(self, X: Any) -> IntArray:
+        """Leaf of every sample that takes the more probable side at every cut.
+
+        Leaves are counted from left to right, from 0; see ``Tree.apply``.
+        """
+        tree, X = self._checked(X)
+        return tree.apply(X)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict every sample, see ``Tree.predict``."""
+        tree, X = self._checked(X)
+        return tree.predict(X)
+
+    def _fit_whole(self, *arguments: Any) -> Self:
+        """Fit wholly or, if that is interrupted, leave this object as it was."""
+        fitted = copy.copy(self)
+        fitted._fit(*arguments)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, *arguments: Any) -> None:
+        """Fit this object, step by step."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _keep_tree(self, tree: Tree) -> None:
+        """Set what users of scikit-learn look for, all of it read from the tree."""
+        told = tree.training
+        self.tree_ = tree
+        self.coef_, self.threshold_ = tree.coef, tree.threshold
+        self.objective_, self.cost_ = told.objective, told.cost
+        self.local_sparsity_ = tree.local_sparsity
+        self.global_sparsity_ = tree.global_sparsity
+        self.residual_ = told.residual
+        self.n_iter_ = told.n_iterations
+        self.feature_importances_ = variable_importances(tree)
+
+    def _checked(self, X: Any) -> tuple[Tree, Any]:
+        """The tree, and the table to predict for."""
+        check_is_fitted(self)
+        X = self.tree_.completed(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self.tree_, X
