@@ -142,6 +142,13 @@ def test_steeper_cuts_are_tried_of_the_loss_that_is_ahead(loss):
     assert {one.gamma for one in tried} == {512.0}
 
 
+def test_gentler_cuts_are_tried_under_the_likelihood_alone():
+    """They bound probabilities, which the expected cost does not know."""
+    for loss, expected in (("log", True), ("cost", False)):
+        _, _, tried = run(replace(FREE, losses=(loss,)), lambda one: -0.2)
+        assert any(one.gamma == "gentle" for one in tried) == expected
+
+
 losses = st.sampled_from([("log", "cost"), ("log",), ("cost",)])
 depths = st.sampled_from([(1, 2, 3, 4), (2, 3, 4), (4,), (1, 3), (3, 2)])
 gammas = st.sampled_from([("auto",), (512.0,), ("auto", 100.0, 512.0)])
@@ -163,8 +170,8 @@ def test_a_race_ends_and_keeps_to_what_was_given(choices, seed):
         assert one.loss in choices.losses
         assert one.depth in choices.depths
         assert one.scaling in choices.scalings
-        steeper = choices.gammas == ("auto",)
-        assert one.gamma in choices.gammas or (one.gamma == "steep" and steeper)
+        others = ("gentle", "steep") if choices.gammas == ("auto",) else ()
+        assert one.gamma in (*choices.gammas, *others)
     assert 1 <= len(finalists) <= FINALISTS
     assert all(one in tried for one in finalists)
     assert finalists[0] == race.leader.settings

@@ -106,7 +106,11 @@ def add_model(parser: ArgumentParser, chosen: str | None) -> None:
         metavar="X",
         help="steepness of the cuts: a number, several to choose from, or auto, the "
         "same for every variable however many there are (default: auto"
-        + (f", or steeper if that is better when chosen {chosen})" if chosen else ")"),
+        + (
+            f", gentler or steeper if that is better when chosen {chosen})"
+            if chosen
+            else ")"
+        ),
     )
     group.add_argument(
         "--followable",

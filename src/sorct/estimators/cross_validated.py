@@ -73,9 +73,9 @@ class SORCTClassifierCV(TreeClassifier):
     loss : {"choose", "cost", "log"}, default="choose"
         See ``SORCTClassifier``.
     gamma : "auto", float or sequence of float, default="auto"
-        Steepnesses to choose from, all of them if they are listed. With "auto" (64 per
-        variable) steeper cuts are tried where the expected cost is ahead; under the
-        likelihood every cut finds its own steepness up to that.
+        Steepnesses to choose from, all of them if they are listed. "auto" means 64 per
+        variable; a race then tries steeper cuts (512), and under the likelihood, where
+        every cut finds its own steepness up to that bound, gentler ones (16).
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn; stratified if a number. In a race a number means
         shuffled folds, always the same, and twice as many on tables of less than 1000

@@ -76,7 +76,7 @@ class InfeasibleError(ValueError):
 
 LOSSES = ("cost", "log")
 #: What a variable's range changes the score of a cut by at most, by the name of gamma.
-STEEPNESS = {"auto": 64.0, "steep": 512.0}
+STEEPNESS = {"gentle": 16.0, "auto": 64.0, "steep": 512.0}
 CALIBRATIONS = ("isotonic", "sigmoid")
 
 

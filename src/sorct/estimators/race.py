@@ -3,9 +3,9 @@
 Settings are what a path of penalties is traced with: the loss, the depth, the steepness
 and how numbers are scaled. They are first tried on some folds with a coarse grid, few
 solutions and not too many rows. Settings next to the best so far are tried as long as
-that pays: a deeper tree, another scaling, then another loss and steeper cuts. The best
-and the simplest are then traced in full, on every fold and on all rows. Nothing here
-depends on the number of jobs.
+that pays: a deeper tree, another scaling, then another loss, gentler and steeper cuts.
+The best and the simplest are then traced in full, on every fold and on all rows.
+Nothing here depends on the number of jobs.
 """
 
 from __future__ import annotations
@@ -104,10 +104,19 @@ class Choices:
         if fresh:
             return fresh
         found = [replace(best, loss=loss, gamma=self.gammas[0]) for loss in self.losses]
-        steeper = ("steep",) if self.gammas == ("auto",) else self.gammas
-        found += [replace(best, gamma=gamma) for gamma in steeper]
+        found += [replace(best, gamma=gamma) for gamma in self._steepnesses(best.loss)]
         found += [replace(best, class_weight=one) for one in self.class_weights]
         return _fresh(self._possible(found), tried)
+
+    def _steepnesses(self, loss: str) -> tuple[Any, ...]:
+        """Values of gamma to try beside the best settings.
+
+        A gentle bound keeps probabilities from 0 and 1, as a small table needs; the
+        expected cost knows no probabilities.
+        """
+        if self.gammas != ("auto",):
+            return self.gammas
+        return ("gentle", "steep") if loss == "log" else ("steep",)
 
     def _deeper(self, best: Settings) -> list[Settings]:
         """The next depth, by another loss where the likelihood cannot go."""
@@ -207,7 +216,7 @@ class Race:
 
     def _complexity(self, settings: Settings) -> tuple[int, ...]:
         """Depth first, then the order in which values are listed."""
-        choices, gammas = self.choices, ("auto", *self.choices.gammas)
+        choices, gammas = self.choices, ("auto", "gentle", *self.choices.gammas)
         return (
             settings.depth,
             choices.scalings.index(settings.scaling),
