@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sorct.estimators.fitting import InfeasibleError
     from sorct.estimators.path import PAPER_ALPHAS, sorct_path
     from sorct.estimators.regressor import SORCTRegressor
+    from sorct.estimators.regressor_cv import SORCTRegressorCV
     from sorct.show import export, plotting
     from sorct.show.explanation import explain
     from sorct.show.text import export_text
@@ -35,6 +36,7 @@ __all__ = [
     "SORCTClassifier",
     "SORCTClassifierCV",
     "SORCTRegressor",
+    "SORCTRegressorCV",
     "Tree",
     "__version__",
     "compare",
@@ -59,6 +61,7 @@ _PLACES = {
     "SORCTClassifier": "sorct.estimators.classifier",
     "SORCTClassifierCV": "sorct.estimators.cross_validated",
     "SORCTRegressor": "sorct.estimators.regressor",
+    "SORCTRegressorCV": "sorct.estimators.regressor_cv",
     "Tree": "sorct.tree.tree",
     "compare": "sorct.estimators.compare.comparison",
     "explain": "sorct.show.explanation",

@@ -205,6 +205,11 @@ class Tree:
         return self.target
 
     @property
+    def leaf_kind(self) -> str:
+        """What leaves of a quantity are: "constant" or "linear"."""
+        return "constant" if self.leaf_coef is None else "linear"
+
+    @property
     def weights(self) -> FloatArray:
         """Coefficients of all cuts and, after them, slopes of all linear leaves."""
         if self.leaf_coef is None:
