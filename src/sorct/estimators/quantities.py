@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import assert_all_finite, column_or_1d
 
-from sorct._typing import AnyArray, FloatArray
+from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.quantity import Quantity
 from sorct.data.table import refuse_masked
 from sorct.data.wording import shown
@@ -120,7 +121,7 @@ def tree_of_quantity(
     slopes = None
     if params.leaf_coef is not None:
         slopes = target.spread * SLOPE_UNIT * params.leaf_coef
-    miss, spread = _misses(prepared, solution)
+    seen = _seen(prepared, solution)
     return Tree(
         encoder=prepared.encoder,
         coef=params.coef,
@@ -132,7 +133,9 @@ def tree_of_quantity(
         mass=solution.mass,
         leaf_value=target.centre + target.spread * params.leaf_value,
         leaf_coef=slopes,
-        leaf_miss=target.spread * miss,
+        leaf_mean=target.centre + target.spread * seen.mean,
+        leaf_miss=target.spread * seen.miss,
+        routed=seen.routed,
         training=TrainingRecord(
             alpha_local=alphas[0],
             alpha_global=alphas[1],
@@ -147,25 +150,65 @@ def tree_of_quantity(
             search=search,
             loss=prepared.loss,
             quantile=prepared.quantile,
-            r2=float(1.0 - spread),
+            r2=1.0 - seen.unexplained,
             **prepared.rules.record(target),
         ),
     )
 
 
-def _misses(prepared: Prepared, solution: Solution) -> tuple[FloatArray, float]:
-    """Root mean square miss of the rows in every leaf, and the share not explained.
+@dataclass(frozen=True)
+class _Seen:
+    """What the training rows in every leaf are, each on the likelier side of all cuts.
 
-    Both in units of the spread, on the rows that searches look at.
+    In units of the spread, on the rows that searches look at: their mean response, the
+    root mean square of what they miss it by (of linear leaves: what the leaf says), and
+    their share of all. ``unexplained`` is the share of the variance that predictions
+    leave.
     """
-    from sorct.problem.residual import leaf_reach, predicted
 
-    problem, rows = prepared.problem, prepared.problem.data.rows
+    mean: FloatArray
+    miss: FloatArray
+    routed: FloatArray
+    unexplained: float
+
+
+def _seen(prepared: Prepared, solution: Solution) -> _Seen:
+    """Look where rows go, and what they are there."""
+    from sorct.problem.residual import leaf_reach, predicted, said_by_leaves
+
+    problem, rows, params = prepared.problem, prepared.problem.data.rows, solution.params
     assert rows.response is not None
-    reach = leaf_reach(rows, solution.params, problem.gamma, problem.n_groups)
-    gap = (rows.response - predicted(rows, solution.params, reach)) ** 2
-    mass = np.maximum(reach @ rows.weight, 1e-300)
-    mean = float(rows.weight @ rows.response) / float(rows.weight.sum())
-    whole = float(rows.weight @ (rows.response - mean) ** 2)
-    share = float(rows.weight @ gap) / whole if whole > 0.0 else 0.0
-    return np.sqrt(reach @ (rows.weight * gap) / mass), share
+    reach = leaf_reach(rows, params, problem.gamma, problem.n_groups)
+    weight, y, n_leaves = rows.weight / rows.weight.sum(), rows.response, len(reach)
+    gap = (y - predicted(rows, params, reach)) ** 2
+    leaf = _by_hand(reach, problem.topology)
+    mass = np.bincount(leaf, weight, n_leaves)
+    soft = reach @ (weight * y) / np.maximum(reach @ weight, 1e-300)
+    own = np.bincount(leaf, weight * y, n_leaves) / np.maximum(mass, 1e-300)
+    mean = np.where(mass > 0.0, own, soft)
+    said = mean[leaf]
+    if params.leaf_coef is not None:
+        said = np.take_along_axis(
+            said_by_leaves(rows, params), leaf[np.newaxis], axis=0
+        )[0]
+    square = np.bincount(leaf, weight * (y - said) ** 2, n_leaves)
+    miss = np.sqrt(square / np.maximum(mass, 1e-300))
+    whole = float(weight @ (y - weight @ y) ** 2)
+    unexplained = float(weight @ gap) / whole if whole > 0.0 else 0.0
+    return _Seen(mean, miss, mass[np.newaxis], unexplained)
+
+
+def _by_hand(reach: FloatArray, topology: Topology) -> IntArray:
+    """Leaf of rows that take the likelier side at every cut."""
+    passing = np.zeros((topology.n_nodes, reach.shape[1]))
+    passing[topology.n_branches :] = reach
+    for t in reversed(range(topology.n_branches)):
+        yes, no = topology.children(t)
+        passing[t] = passing[yes] + passing[no]
+    node = np.zeros(reach.shape[1], dtype=np.int64)
+    every = np.arange(reach.shape[1])
+    for _ in range(topology.depth):
+        left = topology.descend(node, np.ones(node.size, dtype=np.bool_))
+        right = topology.descend(node, np.zeros(node.size, dtype=np.bool_))
+        node = np.where(passing[left, every] > passing[right, every], left, right)
+    return node - topology.n_branches

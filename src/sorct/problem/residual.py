@@ -176,8 +176,13 @@ def leaf_losses(
 
 def predicted(rows: Rows, params: Params, reach: FloatArray) -> FloatArray:
     """V of rows whose reach is known."""
+    return np.asarray(np.sum(reach * said_by_leaves(rows, params), axis=0))
+
+
+def said_by_leaves(rows: Rows, params: Params) -> FloatArray:
+    """What leaves say of rows, (n_leaves, n), or (n_leaves, 1) if all the same."""
     assert params.leaf_value is not None
-    value = params.leaf_value @ reach
-    if params.leaf_coef is not None:
-        value = value + SLOPE_UNIT * np.sum(reach * (params.leaf_coef.T @ rows.X), 0)
-    return np.asarray(value)
+    said = params.leaf_value[:, np.newaxis]
+    if params.leaf_coef is None:
+        return said
+    return np.asarray(said + SLOPE_UNIT * (params.leaf_coef.T @ rows.X))

@@ -40,7 +40,7 @@ COMMON = (
     "gamma", "cost_matrix", "quantity",
 )  # fmt: skip
 #: What leaves say of a quantity.
-_VALUE_ARRAYS = ("leaf_value", "leaf_coef", "leaf_miss")
+_VALUE_ARRAYS = ("leaf_value", "leaf_coef", "leaf_mean", "leaf_miss")
 
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
@@ -87,6 +87,7 @@ def _quantity_to_dict(tree: Tree, variables: list[dict[str, Any]]) -> dict[str, 
         "coef": tree.coef.tolist(),
         "threshold": tree.threshold.tolist(),
         "mass": tree.mass[0].tolist(),
+        **({} if tree.routed is None else {"routed": tree.routed[0].tolist()}),
         **{name: one.tolist() for name, one in arrays.items() if one is not None},
         "training": tree.training.to_dict(),
     }
@@ -147,7 +148,11 @@ def _quantity_arguments(data: dict[str, Any]) -> dict[str, Any]:
     n_leaves = cuts["threshold"].size + 1
     mass = numbers(data, "mass", (n_leaves,))
     expect(bool(mass.min() >= 0 and mass.sum() > 0), "'mass' must be positive")
-    shapes = ((n_leaves,), (encoder.n_columns, n_leaves), (n_leaves,))
+    routed = numbers(data, "routed", (n_leaves,)) if "routed" in data else None
+    fine = routed is None or bool(routed.min() >= 0 and routed.sum() > 0)
+    expect(fine, "'routed' must be positive")
+    by_leaf = (n_leaves,)
+    shapes = (by_leaf, (encoder.n_columns, n_leaves), by_leaf, by_leaf)
     leaves = {
         name: numbers(data, name, shape)
         for name, shape in zip(_VALUE_ARRAYS, shapes, strict=True)
@@ -167,6 +172,7 @@ def _quantity_arguments(data: dict[str, Any]) -> dict[str, Any]:
         "target": target,
         "cost_matrix": np.zeros((1, 1)),
         "mass": mass[np.newaxis],
+        "routed": None if routed is None else routed[np.newaxis],
         **leaves,
         "training": TrainingRecord.from_dict(field(data, "training", dict), 1),
     }

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 _ROWS, _MANY_ROWS = 16_384, 131_072
 _ARRAYS = (
     "coef", "threshold", "leaf_class", "cost_matrix", "mass", "leaf_proba",
-    "decision_cost", "routed", "leaf_value", "leaf_coef", "leaf_miss",
+    "decision_cost", "routed", "leaf_value", "leaf_coef", "leaf_mean",
+    "leaf_miss",
 )  # fmt: skip
 # Limiting the threads of BLAS concerns the whole process, so one prediction at a time
 # may do it. A process that is forked meanwhile would inherit a lock that nobody opens:
@@ -113,8 +114,10 @@ class Tree:
         whose scaled columns are all 0.
     leaf_coef : array of shape (n_columns, n_leaves) or None
         Slopes of linear leaves on scaled columns.
-    leaf_miss : array of shape (n_leaves,) or None
-        Root mean square of what the prediction misses the training rows in a leaf by.
+    leaf_mean, leaf_miss : array of shape (n_leaves,) or None
+        Mean of the quantity over the training rows that people send to a leaf who
+        follow the rules by hand, and the root mean square of what they miss it by (in
+        linear leaves: what they miss the leaf's own number by).
     training : TrainingRecord
         How the tree came about; not used in prediction, but that ``predict_bayes``
         asks how classes were weighted.
@@ -135,6 +138,7 @@ class Tree:
     routed: FloatArray | None = None
     leaf_value: FloatArray | None = None
     leaf_coef: FloatArray | None = None
+    leaf_mean: FloatArray | None = None
     leaf_miss: FloatArray | None = None
 
     def __post_init__(self) -> None:
@@ -393,6 +397,9 @@ class Tree:
         if self.of_quantity:
             table = self.read(X, check_finite=False)
             said = self._said(table, slice(0, table.n_samples))
+            if self.leaf_coef is None and self.leaf_mean is not None:
+                # Where cuts are flat, no row gets what a single leaf says.
+                said = self.leaf_mean[:, np.newaxis]
             said = np.broadcast_to(said, (self.n_leaves, table.n_samples))
             return np.take_along_axis(said, self.apply(X)[np.newaxis], axis=0)[0]
         return np.take(self.classes, self.leaf_class[self.apply(X)])

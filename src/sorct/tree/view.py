@@ -272,8 +272,9 @@ class Leaf:
     value : float or None
         What it says of a quantity, where one is predicted; with ``terms``, for a sample
         to which they add nothing.
-    miss : float or None
-        What it misses the training rows by, if known.
+    mean, miss : float or None
+        What the training rows are on average that come here by hand, and what they miss
+        it by (in linear leaves: the leaf's own number), if known.
     terms : dict from the position of a variable to its Term
         What variables add to the value of a linear leaf.
     """
@@ -284,6 +285,7 @@ class Leaf:
     mass: FloatArray
     proba: FloatArray
     value: float | None = None
+    mean: float | None = None
     miss: float | None = None
     terms: Terms = field(default_factory=dict)
 
@@ -460,17 +462,27 @@ class _Walk:
         self, number: int, leaves: range, mass: FloatArray, like: int
     ) -> Leaf:
         """A leaf of a quantity; what several miss by is told as one number."""
-        tree, terms, miss = self.tree, {}, None
+        tree, terms = self.tree, {}
         assert tree.leaf_value is not None
         if tree.leaf_coef is not None:
             constant = tree.encoder.constant_columns
             terms = tree.encoder.terms(np.where(constant, 0.0, tree.leaf_coef[:, like]))
-        if tree.leaf_miss is not None:
-            own = self.trained[0, leaves.start : leaves.stop]
-            square = tree.leaf_miss[leaves.start : leaves.stop] ** 2
-            miss = float(np.sqrt(np.average(square, weights=own + 1e-300)))
         value = float(tree.leaf_value[like])
-        return Leaf(number, 0, leaves, mass, np.ones(1), value, miss, terms)
+        told = self._seen(slice(leaves.start, leaves.stop))
+        return Leaf(number, 0, leaves, mass, np.ones(1), value, *told, terms)
+
+    def _seen(self, own: slice) -> tuple[float | None, float | None]:
+        """Mean and miss of the rows in some leaves together."""
+        tree = self.tree
+        if tree.leaf_mean is None or tree.leaf_miss is None:
+            return None, None
+        shares = self.trained if tree.routed is None else tree.routed
+        weight = shares[0, own] + 1e-300
+        mean = np.average(tree.leaf_mean[own], weights=weight)
+        # Means of several leaves differ, which what they miss by includes.
+        apart = tree.leaf_mean[own] - mean if tree.leaf_coef is None else 0.0
+        square = np.average(tree.leaf_miss[own] ** 2 + apart**2, weights=weight)
+        return float(mean), float(np.sqrt(square))
 
     def _proba(self, leaf: int) -> FloatArray:
         """What a leaf says of the classes."""
