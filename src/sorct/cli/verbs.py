@@ -89,9 +89,11 @@ def _tell_ignored(args: Namespace, source: Sheet, tree: Tree) -> None:
 
 
 def predict(args: Namespace) -> None:
-    """Predict the class of every row."""
+    """Predict every row."""
     out = Output.at(args.out, [args.model, args.rows])
     tree = _tree_of(args)
+    if args.proba and tree.of_quantity:
+        raise UsageError("--proba is for classes; this model predicts a quantity")
     source = read_source(args.rows, reading_of(args), quiet=args.quiet)
     header = _header(args, tree, source)
     if not args.force:
@@ -135,6 +137,8 @@ def _predictions(tree: Tree, rows: pd.DataFrame, *, proba: bool) -> pd.DataFrame
 
 
 def _predictions_document(tree: Tree, rows: pd.DataFrame) -> dict[str, Any]:
+    if tree.of_quantity:
+        return {"verb": "predict", "predictions": tree.predict(rows)}
     return {
         "verb": "predict",
         "classes": tree.classes,
@@ -168,7 +172,9 @@ def explain(args: Namespace) -> None:
             f"{source.name} has {len(rows)} rows, counted from 1; there is no row "
             f"{args.row}."
         )
-    found = run(tree, rows.iloc[[args.row - 1]])
+    if args.reach is not None and not tree.of_quantity:
+        raise UsageError("--reach is for quantities; this model predicts classes")
+    found = run(tree, rows.iloc[[args.row - 1]], reach=args.reach)
     place = f"Row {args.row} of {source.name}, counted from 1 without the header"
     document = {"verb": "explain", "row": args.row, **found.to_dict()}
     print_result(args.json, document, f"{place}\n\n{found}")
