@@ -59,9 +59,10 @@ class Quantity:
         if width == 0.0:
             return cls(low, 1.0, low, high)
         part = (y - low) / width
-        share = weight / weight.sum()
-        mean = float(share @ part)
-        spread = math.sqrt(float(share @ (part - mean) ** 2))
+        # Exact sums: the order of the rows does not matter.
+        share = weight / math.fsum(weight)
+        mean = math.fsum(share * part)
+        spread = math.sqrt(math.fsum(share * (part - mean) ** 2))
         centre = mean if level is None else _quantile(part, share, level)
         return cls(low + width * centre, width * spread, low, high)
 
@@ -117,7 +118,7 @@ class Quantity:
 
 def _quantile(values: FloatArray, share: FloatArray, level: float) -> float:
     """Least value with at least so large a share of the weight up to it."""
-    order = np.argsort(values, kind="stable")
+    order = np.lexsort((share, values))
     total = np.cumsum(share[order])
     place = int(np.searchsorted(total, level * total[-1] * (1.0 - 1e-12)))
     return float(values[order[min(place, values.size - 1)]])

@@ -76,7 +76,7 @@ class _Line:
 
         Places are tried some at a time: memory stays linear in the nodes of the tree.
         """
-        size = max(_AT_ONCE // self.score.size, 64)
+        size = max(_AT_ONCE // max(self.score.size, 1), 64)
         for begin in range(0, places.size, size):
             changed = self.classes(places[begin : begin + size]) != self.before
             if changed.any():

@@ -26,7 +26,7 @@ def tree_of(estimator: Any) -> Tree:
     tree = getattr(estimator, "tree_", None)
     if not isinstance(tree, Tree):
         raise TypeError(
-            "Expected a fitted SORCTClassifier or SORCTClassifierCV, got "
+            "Expected a fitted SORCTClassifier, SORCTRegressor or one with CV, got "
             f"{type(estimator).__name__}."
         )
     return tree
