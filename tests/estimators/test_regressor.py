@@ -58,9 +58,7 @@ def test_the_same_whatever_the_units_and_the_order(houses, leaf):
     model = SORCTRegressor(1, 0.5, leaf=leaf, **QUICK)
     first = model.fit(X, y).predict(X)
     order = np.random.default_rng(1).permutation(len(y))
-    np.testing.assert_array_equal(
-        model.fit(X.iloc[order], y[order]).predict(X), first
-    )
+    np.testing.assert_array_equal(model.fit(X.iloc[order], y[order]).predict(X), first)
     scaled = model.fit(X, 8.0 * y - 2.0**20).predict(X)
     np.testing.assert_allclose((scaled + 2.0**20) / 8.0, first, rtol=1e-6)
 

@@ -86,7 +86,6 @@ def evaluated(problem, params):
     return evaluate(samples, sub, point, np.zeros(1), buffers), buffers
 
 
-
 @pytest.mark.parametrize("loss", ["square", "huber", "quantile"])
 @pytest.mark.parametrize(
     ("depth", "linear"), [(0, True), (1, False), (2, True), (3, False), (3, True)]
@@ -147,8 +146,11 @@ def test_descent_ends_where_scipy_cannot_improve(linear):
     ends = np.cumsum([one.size for one in shapes])[:-1]
 
     def objective(flat):
-        parts = [a.reshape(b.shape) for a, b in zip(np.split(flat, ends), shapes)]
-        return truth.objective(replace(params, **dict(zip(names, parts))))
+        parts = [
+            a.reshape(b.shape)
+            for a, b in zip(np.split(flat, ends), shapes, strict=True)
+        ]
+        return truth.objective(replace(params, **dict(zip(names, parts, strict=False))))
 
     flat = np.concatenate([one.ravel() for one in shapes])
     n_cuts = params.coef.size + params.threshold.size

@@ -84,8 +84,9 @@ def trained_on(
     if columns.weight is not None:
         weight = frame[columns.weight].to_numpy(np.float64)
     taken = [name for name in (columns.target, columns.weight) if name is not None]
-    y, is_quantity = frame[columns.target], _is_quantity(frame[columns.target], columns)
-    y = y.to_numpy(np.float64) if is_quantity else _labels(y)
+    target = frame[columns.target]
+    is_quantity = _is_quantity(target, columns)
+    y = target.to_numpy(np.float64) if is_quantity else _labels(target)
     names = tuple(sheet.columns)
     return Training(frame.drop(columns=taken), y, weight, names, is_quantity)
 

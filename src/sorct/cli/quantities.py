@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 #: Losses of a quantity; the others are of classes.
 LOSSES = ("square", "absolute", "huber", "quantile")
 # Flags that only trees of classes know, and their values if they were not given.
-_OF_CLASSES = {
+_OF_CLASSES: dict[str, Any] = {
     "min_recall": [], "cost_matrix": None, "class_weight": [], "calibration": None,
     "confidence": None, "monotonic": [], "positive_class": None, "followable": None,
     "paper": False,
 }  # fmt: skip
-_OF_QUANTITIES = {"quantile": None, "leaf": None}
+_OF_QUANTITIES: dict[str, Any] = {"quantile": None, "leaf": None}
 _CV = 5
 
 

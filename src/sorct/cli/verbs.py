@@ -217,7 +217,7 @@ def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
             f"{args.model} does not say what its target was; name it with --target"
         )
     source = read_source(args.data, reading_of(args), quiet=args.quiet)
-    y = labels_for(source, str(target), tree.target)
+    y = labels_for(source, str(target), tree.class_target)
     rows = rows_for(source, tree, all_variables=True)
     # Rows are counted from 1, in the page as in --row.
     return rows.set_axis(range(1, len(rows) + 1)), y

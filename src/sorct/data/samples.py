@@ -94,9 +94,7 @@ class Rows(NamedTuple):
     def take(self, which: AnyArray | slice) -> Rows:
         """Part of the rows, by a mask, positions or a slice."""
         response = None if self.response is None else self.response[which]
-        return Rows(
-            self.X[:, which], self.codes[which], self.weight[which], response
-        )
+        return Rows(self.X[:, which], self.codes[which], self.weight[which], response)
 
 
 def make_samples(

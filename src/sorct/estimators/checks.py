@@ -65,7 +65,7 @@ def label_samples(y: Any) -> AnyArray:
     assert_all_finite(y, input_name="y")
     y = plain_labels(y)
     check_classification_targets(y)
-    return y
+    return np.asarray(y)
 
 
 def checked_samples(

@@ -236,6 +236,12 @@ class Prepared:
         return collapsed(problem, solution, effort.solver())
 
     @property
+    def classes(self) -> Classes:
+        """The target, where it is classes."""
+        assert isinstance(self.target, Classes)
+        return self.target
+
+    @property
     def group_variable(self) -> IntArray:
         """Position of the variable that every group of columns belongs to."""
         return self.encoder.column_variable[self.encoder.group_start[:-1]]
@@ -394,7 +400,7 @@ class Prepared:
             leaf_class=params.leaf_class,
             target=self.target,
             gamma=problem.gamma,
-            cost_matrix=problem.datafit.cost_matrix,
+            cost_matrix=problem.costs.cost_matrix,
             mass=self._own_shares(solution.mass),
             leaf_proba=params.leaf_proba,
             calibration=calibration,
@@ -437,10 +443,10 @@ class Prepared:
         # Costs have shaped a tree that was trained by them, and what it says.
         by_costs = self.by_log or tree.calibration is not None
         if promise is not None:
-            equal = 0.5 * (1.0 - np.eye(len(self.target)))
+            equal = 0.5 * (1.0 - np.eye(len(self.classes)))
             costs = promise.decision(tree, tree.cost_matrix if by_costs else equal)
             recall = said.recall(said.predicted(costs))
-            promise.warn_if_empty(said.predicted(costs), self.target)
+            promise.warn_if_empty(said.predicted(costs), self.classes)
         elif by_costs:
             costs, recall = decision_for(said, tree.cost_matrix, self.floor)
             if not meets(recall, self.floor):
@@ -464,7 +470,7 @@ class Prepared:
         floor = self.floor
         rates = {
             label: float(rate)
-            for label, rate in zip(self.target.labels.tolist(), recall, strict=True)
+            for label, rate in zip(self.classes.labels.tolist(), recall, strict=True)
         }
         shown = ", ".join(
             f"{label!r}: {rate:.4f} (asked {asked:g})"

@@ -345,13 +345,11 @@ def score_fold(
         return error
     # All trees of a path read a table alike: once is enough.
     table = path.trees[0].encoder.read(as_table(test.X), check_finite=False)
-    counts, r2 = None, None
-    if count and isinstance(task.target, Quantity):
+    counts, r2, target = None, None, task.target
+    if count and isinstance(target, Quantity):
         r2 = np.array([_r2(tree, table, test) for tree in path.offered])
-    elif count:
-        counts = np.array(
-            [_counts(tree, table, test, task.target) for tree in path.offered]
-        )
+    elif count and isinstance(target, Classes):
+        counts = np.array([_counts(tree, table, test, target) for tree in path.offered])
     followed = np.array([_followed(tree) for tree in path.offered])
     return Marks(_scores(path, table, test, scorer), followed, counts, r2)
 
@@ -368,9 +366,7 @@ def _r2(tree: Tree, table: Table, test: Data) -> float:
     """Share of the variance of held-out rows that a tree explains."""
     if len(test.y) < 2:
         return 0.0
-    return float(
-        r2_score(test.y, tree.predict_table(table), sample_weight=test.weight)
-    )
+    return float(r2_score(test.y, tree.predict_table(table), sample_weight=test.weight))
 
 
 def _counts(tree: Tree, table: Table, test: Data, target: Classes) -> FloatArray:
@@ -465,7 +461,7 @@ class DefaultScorer:
 
     def _log_loss(self, tree: Tree, table: Table, y: AnyArray, weight: Any) -> float:
         """Mean of -log of the class's probability; a class never seen has the least."""
-        own = tree.target.codes(y)
+        own = tree.class_target.codes(y)
         proba = tree.predict_proba_table(table)[np.arange(len(own)), own]
         proba = np.maximum(np.where(own >= 0, proba, 0.0), LEAST_PROBA)
         return float(np.average(-np.log(proba), weights=weight))

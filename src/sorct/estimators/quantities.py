@@ -176,7 +176,11 @@ def _seen(prepared: Prepared, solution: Solution) -> _Seen:
     """Look where rows go, and what they are there."""
     from sorct.problem.residual import leaf_reach, predicted, said_by_leaves
 
-    problem, rows, params = prepared.problem, prepared.problem.data.rows, solution.params
+    problem, rows, params = (
+        prepared.problem,
+        prepared.problem.data.rows,
+        solution.params,
+    )
     assert rows.response is not None
     reach = leaf_reach(rows, params, problem.gamma, problem.n_groups)
     weight, y, n_leaves = rows.weight / rows.weight.sum(), rows.response, len(reach)
@@ -195,7 +199,8 @@ def _seen(prepared: Prepared, solution: Solution) -> _Seen:
     miss = np.sqrt(square / np.maximum(mass, 1e-300))
     whole = float(weight @ (y - weight @ y) ** 2)
     unexplained = float(weight @ gap) / whole if whole > 0.0 else 0.0
-    return _Seen(mean, miss, mass[np.newaxis], unexplained)
+    routed = np.asarray(mass, dtype=np.float64)[np.newaxis]
+    return _Seen(mean, miss, routed, unexplained)
 
 
 def _by_hand(reach: FloatArray, topology: Topology) -> IntArray:

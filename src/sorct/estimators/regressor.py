@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sorct.search.log import SearchCallback
 
 
-class TreeRegressor(RegressorMixin, TreeEstimator):
+class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     """What every fitted regressor with a ``tree_`` can do."""
 
     def predict(self, X: Any) -> FloatArray:

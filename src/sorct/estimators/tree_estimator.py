@@ -16,7 +16,7 @@ from sorct.tree.importance import variable_importances
 from sorct.tree.tree import Tree
 
 
-class TreeEstimator(BaseEstimator):
+class TreeEstimator(BaseEstimator):  # type: ignore[misc]
     """What every fitted estimator with a ``tree_`` can do."""
 
     tree_: Tree

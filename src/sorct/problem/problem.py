@@ -50,7 +50,7 @@ from sorct.problem.labels import (
     too_late,
 )
 from sorct.problem.penalty import Penalty, Strengths, penalty_value, prox
-from sorct.problem.residual import Residual, leaf_losses, with_values
+from sorct.problem.residual import SLOPE_UNIT, Residual, leaf_losses, with_values
 from sorct.problem.thresholds import clip_scaled, clip_thresholds
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
@@ -170,6 +170,12 @@ class Problem:
         return self.datafit.rule == RESIDUAL
 
     @property
+    def costs(self) -> ExpectedCost:
+        """The datafit, where classes are predicted."""
+        assert isinstance(self.datafit, ExpectedCost)
+        return self.datafit
+
+    @property
     def has_slopes(self) -> bool:
         """Whether leaves are linear."""
         return isinstance(self.datafit, Residual) and self.datafit.linear
@@ -255,7 +261,7 @@ class Problem:
         """Fit of a tree when its leaves have what suits them best."""
         if self.of_quantity:
             return float(self.leaf_losses(replace(params, leaf_value=None), mass).sum())
-        return float(self.datafit.best_value(mass))
+        return self.costs.best_value(mass)
 
     def leaf_losses(self, params: Params, mass: FloatArray) -> FloatArray:
         """What every leaf adds to the fit."""
@@ -269,7 +275,7 @@ class Problem:
         if params.leaf_value is not None:
             value = params.leaf_value
             if params.leaf_coef is not None:
-                value = value + self.datafit.unit * (self.data.centre @ params.leaf_coef)
+                value = value + SLOPE_UNIT * (self.data.centre @ params.leaf_coef)
             return value[np.newaxis]
         if not self.learns_leaves:
             return np.zeros((0, self.topology.n_leaves))
@@ -297,7 +303,7 @@ class Problem:
         coef, slopes = point.coef[:, :n_branches].copy(), None
         if self.has_slopes:
             slopes = point.coef[:, n_branches:].copy()
-            value -= self.datafit.unit * (self.data.centre @ slopes)
+            value -= SLOPE_UNIT * (self.data.centre @ slopes)
         return Params(coef, threshold, point.label.copy(), None, value, slopes)
 
 

@@ -112,9 +112,7 @@ class Residual:
         return np.zeros(leaf_proba.shape[1], dtype=np.int64)
 
 
-def leaf_reach(
-    rows: Rows, params: Params, gamma: float, n_groups: int
-) -> FloatArray:
+def leaf_reach(rows: Rows, params: Params, gamma: float, n_groups: int) -> FloatArray:
     """Reach of every leaf, (n_leaves, n), of rows of weight 1 each."""
     topology = Topology.of_branches(params.threshold.size)
     score = params.coef.T @ rows.X / n_groups - params.threshold[:, np.newaxis]
@@ -165,8 +163,10 @@ def leaf_losses(
 ) -> FloatArray:
     """What the samples of every leaf add to the fit, by their reach."""
     rows = data.rows
-    params = params if params.leaf_value is not None else with_values(
-        params, data, datafit, gamma, n_groups
+    params = (
+        params
+        if params.leaf_value is not None
+        else with_values(params, data, datafit, gamma, n_groups)
     )
     reach = leaf_reach(rows, params, gamma, n_groups)
     assert rows.response is not None

@@ -67,11 +67,11 @@ def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
     data, topology = problem.data, problem.topology
     if problem.of_quantity:
         return _empty_of_quantity(problem), np.zeros(1)
-    cost = problem.datafit.label_cost(data.share)
+    cost = problem.costs.label_cost(data.share)
     label = _labels_around(int(np.argmin(cost)), cost.size, topology.n_leaves)
     label = problem.datafit.in_order(label)
     mass, multiplier = _label_masses(problem.constraint, cost)
-    share = problem.datafit.empty_labels(data.share)
+    share = problem.costs.empty_labels(data.share)
     mass = mass if share is None else share
     leaf_mass = np.zeros(topology.n_leaves)
     first_leaf = {int(k): int(np.argmax(label == k)) for k in np.unique(label)}

@@ -120,7 +120,12 @@ def find_reach(tree: Tree, scaled: FloatArray, goal: float, i: int, now: Any) ->
     before = int(_sides(values_of(scaled[np.newaxis]), goal)[0])
     if variable.choices is not None:
         found = _choice_flip(
-            tree, scaled, before, columns, variable, lambda X: _sides(values_of(X), goal)
+            tree,
+            scaled,
+            before,
+            columns,
+            variable,
+            lambda X: _sides(values_of(X), goal),
         )
     else:
         start = variable.typical if now is None else now
@@ -132,14 +137,14 @@ def find_reach(tree: Tree, scaled: FloatArray, goal: float, i: int, now: Any) ->
         said = tree.leaf_says(origin[np.newaxis])[:, 0]
         slopes = np.zeros((tree.n_columns, tree.n_leaves))
         rise = (slopes if tree.leaf_coef is None else tree.leaf_coef)[columns.start]
-        along = _ValueLine(*(vars(line).values()), said, rise, goal)
+        known = line.tree, line.before, line.place, line.score, line.slope
+        along = _ValueLine(*known, said, rise, goal)
         found = _number_flip(along, variable, number, missing=now is None)
     if found is None:
         return Flip(variable.name, now, None, None)
     trial = scaled.copy()
     if variable.choices is not None:
-        place = variable.choices.index(found[0])
-        trial[columns] = variable.encode_choices()[place]
+        trial[columns] = variable.encode_choices()[variable.choices.index(found[0])]
     else:
         trial[columns] = variable.encode(np.array([found[0]]))[0]
     to = float(values_of(trial[np.newaxis])[0])

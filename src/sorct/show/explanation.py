@@ -210,9 +210,9 @@ def explain(
     if reach is not None:
         raise ValueError("reach is for quantities; this tree predicts classes.")
     labels, proba = tree.classes.tolist(), tree.predict_proba(table)[0]
-    code = int(tree.target.codes(tree.predict(table))[0])
+    code = int(tree.class_target.codes(tree.predict(table))[0])
     steps, leaf = _route(tree, scaled, values)
-    reach = tree.leaf_reach(table)[0]
+    chances = tree.leaf_reach(table)[0]
     says = None
     if tree.leaf_proba is not None:
         says = dict(zip(labels, leaf.proba.tolist(), strict=True))
@@ -221,7 +221,7 @@ def explain(
         proba=dict(zip(labels, proba.tolist(), strict=True)),
         steps=tuple(steps),
         leaf=_plain(tree.classes[leaf.code]),
-        leaf_proba=float(reach[leaf.leaves].sum()),
+        leaf_proba=float(chances[leaf.leaves].sum()),
         flips=tuple(
             find_flip(tree, scaled, code, i, values[tree.encoder.names[i]])
             for i in tree.variables_at().tolist()

@@ -113,7 +113,11 @@ class Scratch(NamedTuple):
 
 def make_scratch(sub: Subproblem, point: Point) -> Scratch:
     """Allocate it here: every allocation in compiled code takes long to compile."""
-    p, n_branches, n_codes = sub.centre.size, point.label.size - 1, sub.floors.floor.size
+    p, n_branches, n_codes = (
+        sub.centre.size,
+        point.label.size - 1,
+        sub.floors.floor.size,
+    )
     n_slopes = point.cuts.shape[1] - n_branches
     return Scratch(
         make_work(point),

@@ -175,7 +175,7 @@ class Path:
         for k, label in enumerate(self.classes.tolist()):
             frame[f"recall_{label}"] = recall[:, k]
         if self.trees[0].has_unequal_costs:
-            target, costs = self.trees[0].target, self.trees[0].cost_matrix
+            target, costs = self.trees[0].class_target, self.trees[0].cost_matrix
             true = target.codes(y)
             frame["mean_cost"] = [
                 -target.worth(costs, true, target.codes(labels)).mean()

@@ -183,7 +183,7 @@ class Tree:
     @property
     def classes(self) -> AnyArray:
         """Labels of the classes as they were given."""
-        return self._class_target.labels
+        return self.class_target.labels
 
     @property
     def of_quantity(self) -> bool:
@@ -191,7 +191,8 @@ class Tree:
         return isinstance(self.target, Quantity)
 
     @property
-    def _class_target(self) -> Classes:
+    def class_target(self) -> Classes:
+        """What is predicted, where it is classes."""
         if isinstance(self.target, Quantity):
             raise TypeError(
                 "Expected a tree of classes: this one predicts a quantity, which has "
@@ -203,9 +204,7 @@ class Tree:
     def quantity(self) -> Quantity:
         """What is predicted, where it is a quantity."""
         if not isinstance(self.target, Quantity):
-            raise TypeError(
-                "Expected a tree of a quantity: this one predicts classes."
-            )
+            raise TypeError("Expected a tree of a quantity: this one predicts classes.")
         return self.target
 
     @property
@@ -401,7 +400,8 @@ class Tree:
                 # Where cuts are flat, no row gets what a single leaf says.
                 said = self.leaf_mean[:, np.newaxis]
             said = np.broadcast_to(said, (self.n_leaves, table.n_samples))
-            return np.take_along_axis(said, self.apply(X)[np.newaxis], axis=0)[0]
+            own = np.take_along_axis(said, self.apply(X)[np.newaxis], axis=0)
+            return np.asarray(own[0])
         return np.take(self.classes, self.leaf_class[self.apply(X)])
 
     def leaf_reach(self, X: Any) -> FloatArray:
@@ -595,9 +595,7 @@ class Tree:
     def __repr__(self) -> str:
         used = len(self.columns_used)
         what = "a quantity" if self.of_quantity else f"{len(self.classes)} classes"
-        return (
-            f"<Tree: depth {self.depth}, {used} of {self.n_columns} columns, {what}>"
-        )
+        return f"<Tree: depth {self.depth}, {used} of {self.n_columns} columns, {what}>"
 
     def __eq__(self, other: object) -> bool:
         """Whether two trees are the same, however they were asked for."""

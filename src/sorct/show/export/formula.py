@@ -209,7 +209,8 @@ def read_formula(tree: Tree) -> Formula:
     check_tree(tree)
     view = View.of(tree, nobody=0.0)
     cuts = sorted(view.cuts, key=lambda cut: cut.number)
-    used = {i for node in (*cuts, *view.leaves) for i in node.terms}
+    used = {i for cut in cuts for i in cut.terms}
+    used |= {i for leaf in view.leaves for i in leaf.terms}
     for i in sorted(used):
         variable = tree.encoder.variables[i]
         levels = levels_of(variable)

@@ -449,7 +449,9 @@ def _check_precision(formula: Formula, dtype: str) -> None:
     if dtype == "float64":
         return
     # What leaves say counts beside the largest of its terms.
-    largest = max((term.size for one in formula.leaves for term in one.terms), default=1)
+    largest = max(
+        (term.size for one in formula.leaves for term in one.terms), default=1
+    )
     checked = [(known_part(t), 1.0) for one in formula.scores for t in one.terms]
     checked += [(known_part(t), largest) for one in formula.leaves for t in one.terms]
     for term, unit in checked:
