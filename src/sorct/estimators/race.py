@@ -69,7 +69,7 @@ class Choices:
     leaves: tuple[str, ...] = ("constant",)
 
     # Settings that are traced in full, and whether the smallest tree is one of them.
-    n_finalists = FINALISTS
+    n_finalists: int = FINALISTS
     keeps_smallest = True
 
     @property
@@ -144,7 +144,6 @@ class QuantityChoices(Choices):
     other; then what is next to the best.
     """
 
-    n_finalists = 3
     keeps_smallest = False
 
     @property

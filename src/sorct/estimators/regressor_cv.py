@@ -27,12 +27,14 @@ from sorct.estimators.fitting import Effort, Model
 from sorct.estimators.folds import Data, PathTask, QuantityScorer
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, number_column, target_of
-from sorct.estimators.race import QuantityChoices
+from sorct.estimators.race import FINALISTS, QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.scorers import scorer_name
 from sorct.estimators.tree_search import TreeSearch, listed_values
 from sorct.tree.tree import Tree
 
+# Settings that are traced in full where rows are not too many for that.
+_FINALISTS, _MANY_ROWS = 3, 3000
 #: Depths that a race goes through.
 DEPTHS = (0, 1, 2, 3, 4)
 
@@ -262,6 +264,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             scalings,
             every_depth=not free,
             leaves=tuple(leaves),
+            n_finalists=_FINALISTS if len(X) < _MANY_ROWS else FINALISTS,
         )
 
     @property
