@@ -9,7 +9,9 @@ demo: $(VENV)/ready-demo
 	$(BIN)/python examples/demo.py
 
 # Compiled code is made once, before the workers that share it start. BLAS on one thread:
-# there is a worker for every core.
+# there is a worker for every core. Bytecode is kept, whatever the user's settings: half
+# of the time to collect tests would go into compiling them.
+test test-slow attack: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/ready-test
 	$(BIN)/python -m tests.warm_up
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \

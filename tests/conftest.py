@@ -4,6 +4,7 @@ Tests hold for any seed: try another with ``SORCT_TEST_SEED=7 pytest``. Of tests
 ``every_value`` the quick suite runs only as many cases as every value needs to occur.
 """
 
+import gc
 import logging
 import os
 from collections import defaultdict
@@ -72,6 +73,20 @@ def cover(cases: list[set[object]]) -> list[bool]:
         chosen[best] = True
         missing -= cases[best]
     return chosen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Spare the collector of garbage the modules and tests, which stay to the end.
+
+    Otherwise it looks at all of them again and again.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -38,13 +38,19 @@ def sources():
     }
 
 
+@cache
+def nodes():
+    """All nodes of every syntax tree."""
+    return {file: list(ast.walk(tree)) for file, tree in sources().items()}
+
+
 def files_where(rule, *allowed):
     """Files outside the allowed places in which some node breaks a rule."""
     return {
         file
-        for file, tree in sources().items()
+        for file, found in nodes().items()
         if not any(fnmatch(file, pattern) for pattern in allowed)
-        and any(rule(node) for node in ast.walk(tree))
+        and any(rule(node) for node in found)
     }
 
 
@@ -82,8 +88,8 @@ def test_a_class_name_exists_once():
     """A leading underscore makes no other name."""
     names = Counter(
         node.name.lstrip("_")
-        for tree in sources().values()
-        for node in ast.walk(tree)
+        for found in nodes().values()
+        for node in found
         if isinstance(node, ast.ClassDef)
     )
     assert {name for name, count in names.items() if count > 1} == set()

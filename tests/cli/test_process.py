@@ -33,38 +33,77 @@ def folder(tmp_path_factory):
     return place
 
 
-def test_the_exit_code_is_that_of_main(folder):
-    """With a line on standard error and nothing on standard output."""
-    done = subprocess.run([*SORCT, "show"], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("sorct: error: ")
-    assert done.stderr.count("\n") == 1
-
-
-def test_a_reader_that_leaves_is_no_failure(folder):
-    """As in ``sorct show model.json | head -1``: quiet, and 0."""
-    read, write = os.pipe()
-    os.close(read)
-    try:
-        done = subprocess.run(
-            [*SORCT, "show", "model.json"],
-            cwd=folder,
-            stdout=write,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-    finally:
-        os.close(write)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-# What the module does, as nobody if it is root's, who may write everywhere; no work can
-# be done. Everything is imported before, for nobody may read this Python.
-AS_NOBODY = """
-import os, sys, tempfile
+# Imports all, then runs in a child what every line of its input holds; the child ends
+# as any interpreter does. Prints how it ended.
+PARENT = """
+import json, os, runpy, sys
 import sorct.cli.program, sorct.cli.training as training, sorct.cli.verbs
 sorct.cli.program.build_parser()
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+job = json.loads(line)
+for number, name in ((1, "out"), (2, "err")):
+    os.dup2(os.open(job[name], os.O_CREAT | os.O_WRONLY | os.O_TRUNC), number)
+sys.argv = ["sorct", *job["line"]]
+exec(job["before"])
+runpy.run_module("sorct", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    """Run lines in the folder: gives exit code, standard output, standard error."""
+    out, err = folder / "out.txt", folder / "err.txt"
+    paths = os.pathsep.join(filter(None, sys.path))
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+
+        def call(*line, before=""):
+            job = {"line": line, "before": before, "out": str(out), "err": str(err)}
+            process.stdin.write(json.dumps(job) + "\n")
+            process.stdin.flush()
+            code = int(process.stdout.readline())
+            return code, out.read_text("utf-8"), err.read_text("utf-8")
+
+        yield call
+        process.stdin.close()
+
+
+def test_the_exit_code_is_that_of_main(run):
+    """With a line on standard error and nothing on standard output."""
+    code, out, err = run("show")
+    assert (code, out) == (2, "")
+    assert err.startswith("sorct: error: ")
+    assert err.count("\n") == 1
+
+
+LEAVING = """
+read, write = os.pipe()
+os.close(read)
+os.dup2(write, 1)
+"""
+
+
+def test_a_reader_that_leaves_is_no_failure(run):
+    """As in ``sorct show model.json | head -1``: quiet, and 0."""
+    assert run("show", "model.json")[1] != ""
+    assert run("show", "model.json", before=LEAVING) == (0, "", "")
+
+
+# As nobody if we are root, who may write everywhere; no work can be done. It calls main
+# itself: nobody may read this Python, so only what was imported before can be used.
+AS_NOBODY = """
 training._fit_chosen = training._training = None
 if os.getuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -72,18 +111,13 @@ sys.exit(sorct.cli.main(sys.argv[1:]))
 """
 
 
-def test_a_read_only_folder_is_refused_before_any_work(folder):
+def test_a_read_only_folder_is_refused_before_any_work(run):
     """Before anything is read, too."""
     with TemporaryDirectory() as name:
         os.chmod(name, 0o555)
         line = ["fit", "data.csv", "--target", "y", "--out", f"{name}/model.json"]
-        done = subprocess.run(
-            [sys.executable, "-c", AS_NOBODY, *line],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-        )
+        code, _, err = run(*line, before=AS_NOBODY)
         assert os.listdir(name) == []
-    assert done.returncode == 1
-    assert f"{name} cannot be written to (Permission denied)" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert code == 1
+    assert f"{name} cannot be written to (Permission denied)" in err
+    assert err.count("\n") == 1

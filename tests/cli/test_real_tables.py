@@ -208,6 +208,51 @@ def test_options_say_how_columns_become_variables(verb):
     assert pooled.encoder.unknown == "error"
 
 
+def test_the_order_of_levels_can_be_said(capsys):
+    """In the command line as in Python; it is in the tree, and rows are read by it."""
+    rng = np.random.default_rng(0)
+    grade = rng.choice(["mid", "low", "high, or more"], N)
+    table = pd.DataFrame({"a=b": grade, "x": rng.random(N), "y": grade == "low"})
+    table.loc[:4, "a=b"] = ""
+    table.to_csv("t.csv", index=False)
+    said = ["--ordered", 'a=b=low, mid,"high, or more"']
+    assert main(["fit", "t.csv", *FIT, *said, "--out", "m.json", "-q"]) == 0
+    order = ["low", "mid", "high, or more"]
+    tree = Tree.from_json("m.json")
+    assert tree.encoder.variables[0].known.levels == tuple(order)
+    frame = read_table("t.csv", ordered={"a=b": order})
+    assert frame["a=b"].cat.ordered
+    model = SORCTClassifier(1, 0.01, n_starts=2, random_state=0)
+    expected = model.fit(frame[["a=b", "x"]], frame["y"]).tree_
+    np.testing.assert_array_equal(expected.coef, tree.coef)
+    capsys.readouterr()
+    assert main(["predict", "m.json", "t.csv", "--json", "-q"]) == 0
+    told = json.loads(capsys.readouterr().out)["probabilities"]
+    np.testing.assert_array_equal(told, tree.predict_proba(frame[["a=b", "x"]]))
+
+
+@pytest.mark.parametrize(
+    ("order", "code", "words"),
+    [
+        ("g", 2, "such as grade=low,mid,high"),
+        ("g=low", 2, "such as grade=low,mid,high"),
+        ("h=low,mid", 1, "There is no column 'h'"),
+        ("g=low,low", 1, "two levels or more, each once"),
+        ("g=low,high", 1, "levels that its order lacks: 'mid'; expected 'low', 'high'"),
+    ],
+)
+def test_an_order_that_does_not_fit_is_refused(capsys, order, code, words):
+    """With what was expected."""
+    cells = {"g": ["low", "mid"] * 10, "x": range(20), "y": [0, 0, 1, 1] * 5}
+    pd.DataFrame(cells).to_csv("t.csv", index=False)
+    assert main(["fit", "t.csv", *FIT, "--ordered", order]) == code
+    assert words in capsys.readouterr().err
+    if code == 1:
+        name, levels = order.split("=")
+        with pytest.raises(ValueError, match=words):
+            read_table("t.csv", ordered={name: levels.split(",")})
+
+
 def test_directions_and_prices_reach_the_tree():
     """And are kept in its record."""
     flags = ["--monotonic", "a=-1", "--positive-class", "no", "--feature-cost", "b=7"]

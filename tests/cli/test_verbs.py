@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -18,6 +19,8 @@ from sorct.cli.parser import build_parser
 from tests.cli.tables import QUICK, write_table
 
 FAST = ["--alphas-local", "0.1,1", "--cv", "3", "--n-solutions", "2"]
+# One setting in place of a race of several.
+ONE = ["--loss", "log", "--depth", "1", "--scaling", "auto"]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +91,7 @@ def test_fit_gives_the_tree_of_the_library(run, folder):
 
 def test_fit_as_json_is_one_document_that_holds_the_tree(run):
     """Nothing else is on standard output, and the same seed gives the same bytes."""
-    line = f"fit data.csv --target y --json --rule best {shlex.join(FAST)}"
+    line = f"fit data.csv --target y --json --rule best {shlex.join(FAST + ONE)}"
     code, out, _ = run(line)
     assert code == 0
     found = json.loads(out)
@@ -104,12 +107,15 @@ def test_the_score_said_is_that_of_the_search(run, folder):
     from sklearn.model_selection import StratifiedKFold
 
     code, _, _ = run(
-        f"fit data.csv --target y --out scored.json --seed 3 {shlex.join(FAST)}"
+        f"fit data.csv --target y --out scored.json --seed 3 {shlex.join(FAST + ONE)}"
     )
     assert code == 0
     told = Tree.from_json(folder / "scored.json").training
     search = SORCTClassifierCV(
+        1,
         alphas_local=[0.1, 1],
+        loss="log",
+        scaling="auto",
         n_solutions=2,
         cv=StratifiedKFold(3, shuffle=True, random_state=3),
         rule="one-standard-error",
@@ -122,7 +128,7 @@ def test_the_score_said_is_that_of_the_search(run, folder):
 
 def test_limits_on_variables_are_kept(run):
     """--max-features bounds the variables of the tree."""
-    fast = shlex.join(["--alphas-local", "0.1,8", *FAST[2:]])
+    fast = shlex.join(["--alphas-local", "0.1,8", *FAST[2:], *ONE])
     code, out, _ = run(f"fit data.csv --target y --json --max-features 1 {fast}")
     assert code == 0
     assert len(json.loads(out)["variables_used"]) <= 1
@@ -218,7 +224,10 @@ def test_bars_are_drawn_on_a_terminal_only(run, monkeypatch, verb):
     monkeypatch.delenv("TERM", raising=False)
     console, error = rich.get_console(), Terminal()
     grid = "" if "alpha" in verb else "--alphas-local 1 --n-solutions 2"
-    folds = {"fit": "--cv 2", "compare": "--folds 2 --cv 2 --depth 1"}.get(verb, "")
+    folds = {
+        "fit": f"--cv 2 {shlex.join(ONE)}",
+        "compare": "--folds 2 --cv 2 --depth 1",
+    }.get(verb, "")
     line = f"{verb} data.csv --target y --json {grid} {folds}"
     monkeypatch.setattr("sys.stderr", error)
     code, out, _ = run(line)
@@ -262,6 +271,25 @@ def test_show_lists_a_path_and_prints_a_point_of_it(run, folder):
     assert score.startswith("Accuracy in cross-validation (3 folds): ")
     _, out, _ = run("show path.json --json")
     assert json.loads(out)["frontier"] == path.frontier().index.tolist()
+
+
+def test_a_refitted_tree_of_a_path_can_be_taken(run, folder):
+    """By every verb that takes a point; and only where there is one."""
+    path = Path.from_json(folder / "path.json")
+    line = "path.json --point 2 --relaxed"
+    assert path.relaxed[2] != path.trees[2]
+    assert run(f"show {line}")[1].startswith(str(path.relaxed[2]))
+    code, _, err = run(f"export {line} --to json --out relaxed.json")
+    assert code == 0, err
+    assert Tree.from_json(folder / "relaxed.json") == path.relaxed[2]
+    assert "--relaxed" in run("show path.json")[1]
+    code, _, err = run(f"report {line} --out relaxed.html --data data.csv")
+    assert code == 0, err
+    assert "choose one with --point" in run("show path.json --relaxed")[2]
+    assert "leave out --relaxed" in run("show model.json --relaxed")[2]
+    replace(path, relaxed=()).to_json(folder / "plain.json")
+    assert "has no refitted trees" in run("show plain.json --point 1 --relaxed")[2]
+    assert "--relaxed" not in run("show plain.json")[1]
 
 
 def test_predict_gives_classes_and_probabilities(run, folder):
@@ -447,7 +475,7 @@ def test_datasets_tells_a_file_that_holds_other_rows(run, tmp_path):
 
 def test_compare_prints_methods_tests_and_a_sentence(run):
     """As text and as JSON."""
-    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 0.1,1 --n-solutions 1"
+    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 1 --n-solutions 1 --paper"
     code, out, _ = run(f"compare data.csv --target y {flags}")
     assert code == 0
     for text in ("CART", "L1 logistic", "sorct", "most frequent class", "seed 0"):
@@ -473,8 +501,9 @@ def test_the_page_for_users_tells_the_truth(tmp_path, monkeypatch, capsys):
     page = (FilePath(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
     block = re.search(r"(?ms)^```\n(.*?)^```", page).group(1)
     lines = [line.split("#")[0] for line in block.splitlines()]
-    small = {"fit": FAST, "path": ["--alphas-local", "1", "--alphas-global", "1"]}
-    small["compare"] = ["--folds", "2", "--cv", "2", *FAST[:2], *FAST[4:]]
+    one = [*ONE[:3], "2", *ONE[4:]]  # for three classes
+    small = {"fit": FAST + one, "path": ["--alphas-local", "1", "--alphas-global", "1"]}
+    small["compare"] = ["--folds", "2", "--cv", "2", *FAST[:2], *FAST[4:], "--paper"]
     monkeypatch.chdir(tmp_path)
     for line in lines:
         words = shlex.split(line)[1:]

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
+from sorct.data.as_text import dates_as_text, numbers_as_text
 from sorct.data.categorical import Categorical
 from sorct.data.encoder import TableEncoder
-from sorct.data.numbers import numbers_as_text
 from sorct.data.options import PAPER_TABLE, TableOptions
 
 
@@ -211,6 +211,47 @@ def test_numbers_as_text_are_warned_of():
         TableEncoder.learn(X)
     named = replace(PAPER_TABLE, categorical_features=["price", "share"])
     assert TableEncoder.learn(X, named).variables[0].takes_missing
+
+
+def test_dates_as_text_are_warned_of():
+    """However they are written, unless a cell is none or they are categories."""
+    X = pd.DataFrame(
+        {
+            "since": ["2024-01-31", "2023-05-01", None] * 4,
+            "until": ["31.01.24", "1.5.2023", "02.02.2024"] * 4,
+            "due": ["01/02/2024", "03/04/2024", "05/06/2024"] * 4,
+            "late": [*["2024-01-31"] * 11, "soon"],
+            "month": pd.Categorical(["2024-01", "2024-02", "2024-03"] * 4),
+        }
+    )
+    assert [dates_as_text(X[name]) for name in X] == [True, False, True, False, False]
+    with pytest.warns(UserWarning, match="Dates .* column 'since', 'due': .*datetime"):
+        TableEncoder.learn(X)
+    assert not dates_as_text(pd.Series(["may", "june"]))
+    assert not dates_as_text(pd.Series(["1.5", "2.25"], dtype=object))
+
+
+def test_rows_count_by_their_weights():
+    """Whole weights are numbers of rows; of others only the proportions count."""
+    levels = pd.Series(["a"] * 6 + ["b"] * 3 + ["c"] * 2)
+    X = pd.DataFrame({"level": levels, "number": np.arange(11.0)})
+    options = TableOptions(min_frequency=4)
+
+    def learned(weight):
+        return TableEncoder.learn(X, options, np.asarray(weight, dtype=float)).variables
+
+    twice = np.repeat([1.0, 2.0, 1.0], [6, 3, 2])
+    rows = X.loc[np.repeat(X.index, twice.astype(int))]
+    assert learned(twice) == TableEncoder.learn(rows, options).variables
+    assert learned(np.full(11, 2.0))[0].levels == ("a", "b", "c")
+    once = TableEncoder.learn(X, options).variables
+    assert once[0].levels == ("a",)
+    assert learned(np.full(11, 0.3)) == once
+    assert learned(np.full(11, 1.0 / 11.0)) == once
+    assert learned(twice / 3.0)[0].levels == ("a", "b")
+    heavy = np.repeat([1.0, 5.0, 1.0], [6, 3, 2])
+    assert (learned(twice)[0].mode, learned(heavy)[0].mode) == ("a", "b")
+    assert learned(heavy)[1].median == 7.0
 
 
 def test_text_of_many_rows_is_known_by_its_first_cells():

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sorct.data.numbers import mark_shown, numbers_as_text, read_numbers
+from sorct.data.as_text import numbers_as_text
+from sorct.data.numbers import mark_shown, read_numbers
 from tests.budget import examples
 
 check = settings(derandomize=True, deadline=None, max_examples=examples(50))

@@ -106,18 +106,24 @@ def test_missing_cells_are_passed_over(rng):
 
 
 def test_a_weight_of_two_is_the_row_twice(rng):
-    """Also for quantiles, exactly; which cells are wild is a matter of rows."""
-    values, weight = rng.lognormal(0.0, 2.0, 300), rng.integers(1, 4, 300).astype(float)
-    weighted = learn(values, weight=weight)
-    repeated = learn(np.repeat(values, weight.astype(int)))
-    moved = weighted.encode(values) - repeated.encode(values)
-    assert np.abs(moved).max() < 0.02
-    tame = np.round(rng.uniform(3.0, 9.0, 300), 1)
-    weighted = learn(tame, "quantile", weight / weight.sum())
-    repeated = learn(np.repeat(tame, weight.astype(int)), "quantile")
-    assert isinstance(weighted, Curve)
-    assert weighted.at == repeated.at
-    np.testing.assert_allclose(weighted.place, repeated.place, rtol=1e-9)
+    """Exactly: quantiles, what is wild, whether a column is crushed, and the median."""
+    tails = {
+        "long": rng.lognormal(0.0, 2.0, 300),
+        "tame": np.round(rng.uniform(3.0, 9.0, 300), 1),
+        "wild": np.append(rng.normal(size=298), [50.0, -1e7]),
+        "few": rng.integers(0, 4, 300).astype(float),
+        "short": rng.normal(size=9),
+    }
+    for values in tails.values():
+        for scaling in ("auto", "quantile"):
+            count = rng.integers(1, 5, len(values)).astype(float)
+            twice = learn(np.repeat(values, count.astype(int)), scaling)
+            assert learn(values, scaling, count) == twice
+    # A wild value in many rows is none, whether they are written out or counted.
+    values, count = np.append(np.arange(200.0), 1e7), np.ones(201)
+    assert isinstance(learn(values, weight=count), Curve)
+    count[-1] = 100.0
+    assert learn(values, weight=count).decode(1.0) == 1e7
 
 
 @check

@@ -268,6 +268,8 @@ def test_names_must_be_text(save):
     """Positions are not meant."""
     with pytest.raises(TypeError, match="keep must be a list of str"):
         save("x,y\n1,2\n", keep=[0])
+    with pytest.raises(TypeError, match="ordered must be a mapping"):
+        save("x,y\n1,2\n", ordered=["x"])
 
 
 # -- tables to train on ----------------------------------------------------------------

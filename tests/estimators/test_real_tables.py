@@ -177,7 +177,7 @@ def test_the_tree_is_saved_whole(fitted, tmp_path):
 def test_prediction_needs_only_the_variables_used(fitted):
     """Columns that the tree does not use may be left out; others are asked for."""
     _, X, y = fitted
-    clf = SORCTClassifier(1, 0.5, n_starts=10, random_state=0).fit(X, y)
+    clf = SORCTClassifier(1, 0.5, n_starts=3, random_state=0).fit(X, y)
     used = list(clf.tree_.variables_used)
     assert 0 < len(used) < 6
     np.testing.assert_array_equal(clf.predict_proba(X[used]), clf.predict_proba(X))
@@ -450,3 +450,16 @@ def test_columns_may_be_named_by_numbers(rng):
     ).fit(X, y)  # fmt: skip
     with pytest.raises(ValueError, match="min_frequency must be"):
         SORCTClassifier(min_frequency=float("inf")).fit(X, y)
+
+
+def test_a_weight_of_two_is_the_row_twice_on_any_table(rng):
+    """Pooled levels, wild cells, long tails, medians and the tree itself."""
+    X, y = raw_table(rng, 120)
+    X["wild"] = np.append(rng.normal(size=119), 1e7)
+    weight = rng.integers(0, 3, len(X))
+    rows = np.repeat(np.arange(len(X)), weight)
+    clf = SORCTClassifier(1, alpha_local=0.02, n_starts=2, random_state=0)
+    weighted = clf.fit(X, y, sample_weight=weight).tree_
+    twice = clf.fit(X.iloc[rows], y[rows]).tree_
+    assert weighted.encoder == twice.encoder
+    np.testing.assert_allclose(weighted.coef, twice.coef, atol=1e-6)

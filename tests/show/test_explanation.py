@@ -13,6 +13,7 @@ from sorct import SORCTClassifier, Tree, explain, export_text
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE
 from sorct.data.target import Classes
+from sorct.show.text import cut_text
 from tests.data.test_encoder import mixed_table
 from tests.show.test_text import (
     read_tree,
@@ -24,6 +25,7 @@ from tests.tree.by_hand import (
     cut_in_units,
     leaf_text,
     leaves_below,
+    only_cut,
     span_of,
     visible_nodes,
 )
@@ -262,7 +264,8 @@ def test_a_cut_that_sends_all_one_way_is_no_step(rng, table, threshold, node):
     tree = random_tree(rng, table, 2, CLASSES)
     tree = without_variables(tree, 0, threshold)
     found = explain(tree, table.iloc[0])
-    assert [step.cut for step in found.steps] == [node + 1]
+    assert [step.cut for step in found.steps] == [1]
+    assert found.steps[0].question == cut_text(only_cut(tree, node))
     assert found.leaf_proba == pytest.approx(tree.leaf_reach(table.iloc[:1]).max())
     alone = without_variables(random_tree(rng, table, 1, CLASSES[:2]), 0, threshold)
     found = explain(alone, table.iloc[0])
@@ -466,8 +469,10 @@ def test_text_tells_all(case):
         for step in found.steps:
             assert f"\nCut {step.cut}: {step.question}\n" in text
             for part in step.parts:
-                beside = "as is typical" if part.value == part.typical else r"not \S+"
-                said = rf"(?m)^  {part.variable} = \S+, {beside} +[+-][\d.e-]+$"
+                beside, added = r"not \S+", r"[+-][\d.e-]+"
+                if part.contribution == 0.0:
+                    beside, added = r"(as is typical|which counts like \S+)", "0"
+                said = rf"(?m)^  {part.variable} = \S+, {beside} +{added}$"
                 assert re.search(said, text)
         assert f"Leaf: {found.leaf}, by this route with probability " in text
         for flip in found.flips:

@@ -177,11 +177,15 @@ def test_nodes_come_in_reading_order(rng, depth):
         if isinstance(node, Leaf):
             return [number]
         assert {node.yes, node.no} == {node.left, node.right}
-        assert node.number == node.node + 1 == number + 1
+        assert node.node == number
+        assert node.number == tree.cut_numbers[number]
         return [number, *read(node.yes), *read(node.no)]
 
     assert list(nodes) == read(tree.view.root.node)
     assert len(tree.view.leaves) == len(tree.view.cuts) + 1
+    cuts = sorted(tree.view.cuts, key=lambda cut: cut.node)
+    assert [cut.number for cut in cuts] == list(range(1, len(cuts) + 1))
+    assert sorted(tree.cut_numbers) == list(range(1, tree.n_branches + 1))
 
 
 @depths

@@ -6,6 +6,7 @@ is refused in one message, with the columns, the rows and the cures.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from sorct._typing import AnyArray, FloatArray
 from sorct.cli.messages import WorkError, in_flags, no_such, note, say
 from sorct.data.cells import UNUSABLE, TextCells
 from sorct.data.columns import ReadColumns, read_columns
-from sorct.data.reading import Roles, TableReading, read_training
+from sorct.data.reading import Roles, TableReading, checked_order, read_training
 from sorct.data.sheet import DOUBTFUL, ReadingError, Sheet
 from sorct.data.target import Classes
 from sorct.data.terms import OTHER
@@ -44,6 +45,7 @@ class Columns:
     keep: Sequence[str] = ()
     categorical: Sequence[str] = ()
     drop_missing: bool = False
+    ordered: Sequence[str] = ()
     task: str | None = None
 
 
@@ -105,7 +107,14 @@ def looked_at(sheet: Sheet, columns: Columns) -> tuple[TableReading, list[str]]:
             f"Column {columns.target!r} is the target; it is no variable to choose."
         )
     categorical = _named(sheet, columns.categorical)
-    roles = Roles(columns.target, columns.weight, [*keep, *only], drop, categorical)
+    roles = Roles(
+        columns.target,
+        columns.weight,
+        [*keep, *only],
+        drop,
+        categorical,
+        _orders(sheet, columns.ordered),
+    )
     reading = read_training(sheet, roles, only or None)
     return reading, [*reading.problems, *_unfit(reading, columns)]
 
@@ -121,6 +130,21 @@ def _named(sheet: Sheet, given: Sequence[str]) -> list[str]:
                 raise no_such("column", name, sheet.columns, sheet.name)
             names.append(name)
     return names
+
+
+def _orders(sheet: Sheet, given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Columns and the order of their levels, such as grade=low,mid,high."""
+    orders = {}
+    for text in given:
+        ends = [k for k, character in enumerate(text) if character == "="]
+        end = next((k for k in ends if text[:k] in sheet.columns), ends[0])
+        name = text[:end]
+        if name not in sheet.columns:
+            raise no_such("column", name, sheet.columns, sheet.name)
+        # Levels with a comma in them are put in quotes, as in a CSV file.
+        levels = next(csv.reader([text[end + 1 :]], skipinitialspace=True))
+        orders[name] = checked_order(name, [level.strip() for level in levels])
+    return orders
 
 
 # -- what cannot be trained on ---------------------------------------------------------

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,20 +199,28 @@ def _read_json(name: str) -> Any:
         ) from error
 
 
-def read_tree(name: str, point: int | None) -> Tree:
+def read_tree(args: Namespace) -> Tree:
     """Tree of a model, or of a point of a path."""
     from sorct.tree.tree import Tree
 
-    found = read_model_file(name)
+    found = read_model_file(args.model)
     if isinstance(found, Tree):
-        if point is not None:
-            raise WorkError(f"{name} is a model, not a path; leave out --point.")
+        refuse_point(args)
         return found
-    return tree_at(found, point, name)
+    return tree_at(found, args)
 
 
-def tree_at(path: TreePath, point: int | None, name: str) -> Tree:
+def refuse_point(args: Namespace) -> None:
+    """Refuse to choose a tree of a file that has but one."""
+    for flag, given in (("--point", args.point), ("--relaxed", args.relaxed or None)):
+        if given is not None:
+            raise WorkError(f"{args.model} is a model, not a path; leave out {flag}.")
+
+
+def tree_at(path: TreePath, args: Namespace) -> Tree:
     """Tree of a point of a path, points being numbered from 0 as in its table."""
+    name: str = args.model
+    point: int | None = args.point
     if point is None:
         raise WorkError(
             f"{name} is a path of {len(path)} trees; choose one with --point N "
@@ -221,4 +230,10 @@ def tree_at(path: TreePath, point: int | None, name: str) -> Tree:
         raise WorkError(
             f"{name} has {len(path)} trees, numbered from 0; there is no point {point}."
         )
-    return path.trees[point]
+    if args.relaxed and not path.relaxed:
+        raise WorkError(
+            f"{name} has no refitted trees; leave out --relaxed, or make the path "
+            "without --no-relax."
+        )
+    trees = path.relaxed if args.relaxed else path.trees
+    return trees[point]

@@ -73,6 +73,15 @@ def add_training_table(parser: ArgumentParser, *, weights: bool = True) -> None:
         group.add_argument(
             flag, action="append", default=[], metavar="COLUMN", help=told
         )
+    group.add_argument(
+        "--ordered",
+        type=options.order,
+        action="append",
+        default=[],
+        metavar="COLUMN=LEVEL,LEVEL,...",
+        help="category whose levels have an order, and these from low to high; "
+        "repeatable",
+    )
     if weights:
         group.add_argument(
             "--sample-weight", metavar="COLUMN", help="column with weights of the rows"
@@ -365,4 +374,9 @@ def add_point(parser: ArgumentParser) -> None:
         type=options.whole(0),
         metavar="N",
         help="of a path: the tree to take, by its number in the table of sorct show",
+    )
+    parser.add_argument(
+        "--relaxed",
+        action="store_true",
+        help="with --point: the tree that was refitted on the variables of that one",
     )

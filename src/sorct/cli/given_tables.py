@@ -48,6 +48,7 @@ def _columns(args: Namespace) -> Columns:
         args.keep,
         args.categorical_features,
         args.drop_missing,
+        args.ordered,
         getattr(args, "task", "classes"),
     )
 

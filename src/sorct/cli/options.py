@@ -171,6 +171,17 @@ def scaling(text: str) -> tuple[str | None, str]:
     return (name if equals else None), kind
 
 
+def order(text: str) -> str:
+    """Type of a column and its levels in order; which is which, the table tells."""
+    name, _, levels = text.partition("=")
+    if not name or "," not in levels:
+        raise argparse.ArgumentTypeError(
+            "expected a column and its levels from low to high, such as "
+            f"grade=low,mid,high, got {text!r}"
+        )
+    return text
+
+
 def direction(text: str) -> tuple[str, int]:
     """Type of a column and its direction."""
     name, _, sign = text.rpartition("=")

@@ -422,7 +422,12 @@ def path_text(
             "",
             path_table(frame, found.trees),
             "",
-            f"sorct show {name} --point N prints the rules of a tree.",
+            f"sorct show {name} --point N prints the rules of a tree"
+            + (
+                ", and with --relaxed those of one refitted on its variables."
+                if found.relaxed
+                else "."
+            ),
         ]
     )
 

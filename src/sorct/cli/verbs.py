@@ -15,7 +15,13 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from sorct.cli.data import labels_for, rows_for
-from sorct.cli.files import Output, read_model_file, read_tree, tree_at
+from sorct.cli.files import (
+    Output,
+    read_model_file,
+    read_tree,
+    refuse_point,
+    tree_at,
+)
 from sorct.cli.given_tables import reading_of
 from sorct.cli.messages import UsageError, WorkError, note
 from sorct.cli.printing import print_result, score_line, text_table
@@ -49,12 +55,12 @@ def show(args: Namespace) -> None:
     from sorct.show.text import export_text
 
     found = read_model_file(args.model)
-    if not isinstance(found, Tree) and args.point is None:
+    if not (isinstance(found, Tree) or args.point is not None or args.relaxed):
         document = {"verb": "show", **path_document(found)}
         text = path_text(found, args.model, everything=args.all)
         print_result(args.json, document, text)
         return
-    tree = read_tree(args.model, args.point)
+    tree = read_tree(args)
     rules = export_text(tree, args.decimals)
     line = score_line(tree.training)
     document = {
@@ -71,7 +77,7 @@ def show(args: Namespace) -> None:
 
 def _tree_of(args: Namespace) -> Tree:
     """The tree of a model file, with what the command line says of new cells."""
-    tree = read_tree(args.model, args.point)
+    tree = read_tree(args)
     given = {"unknown": args.handle_unknown, "missing": args.handle_missing}
     told = {name: value for name, value in given.items() if value is not None}
     return replace(tree, encoder=replace(tree.encoder, **told)) if told else tree
@@ -195,10 +201,9 @@ def report(args: Namespace) -> None:
     X, y = _shown_data(args, tree)
     options: dict[str, Any] = {"title": args.title, "rows": args.rows}
     if isinstance(found, Tree):
-        if args.point is not None:
-            raise WorkError(f"{args.model} is a model, not a path; leave out --point.")
-    elif args.point is not None:
-        options["chosen"] = tree_at(found, args.point, args.model)
+        refuse_point(args)
+    elif args.point is not None or args.relaxed:
+        options["chosen"] = tree_at(found, args)
     page = found.report(X, y, **options)
     out.write(page.html())
     if args.json:
@@ -232,7 +237,7 @@ def export(args: Namespace) -> None:
         raise UsageError("--to onnx needs --out FILE (see sorct export --help)")
     kind = _KINDS[args.to]
     out = Output.checked(args.out, kind, force=args.force, inputs=[args.model])
-    tree = read_tree(args.model, args.point)
+    tree = read_tree(args)
     result = _exported(args, tree)
     document = {"verb": "export", "to": args.to, "out": args.out}
     if out.path is None:

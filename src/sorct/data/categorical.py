@@ -56,16 +56,22 @@ class Categorical:
         cls,
         name: str,
         column: Any,
+        count: FloatArray | None = None,
         *,
         separate: bool = True,
         least: float = 1,
         keep_rare: bool = False,
     ) -> Self:
-        """Learn the levels that occur in at least so many rows; the rest is pooled."""
-        counts, levels = counted_levels(name, column)
+        """Learn the levels that occur in at least so many rows; the rest is pooled.
+
+        ``count`` says how many rows every row stands for; None means one each.
+        """
+        counts, levels = counted_levels(name, column, count)
         if not levels:
             # Nothing but missing cells: a level that never occurs stands for the rest.
             return cls(name, ("",), "", separate)
+        # Counts may be rounded sums of fractions; no level has less than one row.
+        least = least * (1.0 - 1e-9) if least > 1 else 0.0
         rare = [level for level in levels if counts[level] < least]
         kept = [level for level in levels if counts[level] >= least]
         if len(rare) == len(levels):
@@ -226,9 +232,9 @@ class Ordered(Categorical):
     ordered = True
 
     @classmethod
-    def declared(cls, name: str, column: Any) -> Self:
+    def declared(cls, name: str, column: Any, count: FloatArray | None = None) -> Self:
         """Learn the order that was declared, with levels that do not occur."""
-        counts, _ = counted_levels(name, column)
+        counts, _ = counted_levels(name, column, count)
         levels = _plain_list(column.cat.categories)
         _refuse_kinds(name, levels)
         mode = max(levels, key=lambda level: counts[level]) if levels else ""
@@ -281,10 +287,14 @@ class Ordered(Categorical):
 # -- levels ----------------------------------------------------------------------------
 
 
-def counted_levels(name: str, column: Any) -> tuple[Counter[Any], list[Any]]:
+def counted_levels(
+    name: str, column: Any, count: FloatArray | None = None
+) -> tuple[Counter[Any], list[Any]]:
     """How often levels occur, and those that do, in their order."""
     places, values = _distinct(column, name)
-    seen = np.bincount(places[places >= 0], minlength=len(values)).tolist()
+    known = places >= 0
+    rows = None if count is None else count[known]
+    seen = np.bincount(places[known], rows, minlength=len(values)).tolist()
     counts = Counter({v: n for v, n in zip(values, seen, strict=True) if n > 0})
     if column.dtype.name == "category":
         levels = [v for v in _plain_list(column.cat.categories) if v in counts]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sorct.data.as_text import dates_as_text, numbers_as_text
 from sorct.data.cells import (
     DATE,
     NUMBER,
@@ -24,15 +25,9 @@ from sorct.data.cells import (
     TextCells,
     read_text,
 )
-from sorct.data.numbers import (
-    COMMA,
-    POINT,
-    mark_shown,
-    numbers_as_text,
-    read_numbers,
-)
+from sorct.data.numbers import COMMA, POINT, mark_shown, read_numbers
 from sorct.data.sheet import DOUBTFUL, WORDS, Sheet
-from sorct.data.wording import listed, printable
+from sorct.data.wording import listed, printable, write_out
 from sorct.data.written_dates import read_dates
 
 if TYPE_CHECKING:
@@ -191,7 +186,9 @@ def values_shown(column: pd.Series[Any], kind: str) -> str:
         return "nothing"
     if kind in (NUMBER, DATE):
         ends = given.min(), given.max()
-        low, high = (f"{v:%Y-%m-%d}" if kind == DATE else f"{v:.6g}" for v in ends)
+        low, high = (
+            f"{v:%Y-%m-%d}" if kind == DATE else write_out(f"{v:.6g}") for v in ends
+        )
         return low if low == high else f"{low} to {high}"
     counts = given.value_counts()
     counts = counts[counts > 0]
@@ -397,6 +394,8 @@ def _read_typed(
         told = []
         if not as_text and numbers_as_text(column):
             told.append("is text in which every cell is a number")
+        if not as_text and dates_as_text(column):
+            told.append("is text in which every cell is a date")
         return Found(column, TEXT, warnings=told)
     dated = isinstance(odd, (date, datetime, np.datetime64))
     if as_text and (dated or isinstance(odd, Decimal)):

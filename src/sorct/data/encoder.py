@@ -5,7 +5,6 @@ It is plain data, saved as JSON. Plain arrays must be numeric.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct.data.as_text import warn_of_text
 from sorct.data.dates import is_dates
 from sorct.data.kinds import learn_dates, learn_levels, learn_numbers
-from sorct.data.numbers import numbers_as_text
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.table import (
     Table,
@@ -36,6 +35,8 @@ from sorct.data.wording import listed
 
 # Columns that are learned from at a time.
 _AT_ONCE = 8
+# Whole numbers up to this one are exact.
+_MOST_COUNTED = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,15 @@ class TableEncoder:
         options: TableOptions = PAPER_TABLE,
         weight: FloatArray | None = None,
     ) -> TableEncoder:
-        """Learn scales and levels from training data."""
+        """Learn scales and levels from training data; weight 2 is the row twice."""
         X = as_table(X)
         named = is_frame(X)
         names = list(X.columns) if named else [f"x{j}" for j in range(X.shape[1])]
         texts = [str(name) for name in names]
         options.check_columns(texts)
         categories = chosen_columns(options.categorical_features, texts)
-        if weight is not None and weight.size and (weight == weight[0]).all():
-            weight = None
-        found = _learn_others(X, names, categories, options, weight) if named else {}
+        count = None if weight is None else rows_stood_for(weight)
+        found = _learn_others(X, names, categories, options, count) if named else {}
         if not named and categories:
             raise ValueError(
                 "categorical_features must be 'from_dtype' or None for a plain array; "
@@ -83,7 +83,7 @@ class TableEncoder:
         plain = [name for name in names if name not in found]
         if plain:
             numbers = numeric_part(X, plain) if named else X
-            learned = _learn_numbers([str(n) for n in plain], numbers, weight, options)
+            learned = _learn_numbers([str(n) for n in plain], numbers, count, options)
             found |= dict(zip(plain, learned, strict=True))
         return cls(
             tuple(found[name] for name in names),
@@ -387,42 +387,43 @@ class ScaledColumns(Sequence[FloatArray]):
         return self._encoder.scale(self._table, slice(None), np.array([j]))[0]
 
 
+def rows_stood_for(weight: FloatArray) -> FloatArray | None:
+    """How many rows every row stands for by its weight; None means one each.
+
+    Weights that are whole numbers are numbers of rows: weight 2 is the row twice. Of
+    others only the proportions mean something: on average a row is one row.
+    """
+    if (weight == 1.0).all():
+        return None
+    whole = (weight == np.floor(weight)).all() and weight.sum() <= _MOST_COUNTED
+    if whole:
+        return weight
+    return None if (weight == weight[0]).all() else weight / weight.mean()
+
+
 def _learn_others(
     X: Any,
     names: list[Any],
     categories: list[str],
     options: TableOptions,
-    weight: FloatArray | None,
+    count: FloatArray | None,
 ) -> dict[Any, Variable]:
     """Variables of the columns of a frame that are no plain numbers."""
-    _warn_of_numbers_as_text(X, [n for n in names if str(n) not in categories])
+    warn_of_text(X, [n for n in names if str(n) not in categories])
     found: dict[Any, Variable] = {}
     for name in names:
         column = X[name]
         if str(name) in categories or is_categorical(column):
-            found[name] = learn_levels(str(name), column, options)
+            found[name] = learn_levels(str(name), column, count, options)
         elif is_dates(column):
-            found[name] = learn_dates(str(name), column, weight, options)
+            found[name] = learn_dates(str(name), column, count, options)
     return found
-
-
-def _warn_of_numbers_as_text(X: Any, names: list[Any]) -> None:
-    """Warn of columns in which every cell is a number, but written as text."""
-    told = [str(name) for name in names if numbers_as_text(X[name])]
-    if told:
-        warnings.warn(
-            f"Numbers as text in column {listed(told)}: every one is taken for a level "
-            "of its own. Turn them into numbers (sorct.read_table does so for files), "
-            "or name them in categorical_features if they are meant as names.",
-            UserWarning,
-            stacklevel=2,
-        )
 
 
 def _learn_numbers(
     names: list[str],
     numbers: FloatArray,
-    weight: FloatArray | None,
+    count: FloatArray | None,
     options: TableOptions,
 ) -> list[Variable]:
     """Numeric variables of a whole matrix at once."""
@@ -434,7 +435,7 @@ def _learn_numbers(
     for first in range(0, len(names), _AT_ONCE):
         columns = np.ascontiguousarray(numbers[:, first : first + _AT_ONCE].T)
         found += [
-            learn_numbers(name, column, weight, options)
+            learn_numbers(name, column, count, options)
             for name, column in zip(names[first:], columns, strict=False)
         ]
     return found

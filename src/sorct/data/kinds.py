@@ -15,6 +15,7 @@ from sorct.data.numeric import Curve, Numeric, learn_number
 from sorct.data.options import TableOptions
 from sorct.data.plain import expect, field
 from sorct.data.variables import Variable
+from sorct.data.wording import write_out
 
 #: Kinds of variables by a key that only their plain data has; all else are numbers.
 KINDS: dict[str, Any] = {"ordered": Ordered, "levels": Categorical, "at": Curve}
@@ -31,37 +32,43 @@ def variable_from_dict(data: Any) -> Variable:
 
 
 def learn_numbers(
-    name: str, values: FloatArray, weight: FloatArray | None, options: TableOptions
+    name: str, values: FloatArray, count: FloatArray | None, options: TableOptions
 ) -> Variable:
-    """Variable of a column of numbers, NaN where missing."""
-    variable = learn_number(name, values, weight, options.scaling_of(name))
+    """Variable of a column of numbers, NaN where missing.
+
+    ``count`` says how many rows every row stands for; None means one each.
+    """
+    variable = learn_number(name, values, count, options.scaling_of(name))
     return WithMissing(variable) if np.isnan(values).any() else variable
 
 
 def learn_dates(
-    name: str, column: Any, weight: FloatArray | None, options: TableOptions
+    name: str, column: Any, count: FloatArray | None, options: TableOptions
 ) -> Variable:
     """Variable of a column of dates: days since the earliest."""
     origin = first_day(column)
     days = days_of(column, origin)
-    variable = learn_number(name, days, weight, options.scaling_of(name))
+    variable = learn_number(name, days, count, options.scaling_of(name))
     variable = replace(variable, origin=origin)
     return WithMissing(variable) if np.isnan(days).any() else variable
 
 
-def learn_levels(name: str, column: Any, options: TableOptions) -> Variable:
+def learn_levels(
+    name: str, column: Any, count: FloatArray | None, options: TableOptions
+) -> Variable:
     """Variable of a column of levels; ordered ones are scored by their order."""
     separate = options.categorical == "dummies"
     ordered = column.dtype.name == "category" and column.cat.ordered
     variable: Variable
     if ordered and not separate:
-        variable = Ordered.declared(name, column)
+        variable = Ordered.declared(name, column, count)
     else:
         variable = Categorical.learn(
             name,
             column,
+            count,
             separate=separate,
-            least=options.least_rows(len(column)),
+            least=options.least_rows(len(column) if count is None else count.sum()),
             keep_rare=options.handle_unknown == "error",
         )
     return WithMissing(variable) if column.isna().any() else variable
@@ -82,7 +89,13 @@ def treatment(variable: Variable) -> str:
         return f"{kind}, by quantiles"
     if isinstance(variable, Curve):
         low, high = variable.at
-        ends = f" to {low:.4g}..{high:.4g}" if variable.origin is None else ""
+        ends = ""
+        if variable.origin is None:
+            digits = 6 if variable.whole else 4
+            low_text, high_text = (
+                write_out(f"{end:.{digits}g}") for end in (low, high)
+            )
+            ends = f" to {low_text}..{high_text}"
         return f"{kind}, clipped{ends}"
     if isinstance(variable, Numeric):
         return f"{kind}, by range" if variable.span > 0.0 else f"{kind}, constant"

@@ -109,26 +109,3 @@ def mark_shown(cells: Sequence[str]) -> str | None:
 def looks_like_numbers(cells: Sequence[str]) -> bool:
     """Whether any of the first cells is a number, with one mark or the other."""
     return any(any(_matches(cells[:_FIRST], mark)) for mark in (POINT, COMMA))
-
-
-def numbers_as_text(column: Any) -> bool:
-    """Whether a column of a frame holds text of which every cell is a number.
-
-    Missing cells do not count; a column of pandas categories is meant as it is.
-    """
-    if not str(column.dtype.name).startswith(("object", "str", "large_string")):
-        return False
-    # Most columns of text show in their first cells that they are no numbers.
-    first = column.iloc[:_FIRST].dropna().tolist()
-    if first and not _are_numbers(first):
-        return False
-    cells = column.dropna().tolist()
-    return bool(cells) and _are_numbers(cells)
-
-
-def _are_numbers(cells: list[Any]) -> bool:
-    """Whether all cells are text and numbers, with one mark or the other."""
-    if not all(isinstance(cell, str) for cell in cells):
-        return False
-    values = list({cell.strip() for cell in cells})
-    return any(bool(read_numbers(values, mark).read.all()) for mark in (POINT, COMMA))

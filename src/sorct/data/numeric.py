@@ -274,64 +274,86 @@ def _known(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def learn_number(
-    name: str, values: FloatArray, weight: FloatArray | None, scaling: str
+    name: str, values: FloatArray, count: FloatArray | None, scaling: str
 ) -> Numeric | Curve:
     """Scale, median and wholeness of finite numbers; NaN is passed over.
 
-    ``weight`` has an entry per value; None means that all count alike.
+    ``count`` says how many rows every value stands for; None means one each.
     """
     known = ~np.isnan(values)
     if not known.all():
         values = values[known]
-        weight = None if weight is None else weight[known]
+        count = None if count is None else count[known]
     if values.size == 0:
         return Numeric(name)
-    scale = _scale(name, values, weight, scaling)
+    scale = _scale(name, values, count, scaling)
     # Most columns that are not whole show it in their first values.
     whole = all((v == np.floor(v)).all() for v in (values[:100], values))
-    return replace(scale, whole=whole, median=_median(values))
+    return replace(scale, whole=whole, median=_median(values, count))
 
 
 def _scale(
-    name: str, values: FloatArray, weight: FloatArray | None, scaling: str
+    name: str, values: FloatArray, count: FloatArray | None, scaling: str
 ) -> Numeric | Curve:
     plain = Numeric.of_range(name, values.min(), values.max())
     if scaling == "minmax" or plain.span == 0.0:
         return plain
     step = -(-values.size // _MOST_ROWS)
-    rows = np.argsort(values[::step], kind="stable")
-    ordered = values[::step][rows]
-    if ordered[0] == ordered[-1] or np.unique(ordered).size < 3:
+    tally = _Tally.of(values[::step], None if count is None else count[::step])
+    if tally.value.size < 3:
         return plain
-    own = np.ones(ordered.size) if weight is None else weight[::step][rows]
-    share = _middle_shares(own)
-    low, high = _ends(values, ordered)
-    crushed = _width(ordered, share, 0.05) < _CRUSHED * (high - low)
-    if scaling == "quantile" or crushed:
-        return _quantile_curve(name, ordered, own, low, high) or plain
+    low, high = _ends(values, tally)
+    if scaling == "quantile" or _width(tally, 0.05) < _CRUSHED * (high - low):
+        return _quantile_curve(name, tally, low, high) or plain
     if low > values.min() or high < values.max():
         return Curve(name, (low, high), (0.0, 1.0))
     return plain
 
 
-def _middle_shares(own: FloatArray) -> FloatArray:
-    """Share of the sample below every ordered row, counting half of its own."""
-    return np.asarray((np.cumsum(own) - 0.5 * own) / own.sum())
+@dataclass(frozen=True, eq=False)
+class _Tally:
+    """Distinct values, rising, and how many rows are no greater than each.
+
+    Whatever is learned from it cannot tell a row of weight 2 from the row twice.
+    """
+
+    value: FloatArray
+    upto: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray, count: FloatArray | None) -> _Tally:
+        if count is None:
+            value, rows = np.unique(values, return_counts=True)
+            return cls(value, np.cumsum(rows).astype(np.float64))
+        order = np.argsort(values, kind="stable")
+        value, first = np.unique(values[order], return_index=True)
+        return cls(value, np.cumsum(np.add.reduceat(count[order], first)))
+
+    @property
+    def n_rows(self) -> float:
+        return float(self.upto[-1])
+
+    def row(self, k: float) -> float:
+        """Value of row k, from 0, if all rows stood in order."""
+        # Rounding in sums of counts must not lead to the next value.
+        place = np.searchsorted(self.upto, k + 1e-9 * self.n_rows, side="right")
+        return float(self.value[np.clip(place, 0, self.value.size - 1)])
 
 
-def _width(ordered: FloatArray, share: FloatArray, tail: float) -> float:
-    """Width of what is left without a share at each end."""
-    low, high = np.searchsorted(share, [tail, 1.0 - tail])
-    return float(ordered[max(high - 1, 0)] - ordered[min(low, ordered.size - 1)])
+def _width(tally: _Tally, tail: float) -> float:
+    """Width of what is left without a share of the rows at each end."""
+    first = np.ceil(tail * tally.n_rows - 0.5)
+    last = np.ceil((1.0 - tail) * tally.n_rows - 0.5) - 1.0
+    return tally.row(max(last, 0.0)) - tally.row(first)
 
 
-def _ends(values: FloatArray, ordered: FloatArray) -> tuple[float, float]:
+def _ends(values: FloatArray, tally: _Tally) -> tuple[float, float]:
     """Smallest and largest value that are not wild."""
-    n = ordered.size
-    n_end = max(int(np.ceil(_END_SHARE * n)), _END_ROWS)
-    if n <= 4 * n_end:
+    n_rows = tally.n_rows
+    n_end = max(int(np.ceil(_END_SHARE * n_rows)), _END_ROWS)
+    if n_rows <= 4 * n_end:
         return float(values.min()), float(values.max())
-    first, last = ordered[n_end], ordered[n - 1 - n_end]
+    first, last = tally.row(n_end), tally.row(n_rows - 1 - n_end)
     room = _FAR * (last - first)
     if room == 0.0:
         return float(values.min()), float(values.max())
@@ -339,16 +361,9 @@ def _ends(values: FloatArray, ordered: FloatArray) -> tuple[float, float]:
     return float(tame.min()), float(tame.max())
 
 
-def _quantile_curve(
-    name: str, ordered: FloatArray, own: FloatArray, low: float, high: float
-) -> Curve | None:
-    """Points at even quantiles, rounded such that people can read them.
-
-    Only the share of every value counts: weight 2 is the row twice.
-    """
-    value, first = np.unique(ordered, return_index=True)
-    upto = np.cumsum(np.add.reduceat(own, first))
-    upto /= upto[-1]
+def _quantile_curve(name: str, tally: _Tally, low: float, high: float) -> Curve | None:
+    """Points at even quantiles, rounded such that people can read them."""
+    value, upto = tally.value, tally.upto / tally.n_rows
     steps = np.linspace(0.0, 1.0, MOST_POINTS)
     # Rounding in the shares must not lead to the next value.
     at = np.clip(value[np.searchsorted(upto, steps - 1e-9)], low, high)
@@ -371,8 +386,12 @@ def _quantile_curve(
     return Curve(name, tuple(at.tolist()), tuple(place.tolist()))
 
 
-def _median(values: FloatArray) -> float:
+def _median(values: FloatArray, count: FloatArray | None) -> float:
     """Median, which lies between the two in the middle also where their sum is inf."""
+    if count is not None:
+        tally = _Tally.of(values, count)
+        half = (tally.n_rows - 1.0) / 2.0
+        values = np.array([tally.row(np.floor(half)), tally.row(np.ceil(half))])
     with np.errstate(over="ignore"):
         median = float(np.median(values))
     return median if np.isfinite(median) else 2.0 * float(np.median(values / 2.0))

@@ -7,8 +7,8 @@ whatever is to be said of a file is said at once.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from sorct.data.cells import TEXT, UNUSABLE
 from sorct.data.columns import ColumnReading, ReadColumns, read_columns
 from sorct.data.sheet import DELIMITERS, ReadingError, ReadOptions, Sheet, open_sheet
 from sorct.data.suspects import leak, why_left_out
-from sorct.data.wording import listed, not_there
+from sorct.data.wording import listed, not_there, shown
 from sorct.data.written_dates import ORDERS
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class Roles:
         Columns to leave out.
     categorical : sequence of str
         Columns that are categories, also if they hold numbers or dates.
+    ordered : mapping from str to sequence of str
+        Columns that are categories with an order, and their levels from low to high.
     """
 
     target: str | None = None
@@ -50,6 +52,12 @@ class Roles:
     keep: Sequence[str] = ()
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
+    ordered: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Columns that are categories, with or without an order."""
+        return (*self.categorical, *self.ordered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +118,7 @@ def read_training(
         if name in (roles.target, roles.weight)
         or (name not in roles.drop and (only is None or name in only))
     ]
-    read = read_columns(sheet, names, text=roles.categorical, target=roles.target)
+    read = read_columns(sheet, names, text=roles.words, target=roles.target)
     frame, judged = _with_categories(read, roles), []
     target = None
     for reading in read.readings:
@@ -122,7 +130,8 @@ def read_training(
             reading = _judged(reading, frame[reading.name], roles, target)
         judged.append(reading)
     kept = [one.name for one in judged if one.left_out is None]
-    return TableReading(sheet.name, frame[kept], tuple(judged), read.problems)
+    problems = (*read.problems, *_out_of_order(read, roles))
+    return TableReading(sheet.name, frame[kept], tuple(judged), problems)
 
 
 def _with_categories(read: ReadColumns, roles: Roles) -> pd.DataFrame:
@@ -130,12 +139,38 @@ def _with_categories(read: ReadColumns, roles: Roles) -> pd.DataFrame:
     named = [
         one.name
         for one in read.readings
-        if one.name in roles.categorical
-        and one.name != roles.target
-        and one.kind == TEXT
+        if one.name in roles.words and one.name != roles.target and one.kind == TEXT
     ]
-    categories = {name: read.frame[name].astype("category") for name in named}
-    return read.frame.assign(**categories) if named else read.frame
+    if not named:
+        return read.frame
+    import pandas as pd
+
+    kinds: dict[str, Any] = dict.fromkeys(named, "category")
+    for name in named:
+        order = roles.ordered.get(name, ())
+        if order and not _strange_levels(read.frame[name], order):
+            kinds[name] = pd.CategoricalDtype(list(order), ordered=True)
+    return read.frame.astype(kinds)
+
+
+def _out_of_order(read: ReadColumns, roles: Roles) -> list[str]:
+    """Problems of columns with levels that their order does not name."""
+    told = []
+    for name, levels in roles.ordered.items():
+        strange = []
+        if name in read.frame:
+            strange = _strange_levels(read.frame[name], levels)
+        if strange:
+            told.append(
+                f"column {name!r} has levels that its order lacks: {listed(strange)}; "
+                f"expected {listed(levels)}."
+            )
+    return told
+
+
+def _strange_levels(column: pd.Series[Any], order: Sequence[str]) -> list[Any]:
+    """Levels that an order does not name."""
+    return [level for level in column.dropna().unique() if level not in order]
 
 
 def _judged(
@@ -145,7 +180,7 @@ def _judged(
     target: pd.Series[Any] | None,
 ) -> ColumnReading:
     """How a column was read, with what there is to say against training on it."""
-    if reading.name not in (*roles.keep, *roles.categorical):
+    if reading.name not in (*roles.keep, *roles.words):
         reason = None if reading.warnings else why_left_out(column)
         if reason is not None:
             return replace(reading, left_out=reason)
@@ -172,6 +207,7 @@ def read_table(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     categorical_features: Sequence[str] = (),
+    ordered: Mapping[str, Sequence[str]] | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -199,6 +235,9 @@ def read_table(
     categorical_features : list of str, default=()
         Columns of numbers or dates that are names, such as codes: they become pandas
         categories.
+    ordered : mapping from str to list of str, optional
+        Columns whose levels have an order, and these levels from low to high, such as
+        ``{"grade": ["low", "mid", "high"]}``: they become ordered pandas categories.
     encoding : str, optional
         UTF-8 unless another is named.
     delimiter : str, optional
@@ -241,12 +280,24 @@ def read_table(
     _check_options(options)
     name = str(path)
     sheet = open_sheet(name, Path(path).read_bytes(), options)
-    given = {"keep": keep, "drop": drop, "categorical_features": categorical_features}
-    named = [_texts(role, names) for role, names in given.items()]
-    for column in (*([] if target is None else [target]), *sum(named, ())):
+    if ordered is not None and not isinstance(ordered, Mapping):
+        raise TypeError(
+            "ordered must be a mapping from columns to their levels from low to high, "
+            f"got {shown(ordered)}."
+        )
+    roles = Roles(
+        target,
+        None,
+        _texts("keep", keep),
+        _texts("drop", drop),
+        _texts("categorical_features", categorical_features),
+        {column: checked_order(column, own) for column, own in (ordered or {}).items()},
+    )
+    targets = [] if target is None else [target]
+    for column in (*targets, *roles.keep, *roles.drop, *roles.words):
         if column not in sheet.columns:
             raise ReadingError(not_there("column", column, sheet.columns, name))
-    reading = read_training(sheet, Roles(target, None, *named))
+    reading = read_training(sheet, roles)
     if reading.problems:
         raise ReadingError.of(name, reading.problems)
     told = [*_unnamed(sheet), *reading.left_out(), *reading.warnings()]
@@ -262,6 +313,17 @@ def _texts(option: str, given: Iterable[str]) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in names):
         raise TypeError(f"{option} must be a list of str, got {names!r}.")
     return names
+
+
+def checked_order(name: str, levels: Iterable[str]) -> tuple[str, ...]:
+    """Levels of an ordered column: two or more, each once."""
+    order = _texts(f"ordered[{name!r}]", levels)
+    if len(order) < 2 or len(set(order)) < len(order):
+        raise ReadingError(
+            f"The order of column {name!r} must have two levels or more, each once, "
+            f"from low to high; got {listed(order)}."
+        )
+    return order
 
 
 def _check_options(options: ReadOptions) -> None:

@@ -1,12 +1,15 @@
-"""Wording: names that come from users, made fit to be shown in one line."""
+"""Wording: names that come from users, and numbers, made fit to be shown."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 _ANSWERS = ("yes", "no")
+# Numbers beyond these are not written out.
+_SMALLEST, _LARGEST = Decimal("1e-6"), Decimal("1e12")
 
 
 def printable(name: Any) -> str:
@@ -48,6 +51,21 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def plain_number(text: str) -> str:
+    """A rounded number written out where people can read it so, thousands apart."""
+    number = Decimal(text)
+    if number and not _SMALLEST <= abs(number) < _LARGEST:
+        return text
+    # Four digits stay together, as in a year.
+    mark = "," if abs(number) >= 10_000 else ""
+    return f"{number:{mark}f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def write_out(text: str) -> str:
+    """The same with all digits together."""
+    return plain_number(text).replace("\N{NARROW NO-BREAK SPACE}", "")
 
 
 def shown(value: Any, most: int = 99) -> str:

@@ -18,6 +18,8 @@ from sorct.tree.topology import Topology, smallest_depth
 
 _DEEPEST = 12
 _MOST_JOBS = 1024
+# Sums of weights, of whatever many rows, are far from overflow up to this power of two.
+_LARGEST_EXPONENT = 400
 #: More starts, or trees along a path, than there is memory and time for.
 MOST_STARTS = 1_000_000
 
@@ -92,8 +94,10 @@ def checked_samples(
     if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
         raise ValueError("sample_weight must be finite, >= 0 and not all zero.")
     kept = np.flatnonzero(weight > 0)
-    # Divided by a power of two, which is exact, so that no sum overflows.
-    weight = np.ldexp(weight, -np.frexp(weight.max())[1])
+    size = np.frexp(weight.max())[1]
+    if abs(size) > _LARGEST_EXPONENT:
+        # Divided by a power of two, which is exact, so that no sum overflows.
+        weight = np.ldexp(weight, -size)
     if len(kept) == len(weight):
         return X, y, weight
     return take_rows(X, kept), y[kept], weight[kept]

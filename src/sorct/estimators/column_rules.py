@@ -95,8 +95,8 @@ def _checked_signs(monotonic_cst: Any, encoder: TableEncoder) -> dict[str, int]:
     if unordered:
         raise ValueError(
             f"monotonic_cst names columns whose levels have no order: "
-            f"{listed(unordered)}. Make them ordered pandas categories, with "
-            "categorical='whole'."
+            f"{listed(unordered)}. Make them ordered pandas categories (for a file: "
+            "--ordered, or ordered= of sorct.read_table), with categorical='whole'."
         )
     return signs
 

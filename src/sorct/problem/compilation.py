@@ -145,7 +145,7 @@ def compiled(function: Function) -> Function:
 
     Sums may be taken in any (but always the same) order.
     """
-    return _compile(function, **_ENTRY, fastmath=_FAST)
+    return _compile(function, **_ENTRY, fastmath=_FAST, no_cfunc_wrapper=True)
 
 
 def compiled_inside(function: Function) -> Function:

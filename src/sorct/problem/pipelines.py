@@ -2,26 +2,66 @@
 
 It uses parts of numba that may change with any version, so it is used only with those
 that it was tested with; with others numba's own pipeline gives the same code, later.
-numba optimises every function twice, so that it may remove the counting of references
-in between. Our code counts none: what is linked into its callers is optimised by the
-cheap passes, what Python calls by the full ones, and results are the same bits.
+What is left out:
+
+- Optimising twice. numba does so that it may remove the counting of references in
+  between, and our code counts none. What is linked into its callers is optimised by the
+  cheap passes, what Python calls by the full ones, and results are the same bits.
+- Machine code of functions that only compiled code calls.
+- Passes for what our code does not contain (closures, ``with``, ``raise``, tuples of
+  mixed types in loops, whole-array arithmetic), and checks of the code between passes.
+- Asking again which version of an operator fits which types.
 """
 
 from typing import Any
 
 from numba import _dynfunc
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_machinery import PassManager, _pass_registry, register_pass
+from numba.core.typed_passes import (
+    IRLegalization,
+    NativeLowering,
+    NoPythonBackend,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
+from numba.core.untyped_passes import (
+    FixupArgs,
+    GenericRewrites,
+    InlineInlinables,
+    IRProcessing,
+    ReconstructSSA,
+    TranslateByteCode,
+)
+
+# From bytecode to typed code that is ready for lowering.
+_BEFORE_LOWERING = (
+    TranslateByteCode,
+    FixupArgs,
+    IRProcessing,
+    GenericRewrites,
+    InlineInlinables,
+    ReconstructSSA,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+    IRLegalization,
+)
+# What was found out about types, by the options that a function is compiled with.
+_known: dict[str, dict[Any, Any]] = {}
 
 
 class _EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
     """Code that Python calls."""
 
+    def _optimize_functions(self, module: Any) -> None:
+        # The full passes come, once all is linked.
+        module.data_layout = self._codegen._data_layout
+
     def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+        builder = self._codegen._pass_builder()
+        builder.getModulePassManager().run(self._final_module, builder)
 
 
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -30,6 +70,14 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
     numba would turn every function into machine code of its own, which is a sixth of
     the whole time.
     """
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        builder = self._codegen._pass_builder()
+        passes = builder.getFunctionPassManager()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def finalize(self) -> None:
         """Link what this code calls, and optimise; emit nothing."""
@@ -88,15 +136,64 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
+class _Types:
+    """numba's knowledge of types, which remembers what it was asked.
+
+    numba asks anew for every operator of every function, several times, and tries all
+    versions of the operator each time.
+    """
+
+    def __init__(self, context: Any, flags: Any) -> None:
+        self._context = context
+        # The version that fits is compiled with the options of the caller.
+        self._answers = _known.setdefault(repr(flags), {})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def _ask(self, question: str, *about: Any) -> Any:
+        key = question, *about
+        if key not in self._answers:
+            self._answers[key] = getattr(self._context, question)(*about)
+        return self._answers[key]
+
+    def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
+        """Signature of a call; only those of numba's own functions are remembered."""
+        if kws or not isinstance(function, types.Function):
+            return self._context.resolve_function_type(function, args, kws)
+        key = function, tuple(args)
+        if key not in self._answers:
+            found = self._context.resolve_function_type(function, args, kws)
+            self._answers[key] = found
+        return self._answers[key]
+
+    def resolve_getattr(self, value: Any, name: str) -> Any:
+        """Type of an attribute."""
+        return self._ask("resolve_getattr", value, name)
+
+    def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
+        """Signature of an assignment to an item."""
+        return self._ask("resolve_setitem", target, index, value)
+
+
+class _Passes(PassManager):  # type: ignore[misc]
+    """Passes one after the other, without numba's checks and records in between."""
+
+    def run(self, state: Any) -> None:
+        """Run them all."""
+        for kind, _ in self.passes:
+            current = _pass_registry.get(kind).pass_inst
+            current.analysis = self._analysis
+            current.run_pass(state)
+
+
 def _pipeline(state: Any, lowering: type) -> list[Any]:
-    """Passes of numba's own pipeline, but for the lowering."""
-    pipeline = DefaultPassBuilder.define_nopython_pipeline(state)
-    pipeline.add_pass_after(lowering, NativeLowering)
-    pipeline.passes = [
-        entry for entry in pipeline.passes if entry[0] is not NativeLowering
-    ]
-    pipeline.finalize()
-    return [pipeline]
+    state.typingctx = _Types(state.typingctx, state.flags)
+    passes = _Passes("sorct")
+    for kind in (*_BEFORE_LOWERING, lowering, NoPythonBackend):
+        passes.add_pass(kind, "")
+    passes.finalize()
+    return [passes]
 
 
 class EntryCompiler(CompilerBase):  # type: ignore[misc]

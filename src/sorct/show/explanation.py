@@ -160,7 +160,9 @@ class Explanation:
         if any(step.parts for step in self.steps):
             lines.append(_TYPICAL)
         for step in self.steps:
-            lines += ["", *step_lines(step)]
+            # A cut that sends every sample one way tells nothing of this one.
+            if step.parts or _chance(step.proba) != "1":
+                lines += ["", *step_lines(step)]
         lines += ["", f"Leaf: {printable(self.leaf)}, by this route with probability "]
         lines[-1] += f"{self.leaf_proba:.4g}"
         if self.leaf_says is not None:
@@ -459,12 +461,14 @@ def _part_text(part: Part) -> str:
             return text
     elif part.value == part.typical:
         return f"{text}, as is typical"
+    if part.contribution == 0.0:
+        return f"{text}, which counts like {short_text(part.typical)}"
     return f"{text}, not {short_text(part.typical)}"
 
 
 def _signed(number: float, error: float) -> str:
     text = rounded(number, error)
-    return text if number < 0 else f"+{text}"
+    return f"+{text}" if number > 0 else text
 
 
 def _named_value(name: str, value: Any) -> str:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import numpy as np
 
+from sorct.data.wording import plain_number, write_out
 from sorct.tree.view import Reading
 
 # A number is printed such that its rounding moves a cut by less than this share of its
 # largest term, also for columns far from zero.
 ROUNDING = 1e-3
-# Other numbers are not written out.
-_SMALLEST, _LARGEST = Decimal("1e-4"), Decimal("1e9")
+
+__all__ = [
+    "allowed_error",
+    "plain_number",
+    "printed_threshold",
+    "printed_weights",
+    "rounded",
+    "write_out",
+]
 
 
 def printed_weights(reading: Reading, decimals: int | None = None) -> list[str]:
@@ -44,18 +50,3 @@ def rounded(number: float, error: float, decimals: int | None = None) -> str:
         places = np.floor(np.log10(abs(number))) + 1 - np.floor(np.log10(2.0 * error))
         digits = int(np.clip(places, 4, 17))
     return write_out(f"{number:.{digits}g}")
-
-
-def plain_number(text: str) -> str:
-    """A rounded number written out where people can read it so, thousands apart."""
-    number = Decimal(text)
-    if number and not _SMALLEST <= abs(number) < _LARGEST:
-        return text
-    # Four digits stay together, as in a year.
-    mark = "," if abs(number) >= 10_000 else ""
-    return f"{number:{mark}f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
-def write_out(text: str) -> str:
-    """The same with all digits together."""
-    return plain_number(text).replace("\N{NARROW NO-BREAK SPACE}", "")

@@ -1,8 +1,8 @@
 """Text: a tree in words, in the names and units of the user's table.
 
-Cuts are numbered as in the tree, from 1: the cuts below cut t are 2t and 2t + 1. Cuts
-that decide nothing are left out. So are cuts of which one side gets hardly any sample;
-a line below the rules says which. Leaves tell the rows that people send there who
+Cuts are numbered from 1, level by level. Cuts that decide nothing are left out. So are
+cuts of which one side gets hardly any sample; a line below the rules says which, by
+numbers that follow those of the others. Leaves tell the rows that people send there who
 follow the rules by hand. Everything is read from a view of the tree.
 """
 
@@ -31,6 +31,7 @@ from sorct.show.numbers import (
     printed_threshold,
     printed_weights,
     rounded,
+    write_out,
 )
 from sorct.show.values import leaf_value_parts, quantity_footer
 from sorct.tree.view import FEW, Cut, Leaf, View
@@ -249,7 +250,8 @@ def _direction_text(tree: Tree) -> list[str]:
             which = " or ".join(names)
             lines.append(f"The probability of {label} never {word} as {which} grows.")
     if tree.variables_cost is not None:
-        lines.append(f"The variables used cost {tree.variables_cost:.6g} in all.")
+        cost = f"{tree.variables_cost:.6g}"
+        lines.append(f"The variables used cost {write_out(cost)} in all.")
     return lines
 
 

@@ -85,7 +85,9 @@ class ValueExplanation:
                 f"  {_named(move):<{width}}  {move.move:+.6g}" for move in self.moves
             ]
         for step in self.steps:
-            lines += ["", *step_lines(step)]
+            # A cut that sends every sample one way tells nothing of this one.
+            if step.parts or step.proba < 1.0:
+                lines += ["", *step_lines(step)]
         lines += ["", f"Leaf: {self.leaf}, by this route with probability "]
         lines[-1] += f"{self.leaf_proba:.4g}"
         if self.reach is not None:

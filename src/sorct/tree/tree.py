@@ -34,7 +34,7 @@ from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
 from sorct.tree.storage import tree_from_dict, tree_to_dict
 from sorct.tree.topology import Topology
 from sorct.tree.training import TrainingRecord
-from sorct.tree.view import View
+from sorct.tree.view import View, cut_numbers
 
 if TYPE_CHECKING:
     from sorct.show.report import Report
@@ -223,6 +223,11 @@ class Tree:
     def view(self) -> View:
         """The tree as it is shown."""
         return View.of(self)
+
+    @cached_property
+    def cut_numbers(self) -> tuple[int, ...]:
+        """Number of every cut as printed; those that people are shown come first."""
+        return cut_numbers(self)
 
     @property
     def class_share(self) -> FloatArray:

@@ -213,7 +213,9 @@ class Cut:
     Attributes
     ----------
     node : int
-        Its number in the tree, from 0; ``number`` counts from 1, as printed.
+        Its place in the tree, from 0.
+    number : int
+        Its number as printed, from 1; see ``cut_numbers``.
     terms : dict from the position of a variable to its Term
         A sample goes left with probability F(gamma (sum of the terms - threshold) /
         n_groups).
@@ -230,6 +232,7 @@ class Cut:
     """
 
     node: int
+    number: int
     terms: Terms
     threshold: float
     reading: Reading
@@ -237,11 +240,6 @@ class Cut:
     left: int
     right: int
     mass: FloatArray
-
-    @property
-    def number(self) -> int:
-        """Number of the cut as printed."""
-        return self.node + 1
 
     @property
     def yes(self) -> int:
@@ -374,6 +372,22 @@ class View:
             )
 
 
+def cut_numbers(tree: Tree) -> tuple[int, ...]:
+    """Number of every cut of a tree, from 1: those that people are shown come first.
+
+    Whoever shows a tree calls its cuts by these, also where it shows more of them.
+    """
+    people = tree.mass if tree.routed is None else tree.routed
+    found: dict[int, None] = {}
+    for shares, least in ((people, FEW), (tree.mass, 0.0)):
+        walk = _Walk(tree, NOBODY, (shares, shares), least)
+        found |= dict.fromkeys(sorted(walk.cuts()))
+    found |= dict.fromkeys(range(tree.n_branches))
+    numbers = np.empty(tree.n_branches, dtype=np.int64)
+    numbers[list(found)] = np.arange(1, tree.n_branches + 1)
+    return tuple(numbers.tolist())
+
+
 class _Walk:
     """One walk through a tree, which leaves out cuts that decide nothing.
 
@@ -415,6 +429,16 @@ class _Walk:
             if isinstance(node, Cut):
                 left, right = self.topology.children(number)
                 waiting += [right, left] if node.yes == node.left else [left, right]
+        return found
+
+    def cuts(self) -> list[int]:
+        """Places of the cuts that are shown."""
+        found, waiting = [], [0]
+        while waiting:
+            place = self._shown(waiting.pop(), self.only)
+            if self.kind[place] == SEVERAL:
+                found.append(place)
+                waiting += self.topology.children(place)
         return found
 
     def _crowded_child(self, t: int, least: float) -> int | None:
@@ -500,6 +524,7 @@ class _Walk:
         threshold = tree.encoder.n_groups * float(tree.threshold[t])
         return Cut(
             node=t,
+            number=tree.cut_numbers[t],
             terms=terms,
             threshold=threshold,
             reading=Reading.of(encoder, terms, threshold),

@@ -1,5 +1,6 @@
 """JavaScript export: run by Node, it predicts what the tree predicts."""
 
+import itertools
 import json
 import re
 import shutil
@@ -25,39 +26,80 @@ from tests.show.export.spoken import odd_trees
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 
-# Every row's result as pairs, which JSON keeps in order, or the error's message.
+# One process for all trees. A line of its input names a tree's file, how to load it,
+# the classes and the rows; a line of its output has every row's result as pairs, which
+# JSON keeps in order, or the error's message.
 HARNESS = """
-const results = JSON.parse(fs.readFileSync("rows.json", "utf-8")).map((row) => {
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import readline from "node:readline";
+import vm from "node:vm";
+
+const loaders = {
+  es: async (file) => (await import(file)).predict,
+  commonjs: async (file) => createRequire(import.meta.url)(file).predict,
+  script: async (file) => {
+    const page = vm.createContext({});
+    vm.runInContext(fs.readFileSync(file, "utf-8"), page);
+    return page.predict;
+  },
+};
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const { file, module, classes, rows } = JSON.parse(line);
+  let results;
   try {
-    const { label, proba } = predict(row);
-    return { label, proba: classes.map((name) => proba[name]) };
+    const predict = await loaders[module](file);
+    results = rows.map((row) => {
+      try {
+        const { label, proba } = predict(row);
+        return { label, proba: classes.map((name) => proba[name]) };
+      } catch (error) {
+        return `${error.name}: ${error.message}`;
+      }
+    });
   } catch (error) {
-    return `${error.name}: ${error.message}`;
+    results = `not loaded: ${error.stack}`;
   }
-});
-console.log(JSON.stringify(results));
-"""
-FILES = {
-    "es": 'import fs from "node:fs";\nimport { predict } from "./tree.mjs";\n',
-    "commonjs": 'const fs = require("node:fs");\n'
-    'const { predict } = require("./tree.cjs");\n',
-    "script": 'const fs = require("node:fs");\n'
-    'require("node:vm").runInThisContext(fs.readFileSync("tree.js", "utf-8"));\n',
+  console.log(JSON.stringify(results));
 }
+"""
 ENDINGS = {"es": "mjs", "commonjs": "cjs", "script": "js"}
 
 
-def run(folder, tree, rows, module="es"):
-    """Results of the exported function for some rows."""
-    source = to_javascript(tree, module=module)
-    (folder / f"tree.{ENDINGS[module]}").write_text(source, "utf-8")
-    (folder / "rows.json").write_text(json.dumps(rows), "utf-8")
-    classes = f"const classes = {json.dumps(tree.classes.tolist())};\n"
-    main = folder / ("main.mjs" if module == "es" else "main.cjs")
-    main.write_text(FILES[module] + classes + HARNESS, "utf-8")
-    done = subprocess.run([NODE, main.name], cwd=folder, capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout.decode())
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    """Start Node; returns a function that has it answer a line."""
+    if NODE is None:
+        pytest.skip("Node.js is not installed")
+    main = tmp_path_factory.mktemp("node") / "main.mjs"
+    main.write_text(HARNESS, "utf-8")
+    with subprocess.Popen(
+        [NODE, main], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+
+        def ask(question):
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        yield ask
+        process.stdin.close()
+
+
+@pytest.fixture
+def run(node, tmp_path):
+    """Return a function that gives the exported function's results for some rows."""
+    count = itertools.count()  # Node loads a file once only
+
+    def run(tree, rows, module="es"):
+        file = tmp_path / f"tree{next(count)}.{ENDINGS[module]}"
+        file.write_text(to_javascript(tree, module=module), "utf-8")
+        question = {"file": str(file), "module": module, "rows": rows}
+        results = node({**question, "classes": tree.classes.tolist()})
+        assert isinstance(results, list), results
+        return results
+
+    return run
 
 
 def split(tree, results):
@@ -68,21 +110,19 @@ def split(tree, results):
     return labels, [result["proba"] for result in results]
 
 
-@needs_node
 @each_tree
-def test_the_function_predicts_as_the_tree(rng, make, tmp_path):
+def test_the_function_predicts_as_the_tree(rng, make, run):
     """Class and probabilities of every row, from raw values."""
     tree, X = make(rng)
-    assert_same(tree, X, *split(tree, run(tmp_path, tree, json_rows(X))))
+    assert_same(tree, X, *split(tree, run(tree, json_rows(X))))
 
 
-@needs_node
 @pytest.mark.parametrize("name", ["iris-1", "steep"])
-def test_odd_numbers_of_maps_shares_and_costs(rng, name, tmp_path):
+def test_odd_numbers_of_maps_shares_and_costs(rng, name, run):
     """As large and as small as files may hold."""
     made, X = MAKERS[name](rng)
     for tree in odd_trees(rng, made):
-        assert_near(tree, X, *split(tree, run(tmp_path, tree, json_rows(X))))
+        assert_near(tree, X, *split(tree, run(tree, json_rows(X))))
 
 
 def test_the_text_says_what_is_predicted_and_how(rng):
@@ -96,34 +136,31 @@ def test_the_text_says_what_is_predicted_and_how(rng):
         assert name in told
 
 
-@needs_node
 @pytest.mark.parametrize("module", ["commonjs", "script"])
-def test_other_ways_to_load_it(rng, tmp_path, module):
+def test_other_ways_to_load_it(rng, run, module):
     """The same function as a CommonJS module and as a plain script."""
     tree, X = MAKERS["nasty"](rng)
-    assert_same(tree, X, *split(tree, run(tmp_path, tree, json_rows(X), module)))
+    assert_same(tree, X, *split(tree, run(tree, json_rows(X), module)))
 
 
-@needs_node
-def test_values_that_cannot_be_used_are_refused_by_name(rng, tmp_path):
+def test_values_that_cannot_be_used_are_refused_by_name(rng, run):
     """Missing, of another type, or a level never seen in training."""
     tree, X = MAKERS["mixed"](rng)
     good = rows_of(X)[0]
     bad = [{**good, "age": value} for value in (None, "41", True)]
     bad += [{**good, "city": value} for value in (None, "Ur", 3)]
     del good["age"]
-    results = run(tmp_path, tree, [*bad, good])
+    results = run(tree, [*bad, good])
     assert all(r.startswith("TypeError: ") for r in results), results
     named = [re.match(r"TypeError: (\w+)", result)[1] for result in results]
     assert named == ["age"] * 3 + ["city"] * 3 + ["age"]
 
 
-@needs_node
-def test_a_missing_level_is_refused_even_where_new_ones_are_not(rng, tmp_path):
+def test_a_missing_level_is_refused_even_where_new_ones_are_not(rng, run):
     """The first level stands for new ones, not for none."""
     tree, X = MAKERS["new_levels"](rng)
     row = rows_of(X)[0]
-    known, missing = run(tmp_path, tree, [row, {**row, "city": None}])
+    known, missing = run(tree, [row, {**row, "city": None}])
     assert "label" in known
     assert missing == "TypeError: city is missing."
 
@@ -165,7 +202,7 @@ console.log(JSON.stringify({ missing, dates: told(dates), bad: told(bad) }));
     assert all(m.startswith("since must be a date") for m in found["bad"])
 
 
-@pytest.mark.parametrize("module", FILES)
+@pytest.mark.parametrize("module", ENDINGS)
 def test_the_text_may_stand_in_a_script_element(rng, module):
     """No name, label or level ends the element or opens a comment of HTML."""
     tree, _ = MAKERS["nasty"](rng)

@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from sorct.export import json_schema
@@ -30,10 +31,15 @@ BEYOND = re.compile(
 ODD = [None, True, -1.5, "x", [], {}, [[]], [None], {"a": 1}]
 
 
+@cache
+def checker(kind):
+    """Make one validator of a kind for all documents."""
+    return jsonschema.Draft202012Validator(json_schema(kind))
+
+
 def is_valid(kind, data):
     """Whether the schema takes plain data."""
-    checker = jsonschema.Draft202012Validator(json_schema(kind))
-    return checker.is_valid(data)
+    return checker(kind).is_valid(data)
 
 
 def is_beyond(kind, data):
@@ -119,11 +125,10 @@ def test_what_the_reader_refuses_by_shape_the_schema_refuses(documents, kind):
     """Every place of a file, removed or replaced by something odd."""
     data = documents[kind]
     assert is_valid(kind, data)
-    checker = jsonschema.Draft202012Validator(json_schema(kind))
     n_refused = 0
     for at in places(data):
         for hurt in damaged(data, at):
-            valid = checker.is_valid(hurt)
+            valid = is_valid(kind, hurt)
             n_refused += not valid
             assert not valid or is_beyond(kind, hurt), at
     assert n_refused > 200
@@ -140,7 +145,6 @@ def test_damage_to_variables_of_every_kind(real_documents):
     kind, data = "tree", real_documents["tree"]
     assert data["version"] == 2
     assert is_valid(kind, data)
-    checker = jsonschema.Draft202012Validator(json_schema(kind))
     spots = [("missing",), ("unknown",), ("version",)]
     for i, variable in enumerate(data["variables"]):
         spots += places(variable, ("variables", i))
@@ -150,7 +154,7 @@ def test_damage_to_variables_of_every_kind(real_documents):
     n_refused = 0
     for at in spots:
         for hurt in damaged(data, at):
-            valid = checker.is_valid(hurt)
+            valid = is_valid(kind, hurt)
             n_refused += not valid
             assert not valid or is_beyond(kind, hurt), at
     assert n_refused > 200
@@ -162,13 +166,12 @@ def test_damage_to_what_leaves_say(rng, name):
     data = MAKERS[name](rng)[0].to_dict()
     assert data["version"] == 3
     assert is_valid("tree", data)
-    checker = jsonschema.Draft202012Validator(json_schema("tree"))
     ours = {"leaf_proba", "decision_cost", "calibration", "routed"} & set(data)
     spots = [at for key in ours for at in [(key,), *places(data[key], (key,))]]
     n_refused = 0
     for at in spots:
         for hurt in damaged(data, at):
-            valid = checker.is_valid(hurt)
+            valid = is_valid("tree", hurt)
             n_refused += not valid
             assert not valid or is_beyond("tree", hurt), at
     assert n_refused > 8 * len(ours)

@@ -98,7 +98,8 @@ def two_axes():
 
 
 def pixels(figure):
-    """The picture."""
+    """The picture, coarse: fewer pixels to draw and to compare."""
+    figure.set_dpi(40)
     figure.canvas.draw()
     return np.asarray(figure.canvas.buffer_rgba()).copy()
 
@@ -183,7 +184,12 @@ def test_the_lines_of_the_page_run(told):
     scope = {
         **{name: getattr(sorct.plotting, name) for name in sorct.show.plotting.__all__},
         "SORCTClassifierCV": partial(
-            SORCTClassifierCV, alphas_local=[0.1, 1.0], cv=2, n_solutions=1
+            SORCTClassifierCV,
+            alphas_local=[0.1, 1.0],
+            cv=2,
+            n_solutions=1,
+            loss="log",
+            scaling="auto",
         ),
         **{"X_train": X, "y_train": y, "X_test": X, "y_test": y},
         **{"clf": told["clf"], "path": told["path"]},

@@ -111,7 +111,7 @@ def visit(browser, window, tmp_path):
     """
     pages, contexts, watch = [], [], Watch()
 
-    def open_report(report, width=1280, **options):
+    def open_report(report, width=1280, color_scheme=None, **options):
         file = tmp_path / f"report{len(pages)}.html"
         report.write_html(file)
         size = {"width": width, "height": 900}
@@ -122,6 +122,8 @@ def visit(browser, window, tmp_path):
             page = window
             page.set_viewport_size(size)
             page.mouse.move(0, 0)
+        if color_scheme is not None:
+            page.emulate_media(color_scheme=color_scheme)
         pages.append(page)
         watch.begin(page)
         page.goto(file.as_uri())

@@ -217,6 +217,16 @@ def test_a_choice_of_ones_own_is_kept(path, table, labels):
     assert not summary["by_default"]
 
 
+def test_a_relaxed_tree_is_shown_in_the_place_of_its_point(path):
+    """It says that it is one; before, it was refused."""
+    told = replace(path.trees[4].training, relaxed=0.125)
+    relaxed = (*path.trees[:4], replace(path.trees[4], training=told), *path.trees[5:])
+    both = replace(path, relaxed=relaxed)
+    summary = both.report(chosen=relaxed[4]).summary
+    assert summary["chosen"] == 4
+    assert summary["points"][4]["training"]["relaxed"] == 0.125
+
+
 def test_rows_listed_are_those_of_the_table(path, table, labels):
     """Raw numbers, levels by place, names of the index."""
     summary = path.report(table, labels, rows=20).summary

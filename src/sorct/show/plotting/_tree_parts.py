@@ -45,6 +45,8 @@ class DrawnCut:
 
     Attributes
     ----------
+    number : int
+        As printed.
     terms : tuple of DrawnTerm, largest first
     question : str
     yes, no : int
@@ -53,6 +55,7 @@ class DrawnCut:
         Share of all samples that comes here, by class.
     """
 
+    number: int
     terms: tuple[DrawnTerm, ...]
     question: str
     yes: int
@@ -96,6 +99,7 @@ def tree_parts(
         number: drawn_leaf(node, hard, classes)
         if isinstance(node, Leaf)
         else DrawnCut(
+            node.number,
             tuple(replace(term, name=names[term.name]) for term in terms[number]),
             _question(node),
             node.yes,

@@ -167,7 +167,7 @@ class TreePen:
         more = more_text(cut, self.max_terms)
         n_lines = len(shown) + bool(more)
         x, y = box.x + PAD, box.y - LINE * (n_lines + 1) / 2
-        self._write(x, y, f"cut {t + 1}", color=SOFT, units=SMALL)
+        self._write(x, y, f"cut {cut.number}", color=SOFT, units=SMALL)
         bars = [
             self._draw_term(t, term, y + LINE * row)
             for row, term in enumerate(shown, start=1)

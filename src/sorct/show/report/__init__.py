@@ -74,9 +74,12 @@ class Report:
         _refuse_quantity(path.trees[0])
         _check_rows(rows)
         shown = Shown.of(path.trees[0], X, y)
-        place = None if chosen is None else _place(path, chosen)
+        place, trees = None, list(path.trees)
+        if chosen is not None:
+            place = _place(path, chosen)
+            trees[place] = chosen
         summary = summarize(
-            path.trees,
+            trees,
             place,
             shown,
             title=_text(title) or "A path of sparse trees",
@@ -125,9 +128,9 @@ def _check_rows(rows: Any) -> None:
 
 
 def _place(path: Path, chosen: Tree) -> int:
-    """Place of a tree on the path: the object itself, or one equal to it."""
+    """Point of a tree of the path: the object itself, or one equal to it."""
     for same in (lambda tree: tree is chosen, lambda tree: tree == chosen):
-        for place, tree in enumerate(path.trees):
+        for place, tree in enumerate(path.offered):
             if same(tree):
-                return place
+                return place % len(path)
     raise ValueError("chosen must be a tree of the path, such as path.select(...).")

@@ -15,6 +15,7 @@ function pointName(point) {
   return `local penalty ${strength(told.alpha_local)}, global penalty `
     + `${strength(told.alpha_global)}: accuracy ${percent(accuracyOf(point))}, `
     + `${count(point.n_variables, "variable")}`
+    + (told.relaxed ? ", refitted on them" : "")
     + (point.spent === undefined ? "" : ` that cost ${number(point.spent)}`);
 }
 
