@@ -133,7 +133,7 @@ def report(peers: dict[str, Any]) -> str:
         told = [peers.get(name, {}).get(key, {}).get("r2", np.nan) for key in others]
         used = [columns.loc[name].get(method, np.nan) for method in ("ours", "lasso")]
         cells = [str(n_splits.get(name, 0)), *(_cell(r2) for r2 in own + told)]
-        cells += [f"{n:.1f}" for n in used]
+        cells += ["" if np.isnan(n) else f"{n:.1f}" for n in used]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
