@@ -43,6 +43,7 @@ bench: $(VENV)/ready-bench
 reproduce: $(VENV)/ready-reproduce
 	$(BIN)/python -m experiments.run
 	$(BIN)/python -m experiments.frontier --n-jobs 2
+	$(BIN)/python -m experiments.regression
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -242,3 +242,56 @@ class LogReference(Reference):
                 np.abs(d_logit).max(initial=0.0),
             )
         )
+
+
+@dataclass(frozen=True)
+class ValueReference(Reference):
+    """Mean loss of a tree whose leaves have values, and perhaps slopes.
+
+    ``loss`` is a function of residuals; a leaf pays ``ridge`` times the square of its
+    value at the mean sample, and slopes count in units of ``unit``.
+    """
+
+    loss: Any = np.square
+    ridge: float = 0.0
+    unit: float = 1.0
+
+    def predicted(self, tree: Any) -> np.ndarray:
+        """V(x), sample by sample."""
+        said = np.tile(tree.leaf_value, (len(self.X), 1))
+        if tree.leaf_coef is not None:
+            said = said + self.unit * self.X @ tree.leaf_coef
+        return np.sum(self.leaf_reach(tree) * said, axis=1)
+
+    def cost(self, tree: Any) -> float:
+        """Weighted mean of the loss, and the ridge."""
+        at_mean = tree.leaf_value
+        if tree.leaf_coef is not None:
+            mean = np.average(self.X, axis=0, weights=self.weight)
+            at_mean = at_mean + self.unit * mean @ tree.leaf_coef
+        losses = self.loss(self.y - self.predicted(tree))
+        fit = np.average(losses, weights=self.weight)
+        return float(fit + self.ridge * np.sum(at_mean**2))
+
+    def objective(self, tree: Any) -> float:
+        """Cost plus penalties over cuts and leaves together."""
+        coef = tree.coef
+        if tree.leaf_coef is not None:
+            coef = np.hstack([coef, tree.leaf_coef])
+        size = np.abs(coef)
+        local = self.alpha_local * size.mean()
+        return self.cost(tree) + local + self.alpha_global * size.max(axis=1).mean()
+
+    def slope(self, tree: Any, name: str) -> np.ndarray:
+        """Derivatives of the cost in one array, central differences of order four."""
+        found = getattr(tree, name)
+        slope = np.zeros(found.shape)
+        for place in np.ndindex(found.shape):
+            values = []
+            for step in (-2e-4, -1e-4, 1e-4, 2e-4):
+                moved = found.copy()
+                moved[place] += step
+                values.append(self.cost(replace(tree, **{name: moved})))
+            a, b, c, d = values
+            slope[place] = (8.0 * (c - b) - (d - a)) / 12e-4
+        return slope

@@ -16,18 +16,31 @@ import sorct.estimators.bounds
 import sorct.estimators.classifier
 import sorct.estimators.cross_validated
 import sorct.estimators.path
+import sorct.estimators.regressor
+import sorct.estimators.regressor_cv
 import sorct.show.explanation
 import sorct.show.text
 from sorct import Path as TreePath
-from sorct import SORCTClassifier, SORCTClassifierCV, Tree
+from sorct import (
+    SORCTClassifier,
+    SORCTClassifierCV,
+    SORCTRegressor,
+    SORCTRegressorCV,
+    Tree,
+)
 
 README = Path(__file__).parents[1] / "README.md"
-CLASSES = [SORCTClassifier, SORCTClassifierCV, Tree, TreePath, sorct.InfeasibleError]
+CLASSES = [
+    SORCTClassifier, SORCTClassifierCV, SORCTRegressor, SORCTRegressorCV, Tree,
+    TreePath, sorct.InfeasibleError,
+]  # fmt: skip
 MODULES = [
     sorct.data.reading,
     sorct.estimators.classifier,
     sorct.estimators.cross_validated,
     sorct.estimators.path,
+    sorct.estimators.regressor,
+    sorct.estimators.regressor_cv,
     sorct.estimators.bounds,
     sorct.show.explanation,
     sorct.show.text,

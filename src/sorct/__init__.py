@@ -1,4 +1,4 @@
-"""Sparse optimal randomized classification trees, with scikit-learn's manners."""
+"""Sparse optimal randomized trees, with scikit-learn's manners."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sorct.estimators.cross_validated import SORCTClassifierCV
     from sorct.estimators.fitting import InfeasibleError
     from sorct.estimators.path import PAPER_ALPHAS, sorct_path
+    from sorct.estimators.regressor import SORCTRegressor
+    from sorct.estimators.regressor_cv import SORCTRegressorCV
     from sorct.show import export, plotting
     from sorct.show.explanation import explain
     from sorct.show.text import export_text
@@ -33,6 +35,8 @@ __all__ = [
     "PenaltyBounds",
     "SORCTClassifier",
     "SORCTClassifierCV",
+    "SORCTRegressor",
+    "SORCTRegressorCV",
     "Tree",
     "__version__",
     "compare",
@@ -56,6 +60,8 @@ _PLACES = {
     "PenaltyBounds": "sorct.estimators.bounds",
     "SORCTClassifier": "sorct.estimators.classifier",
     "SORCTClassifierCV": "sorct.estimators.cross_validated",
+    "SORCTRegressor": "sorct.estimators.regressor",
+    "SORCTRegressorCV": "sorct.estimators.regressor_cv",
     "Tree": "sorct.tree.tree",
     "compare": "sorct.estimators.compare.comparison",
     "explain": "sorct.show.explanation",

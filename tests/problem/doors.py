@@ -46,7 +46,8 @@ def best_ordered_labels(cost, first):
 
 @compiled
 def _accumulate(samples, cuts, slope, by_log, with_gradient, buffers):
-    kernels.accumulate(samples, cuts, slope, by_log, with_gradient, buffers)
+    shape = buffers.pull[:0]
+    kernels.accumulate(samples, cuts, slope, by_log, shape, 0.0, with_gradient, buffers)
 
 
 def accumulate(samples, cuts, slope, with_gradient, buffers):

@@ -93,7 +93,7 @@ def test_renamed_classes_change_nothing(rng, draw_case):
 def test_the_entropy_is_its_slow_twin(draw_case, depth, n_classes):
     """Value in Python, and the compiled tangent that is renewed at these masses."""
     problem, truth, tree = draw_case(depth=depth, n_classes=n_classes)
-    sub, point = problem.entropy(problem.gamma), problem.point(tree)
+    sub, point = problem.flattened(problem.gamma), problem.point(tree)
     buffers = make_buffers(*point.coef.shape, n_classes)
     evaluate(problem.data.samples, sub, point, np.zeros(n_classes), buffers)
     assert renew_leaves(sub, point, np.zeros(n_classes), buffers)
@@ -110,7 +110,7 @@ def test_the_entropy_is_its_slow_twin(draw_case, depth, n_classes):
 def test_the_gradient_under_the_tangent_is_the_entropys(draw_case, depth, n_classes):
     """Central differences of the slow entropy in every threshold and coefficient."""
     problem, truth, tree = draw_case(depth=depth, n_classes=n_classes, n_features=3)
-    sub, point = problem.entropy(problem.gamma), problem.point(tree)
+    sub, point = problem.flattened(problem.gamma), problem.point(tree)
     buffers, none = make_buffers(*point.coef.shape, n_classes), np.zeros(n_classes)
     evaluate(problem.data.samples, sub, point, none, buffers)
     renew_leaves(sub, point, none, buffers)

@@ -30,7 +30,7 @@ def draw_mass(rng, n_classes, n_leaves):
 
 def tangent_at(problem, tree, mass):
     """Payoffs of the classes in every leaf, as the library fills them in."""
-    sub, (n_classes, n_leaves) = problem.entropy(problem.gamma), mass.shape
+    sub, (n_classes, n_leaves) = problem.flattened(problem.gamma), mass.shape
     buffers = make_buffers(problem.data.n_columns, n_leaves - 1, n_classes)
     buffers.mass[:] = mass
     renew_leaves(sub, problem.point(tree), np.zeros(n_classes), buffers)
@@ -59,7 +59,7 @@ def test_a_descent_never_raises_the_entropy(
     """However many steps it may take; where it may take some, the entropy falls."""
     problem, truth, tree = draw_case(depth=depth, n_classes=n_classes)
     truth = replace(truth, gamma=gamma)
-    point, sub = problem.point(tree), problem.entropy(gamma)
+    point, sub = problem.point(tree), problem.flattened(gamma)
     descend(problem.data.samples, sub, point, 1e-6, max_iter, never())
     before, after = (
         entropy(truth.mass(t)) for t in (tree, replace(tree, **cuts_of(problem, point)))

@@ -42,6 +42,9 @@ WHOLE = TrainingRecord(
     found=(0.75, 0.25),
     cv_recall=(0.7, 0.2),
     cv_precision=(0.4, 0.9),
+    quantile=0.9,
+    r2=0.8,
+    cv_r2=0.7,
     others={"note": ["of", {"a": "later"}, None, 1.5]},
 )
 EMPTY = TrainingRecord()
@@ -50,6 +53,7 @@ records = pytest.mark.parametrize("record", [WHOLE, PART, EMPTY], ids=repr)
 NUMBERS = [
     "alpha_local", "alpha_global", "objective", "cost", "residual", "cv_score",
     "cv_standard_error", "cv_accuracy", "followed", "relaxed", "confidence",
+    "quantile", "r2", "cv_r2",
 ]  # fmt: skip
 TEXTS = ["status", "search", "call", "target", "cv_scoring", "cv_rule", "loss"]
 COUNTS = ["n_iterations", "n_samples", "cv_folds", "rounded"]

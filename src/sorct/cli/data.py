@@ -46,19 +46,22 @@ class Columns:
     categorical: Sequence[str] = ()
     drop_missing: bool = False
     ordered: Sequence[str] = ()
+    task: str | None = None
 
 
 @dataclass(frozen=True)
 class Training:
     """A table to train on: variables, classes, and weights if there are any.
 
-    ``columns`` has the names of all columns of the file.
+    ``columns`` has the names of all columns of the file. ``of_quantity`` says that y is
+    a quantity.
     """
 
     X: pd.DataFrame
     y: AnyArray
     weight: FloatArray | None
     columns: tuple[str, ...] = ()
+    of_quantity: bool = False
 
 
 def training_data(sheet: Sheet, columns: Columns, *, quiet: bool = False) -> Training:
@@ -83,8 +86,11 @@ def trained_on(
     if columns.weight is not None:
         weight = frame[columns.weight].to_numpy(np.float64)
     taken = [name for name in (columns.target, columns.weight) if name is not None]
-    y = _labels(frame[columns.target])
-    return Training(frame.drop(columns=taken), y, weight, tuple(sheet.columns))
+    target = frame[columns.target]
+    is_quantity = _is_quantity(target, columns)
+    y = target.to_numpy(np.float64) if is_quantity else _labels(target)
+    names = tuple(sheet.columns)
+    return Training(frame.drop(columns=taken), y, weight, names, is_quantity)
 
 
 def looked_at(sheet: Sheet, columns: Columns) -> tuple[TableReading, list[str]]:
@@ -163,7 +169,7 @@ def _unfit(reading: TableReading, columns: Columns) -> list[str]:
         cure = "Fill them in, or leave such rows out (--drop-missing)"
         told += [gap for name in taken if (gap := _gaps(frame[name], cure))]
     if columns.target not in unusable:
-        told += _no_classes(frame[columns.target])
+        told += _no_target(frame[columns.target], columns)
     return told
 
 
@@ -232,6 +238,41 @@ def _labels(column: pd.Series[Any]) -> AnyArray:
     return np.array(column.astype(str).tolist())
 
 
+def _is_quantity(column: pd.Series[Any], columns: Columns) -> bool:
+    """Whether a target is a number to predict: as the task says, or by its looks.
+
+    It looks so if it has fractions, or far more values than there can be classes.
+    """
+    if columns.task is not None:
+        return columns.task == "quantity"
+    if column.dtype.kind not in "iuf":
+        return False
+    numbers = column.dropna().to_numpy(np.float64)
+    many = _too_many(np.unique(numbers).size, numbers.size)
+    return many or bool((numbers != np.round(numbers)).any())
+
+
+def _too_many(n_classes: int, n_rows: int) -> bool:
+    """Whether there are more distinct values than there can be classes."""
+    return n_classes > _MOST_CLASSES or n_classes > max(_FEW_CLASSES, n_rows / 2)
+
+
+def _no_target(column: pd.Series[Any], columns: Columns) -> list[str]:
+    """Why a target cannot be predicted, if it cannot."""
+    if not _is_quantity(column, columns):
+        return _no_classes(column)
+    name = str(column.name)
+    if column.dtype.kind not in "biuf":
+        cell = column.dropna().iloc[0] if column.notna().any() else None
+        return [
+            f"target {name!r} must hold numbers to be a quantity, got {cell!r}; leave "
+            "out --task quantity to predict classes."
+        ]
+    if not np.isfinite(column.dropna().to_numpy(np.float64)).all():
+        return [f"target {name!r} has infinity in a cell; expected finite numbers."]
+    return []
+
+
 def _no_classes(column: pd.Series[Any]) -> list[str]:
     """Why a target has no classes to tell apart, if it has none."""
     given = column.dropna()
@@ -241,10 +282,10 @@ def _no_classes(column: pd.Series[Any]) -> list[str]:
             f"target {name!r} has one class only, {given.iloc[0]!r}; expected two or "
             "more."
         ]
-    if n_classes > _MOST_CLASSES or n_classes > max(_FEW_CLASSES, len(given) / 2):
+    if _too_many(n_classes, len(given)):
         return [
             f"target {name!r} has {n_classes} distinct values in {len(given)} rows; "
-            "expected classes, not a quantity or an id."
+            "expected classes, or numbers of a quantity, not an id."
         ]
     return []
 

@@ -13,7 +13,9 @@ from sorct.data.written_dates import ORDERS
 from sorct.estimators.candidates import RULES
 
 SEED = 0
-LOSSES = ("cost", "log", "choose")
+LOSSES = ("cost", "log", "choose", "square", "absolute", "huber", "quantile")
+TASKS = ("classes", "quantity")
+LEAVES = ("choose", "constant", "linear")
 _DEFAULT_RULE = "one-standard-error"
 # Flags that name columns to train on.
 _COLUMN_LISTS = {
@@ -63,7 +65,9 @@ def add_training_table(parser: ArgumentParser, *, weights: bool = True) -> None:
         "data", metavar="DATA", help="CSV or Parquet file; - for standard input"
     )
     group = parser.add_argument_group("columns")
-    group.add_argument("--target", required=True, metavar="COLUMN", help="the classes")
+    group.add_argument(
+        "--target", required=True, metavar="COLUMN", help="what to predict"
+    )
     for flag, text in _COLUMN_LISTS.items():
         told = f"{text}; may be repeated, or a list with commas"
         group.add_argument(
@@ -107,7 +111,26 @@ def add_model(parser: ArgumentParser, chosen: str | None) -> None:
         choices=LOSSES,
         help="what is minimised: the expected cost of predictions, as in the paper, or "
         "the log-loss, whose probabilities mean what they say"
-        + (f"; chosen {chosen} unless penalties are fixed" if chosen else ""),
+        + (f"; chosen {chosen} unless penalties are fixed" if chosen else "")
+        + "; of a quantity square (default), absolute, huber or quantile",
+    )
+    group.add_argument(
+        "--task",
+        choices=TASKS,
+        help="what the target is (default: a quantity if it is numbers with fractions, "
+        "or far too many for classes)",
+    )
+    group.add_argument(
+        "--quantile",
+        type=options.confidence,
+        metavar="P",
+        help="level of the quantile, with --loss quantile (default: 0.5)",
+    )
+    group.add_argument(
+        "--leaf",
+        choices=LEAVES if chosen else LEAVES[1:],
+        help="what leaves of a quantity say: a number, or a sparse linear model"
+        + (f" (default: chosen {chosen})" if chosen else " (default: constant)"),
     )
     group.add_argument(
         "--gamma",

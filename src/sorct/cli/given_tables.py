@@ -17,8 +17,9 @@ from sorct.data.options import TableOptions
 from sorct.data.sheet import ReadingError, ReadOptions
 from sorct.data.target import Classes
 from sorct.data.wording import printable
-from sorct.estimators.checks import checked_samples
+from sorct.estimators.checks import checked_samples, label_samples
 from sorct.estimators.column_rules import ColumnRules
+from sorct.estimators.quantities import number_column
 
 
 def reading_of(args: Namespace) -> ReadOptions:
@@ -48,6 +49,7 @@ def _columns(args: Namespace) -> Columns:
         args.categorical_features,
         args.drop_missing,
         args.ordered,
+        getattr(args, "task", "classes"),
     )
 
 
@@ -87,10 +89,14 @@ def show_reading(args: Namespace) -> None:
 
 def _treatments(args: Namespace, data: Training) -> dict[str, str]:
     """How training would treat each variable; what it would refuse is refused."""
-    X, y, weight = checked_samples(data.X, data.y, data.weight)
+    read = number_column if data.of_quantity else label_samples
+    X, y, weight = checked_samples(data.X, data.y, data.weight, read)
     options = TableOptions(**table_options(args, data.X))
     encoder = TableEncoder.learn(X, options, weight)
     rules = column_rules(args, data, reading_of(args))
+    if data.of_quantity:
+        ColumnRules.priced(rules.get("feature_cost"), encoder)
+        return {variable.name: treatment(variable) for variable in encoder.variables}
     ColumnRules.of(
         rules.get("monotonic_cst"),
         rules.get("positive_class"),

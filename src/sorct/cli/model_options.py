@@ -36,7 +36,12 @@ def check_single(args: Namespace, where: str) -> None:
         given = getattr(args, name)
         if given is not None and len(given) > 1:
             raise UsageError(f"--{name} takes one value {where}, got {given}")
-    for name, given in (("loss", args.loss), ("gamma", _one_of(args.gamma))):
+    choices = {
+        "loss": args.loss,
+        "gamma": _one_of(args.gamma),
+        "leaf": args.leaf,
+    }
+    for name, given in choices.items():
         if given == CHOOSE:
             raise UsageError(f"--{name} cannot be '{CHOOSE}' {where}: say which")
 

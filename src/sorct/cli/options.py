@@ -50,6 +50,17 @@ def real(*, positive: bool) -> Callable[[str], float]:
     return parse
 
 
+def any_number(text: str) -> float:
+    """Type of a finite number."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = np.inf
+    if not np.isfinite(number):
+        raise argparse.ArgumentTypeError(f"expected a finite number, got {text!r}")
+    return number
+
+
 def several(parse_one: Callable[[str], Value]) -> Callable[[str], list[Value]]:
     """Type of one or several values, separated by commas."""
 

@@ -162,7 +162,7 @@ def _add_rows(parser: Parser) -> None:
 
 
 def _add_predict(verbs: Verbs) -> None:
-    parser = _verb(verbs, "predict", "Predict the class of every row of a table")
+    parser = _verb(verbs, "predict", "Predict every row of a table")
     _add_rows(parser)
     add_output(parser, "CSV file, or Parquet by its name (default: standard output)")
     parser.add_argument(
@@ -188,6 +188,12 @@ def _add_explain(verbs: Verbs) -> None:
         default=1,
         metavar="N",
         help="which row, counted from 1 and without the header (default: 1)",
+    )
+    parser.add_argument(
+        "--reach",
+        type=options.any_number,
+        metavar="X",
+        help="of a quantity: tell the smallest changes with which X is reached",
     )
     add_reading(parser)
 

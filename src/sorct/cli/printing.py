@@ -128,7 +128,7 @@ def race_table(race: pd.DataFrame, scoring: str) -> str:
     """What a search tried; the first lines, if there are many."""
     name, _ = in_words(scoring, 0.0)
     names = ["loss", "depth", "gamma", "scaling"]
-    names += [key for key in ("class_weight",) if key in race]
+    names += [key for key in ("class_weight", "leaf") if key in race]
     header = [*names, printable(name), "traced in full"]
     rows = []
     for row in race.head(_TRIED).to_dict("records"):
@@ -142,6 +142,8 @@ def race_table(race: pd.DataFrame, scoring: str) -> str:
 
 def fit_name(tree: Tree) -> str:
     """What the cost of a tree is, by the loss that it was trained with."""
+    if tree.of_quantity:
+        return "loss"
     return "log-loss" if tree.training.loss == "log" else "cost"
 
 
@@ -171,6 +173,11 @@ def path_table(frame: pd.DataFrame, trees: Sequence[Tree]) -> str:
     return text_table(header[: len(rows[0])], rows)
 
 
+def _score_text(score: float, training: TrainingRecord) -> str:
+    """A score to three decimals; in units of a quantity to four digits."""
+    return f"{score:.3f}" if training.cv_r2 is None else number(score)
+
+
 def score_line(training: TrainingRecord) -> str | None:
     """What cross-validation said of a tree, if it was chosen by it."""
     if training.cv_score is None:
@@ -179,10 +186,12 @@ def score_line(training: TrainingRecord) -> str | None:
     name, error = printable(name), training.cv_standard_error
     line = (
         f"{name[:1].upper()}{name[1:]} in cross-validation ({training.cv_folds} "
-        f"folds): {score:.3f}"
+        f"folds): {_score_text(score, training)}"
     )
     if error is not None:
-        line += f" (standard error {error:.3f})"
+        line += f" (standard error {_score_text(error, training)})"
     if training.cv_accuracy is not None and name != "accuracy":
         line += f"; accuracy {training.cv_accuracy:.3f}"
+    if training.cv_r2 is not None and name != "r2":
+        line += f"; R² {training.cv_r2:.3f}"
     return line

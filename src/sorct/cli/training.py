@@ -43,6 +43,7 @@ from sorct.cli.printing import (
     race_table,
     score_line,
 )
+from sorct.cli.quantities import check_task, fit_fixed, search_for
 from sorct.data.sheet import ReadOptions
 from sorct.data.target import Classes
 from sorct.data.wording import printable
@@ -51,6 +52,7 @@ from sorct.show.notes import wrapped
 
 if TYPE_CHECKING:
     from sorct.estimators.cross_validated import SORCTClassifierCV
+    from sorct.estimators.regressor_cv import SORCTRegressorCV
     from sorct.tree.path import Path
     from sorct.tree.tree import Tree
 
@@ -96,7 +98,11 @@ def fit(args: Namespace) -> None:
         return
     out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
     data = training_of(args)
-    found = (_fit_fixed if fixed else _fit_chosen)(args, data)
+    check_task(args, data)
+    if data.of_quantity:
+        found = _fit_quantity(args, data, fixed)
+    else:
+        found = (_fit_fixed if fixed else _fit_chosen)(args, data)
     told = replace(found.tree.training, call=args.call, target=args.target)
     tree = replace(found.tree, training=told)
     if args.out is not None:
@@ -104,7 +110,8 @@ def fit(args: Namespace) -> None:
     if not tree.variables_used:
         say(
             "warning",
-            "the tree uses no variable and gives every row the same class. Allow more "
+            "the tree uses no variable and gives every row the same "
+            f"{'number' if data.of_quantity else 'class'}. Allow more "
             "(--max-features), or weaker or finer penalties (--alphas-local).",
         )
     size = f"{len(data.y)} rows, {data.X.shape[1]} variables, seed {args.seed}"
@@ -159,6 +166,18 @@ def given_options(args: Namespace, *names: str) -> dict[str, Any]:
     """Options that were given; the library knows the defaults of the others."""
     values = {name: getattr(args, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _fit_quantity(args: Namespace, data: Training, fixed: bool) -> _Fitted:
+    columns = of_columns(args, data)
+    if fixed:
+        model, lines = fit_fixed(args, data, columns)
+        return _Fitted(model.tree_, lines)
+    search = search_for(args, data, columns, _RULE)
+    with threads():
+        search.fit(data.X, data.y, data.weight)
+    more = {"why": search.why_, "race": search.race_.to_dict("records")}
+    return _Fitted(search.tree_, _choice_lines(search), more)
 
 
 def _fit_fixed(args: Namespace, data: Training) -> _Fitted:
@@ -217,7 +236,7 @@ def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
     return _Fitted(search.tree_, _choice_lines(search), more)
 
 
-def _choice_lines(search: SORCTClassifierCV) -> list[str]:
+def _choice_lines(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
     """What was tried, what was chosen and why, and how it did."""
     told, lines = search.tree_.training, []
     if len(search.race_):
@@ -231,7 +250,7 @@ def _choice_lines(search: SORCTClassifierCV) -> list[str]:
     return [*lines, *wrapped(" ".join(why)), *wrapped(f"{score_line(told)}.")]
 
 
-def _other_rule(search: SORCTClassifierCV) -> list[str]:
+def _other_rule(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
     """What the best score would have taken, where a sparser tree was."""
     best = search.select(
         "best",
@@ -297,6 +316,12 @@ def path(args: Namespace) -> None:
     refuse_two_documents(args)
     out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
     data = training_of(args)
+    check_task(args, data)
+    if data.of_quantity:
+        raise WorkError(
+            f"the target {args.target!r} is a quantity, for which sorct path is not "
+            "there yet; use sorct fit, or sorct_path in Python."
+        )
     n_folds = _path_folds(args, data.y)
     found = _scored_path(args, data, n_folds) if n_folds else _plain_path(args, data)
     told = {"call": args.call, "target": args.target}

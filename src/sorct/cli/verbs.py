@@ -96,9 +96,11 @@ def _tell_ignored(args: Namespace, source: Sheet, tree: Tree) -> None:
 
 
 def predict(args: Namespace) -> None:
-    """Predict the class of every row."""
+    """Predict every row."""
     out = Output.at(args.out, [args.model, args.rows])
     tree, stream = _tree_of(args), None
+    if args.proba and tree.of_quantity:
+        raise UsageError("--proba is for classes; this model predicts a quantity")
     if streams(args, out):
         check_parquet("Reading")
         stream = ParquetRows(args.rows, reading_of(args))
@@ -168,6 +170,8 @@ def _predictions(tree: Tree, rows: pd.DataFrame, *, proba: bool) -> pd.DataFrame
 
 
 def _predictions_document(tree: Tree, rows: pd.DataFrame) -> dict[str, Any]:
+    if tree.of_quantity:
+        return {"verb": "predict", "predictions": tree.predict(rows)}
     return {
         "verb": "predict",
         "classes": tree.classes,
@@ -207,7 +211,9 @@ def explain(args: Namespace) -> None:
             f"{source.name} has {len(rows)} rows, counted from 1; there is no row "
             f"{args.row}."
         )
-    found = run(tree, rows.iloc[[args.row - 1]])
+    if args.reach is not None and not tree.of_quantity:
+        raise UsageError("--reach is for quantities; this model predicts classes")
+    found = run(tree, rows.iloc[[args.row - 1]], reach=args.reach)
     place = f"Row {args.row} of {source.name}, counted from 1 without the header"
     document = {"verb": "explain", "row": args.row, **found.to_dict()}
     print_result(args.json, document, f"{place}\n\n{found}")
@@ -249,7 +255,7 @@ def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
             f"{args.model} does not say what its target was; name it with --target"
         )
     source = read_source(args.data, reading_of(args), quiet=args.quiet)
-    y = labels_for(source, str(target), tree.target)
+    y = labels_for(source, str(target), tree.class_target)
     rows = rows_for(source, tree, all_variables=True)
     # Rows are counted from 1, in the page as in --row.
     return rows.set_axis(range(1, len(rows) + 1)), y

@@ -11,6 +11,8 @@ from sklearn.utils import check_random_state
 
 from sorct._typing import FloatArray, IntArray
 
+_TASKS = ("classification", "regression")
+
 
 @dataclass(frozen=True)
 class PlantedTree:
@@ -26,14 +28,18 @@ class PlantedTree:
         A sample goes left at cut t when ``x @ coef[:, t] > threshold[t]``; nodes are
         numbered from top to bottom and from left to right.
     leaf_class : array of shape (n_leaves,)
+    leaf_value : array of shape (n_leaves,) or None
+        What leaves say, where a quantity was asked for; ``y`` and ``y_clean`` are
+        numbers then.
     """
 
     X: FloatArray
-    y: IntArray
-    y_clean: IntArray
+    y: IntArray | FloatArray
+    y_clean: IntArray | FloatArray
     coef: FloatArray
     threshold: FloatArray
     leaf_class: IntArray
+    leaf_value: FloatArray | None = None
 
 
 def make_planted_tree(
@@ -44,6 +50,7 @@ def make_planted_tree(
     n_informative: int,
     noise: float = 0.05,
     random_state: Any = None,
+    task: str = "classification",
 ) -> PlantedTree:
     """Draw samples of a random tree with sparse oblique cuts.
 
@@ -56,11 +63,17 @@ def make_planted_tree(
     n_samples, n_features : int
     depth : int
     n_classes : int, at most 2**depth
+        Leaves of one class have one value, where a quantity is asked for.
     n_informative : int, at most n_features
     noise : float
-        Share of the labels that is redrawn uniformly (possibly as they were).
+        Share of the labels that is redrawn uniformly (possibly as they were); of a
+        quantity, standard deviation of what is added, in those of the response.
     random_state : int, RandomState or None
+    task : {"classification", "regression"}, default="classification"
+        With "regression" leaves say numbers, evenly spaced from 0 to 1 in random order.
     """
+    if task not in _TASKS:
+        raise ValueError(f"task must be one of {_TASKS}, got {task!r}.")
     _check_planted(n_samples, n_features, depth, n_classes, n_informative, noise)
     rng = check_random_state(random_state)
     n_branches = 2**depth - 1
@@ -83,6 +96,13 @@ def make_planted_tree(
     y_clean = np.empty(n_samples, dtype=np.int64)
     for label, rows in zip(leaf_class, waiting, strict=True):
         y_clean[rows] = label
+    if task == "regression":
+        leaf_value = rng.permutation(np.linspace(0.0, 1.0, n_classes))[leaf_class]
+        clean = np.empty(n_samples)
+        for value, rows in zip(leaf_value, waiting, strict=True):
+            clean[rows] = value
+        y = clean + noise * clean.std() * rng.standard_normal(n_samples)
+        return PlantedTree(X, y, clean, coef, threshold, leaf_class, leaf_value)
     redrawn = rng.uniform(size=n_samples) < noise
     y = np.where(redrawn, rng.randint(n_classes, size=n_samples), y_clean)
     return PlantedTree(X, y, y_clean, coef, threshold, leaf_class)

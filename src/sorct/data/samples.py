@@ -2,6 +2,7 @@
 
 Left of this module there are names and units, from here on only float64 in [0, 1] and
 codes. A code is whatever a table of payoffs has a row for: a class, for a classifier.
+Where a quantity is predicted there is one code, and every sample has a response.
 Rows are put in a canonical order and equal rows are merged, their weights added: a
 permutation of the rows changes nothing, to the last bit, and weight 2 is the same
 problem as the row twice.
@@ -39,7 +40,8 @@ class Samples(NamedTuple):
     where each begins (one more entry than blocks). Block b consists of the segments
     from ``first_segment[b]`` to ``first_segment[b + 1]``: the parts of it that belong
     to one code. ``segment_start`` and ``segment_code`` tell where each begins and its
-    code. Weights sum to 1.
+    code. Weights sum to 1. ``response`` has the quantity to predict, sample by sample;
+    it is empty where there is none.
     """
 
     x: FloatArray
@@ -48,6 +50,7 @@ class Samples(NamedTuple):
     first_segment: IntArray
     segment_start: IntArray
     segment_code: IntArray
+    response: FloatArray
 
     @property
     def n_blocks(self) -> int:
@@ -93,19 +96,25 @@ class Samples(NamedTuple):
             self.first_segment[first : last + 1] - low,
             self.segment_start[low : high + 1] - begin,
             self.segment_code[low:high],
+            self.response[begin:end],
         )
 
 
 class Rows(NamedTuple):
-    """Samples as a table: X of shape (n_columns, n), codes and weights > 0."""
+    """Samples as a table: X of shape (n_columns, n), codes and weights > 0.
+
+    ``response`` is None where no quantity is predicted.
+    """
 
     X: FloatArray
     codes: IntArray
     weight: FloatArray
+    response: FloatArray | None = None
 
     def take(self, which: AnyArray | slice) -> Rows:
         """Part of the rows, by a mask, positions or a slice."""
-        return Rows(self.X[:, which], self.codes[which], self.weight[which])
+        response = None if self.response is None else self.response[which]
+        return Rows(self.X[:, which], self.codes[which], self.weight[which], response)
 
     def with_shares(self, share: FloatArray) -> Rows:
         """The same rows with weights such that every code has a given share."""
@@ -114,14 +123,20 @@ class Rows(NamedTuple):
 
 
 def make_samples(
-    columns: Sequence[FloatArray], codes: IntArray, weight: FloatArray, n_codes: int
+    columns: Sequence[FloatArray],
+    codes: IntArray,
+    weight: FloatArray,
+    n_codes: int,
+    response: FloatArray | None = None,
 ) -> Samples:
     """Order, merge and lay out samples given column by column, with weights > 0.
 
     Columns may be made when asked for: one at a time is held.
     """
-    rows, total = merge_equal_rows(columns, codes, weight)
-    return _lay_out(columns, rows, codes[rows], total / total.sum(), n_codes)
+    rows, total = merge_equal_rows(columns, codes, weight, response)
+    response = None if response is None else response[rows]
+    shares = total / total.sum()
+    return _lay_out(columns, rows, codes[rows], shares, n_codes, response)
 
 
 def lay_out_part(
@@ -129,7 +144,7 @@ def lay_out_part(
 ) -> Samples:
     """Lay out some of the rows, with their shares of the weight of all of them."""
     order = np.argsort(codes, kind="stable")
-    return _lay_out(columns, order, codes[order], weight[order], n_codes)
+    return _lay_out(columns, order, codes[order], weight[order], n_codes, None)
 
 
 def row_keys(columns: Sequence[FloatArray] | FloatArray, n_rows: int) -> IntArray:
@@ -145,13 +160,18 @@ def row_keys(columns: Sequence[FloatArray] | FloatArray, n_rows: int) -> IntArra
 
 
 def merge_equal_rows(
-    columns: Sequence[FloatArray] | FloatArray, codes: IntArray, weight: FloatArray
+    columns: Sequence[FloatArray] | FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+    response: FloatArray | None = None,
 ) -> tuple[IntArray, FloatArray]:
-    """Order rows by code, then key; return the rows kept and their total weights."""
+    """Order rows by code, response and key; return rows kept and total weights."""
     keys = row_keys(columns, len(codes))
-    order = np.lexsort((keys, codes))
+    order = np.lexsort((keys, codes) if response is None else (keys, response, codes))
     above, below = order[:-1], order[1:]
     equal = (codes[above] == codes[below]) & (keys[above] == keys[below])
+    if response is not None:
+        equal &= response[above] == response[below]
     pairs = np.flatnonzero(equal)
     for j in range(len(columns) if pairs.size else 0):
         column = columns[j]
@@ -175,8 +195,9 @@ def _lay_out(
     codes: IntArray,
     total: FloatArray,
     n_codes: int,
+    response: FloatArray | None,
 ) -> Samples:
-    """Blocks of the rows given, which come with their codes, sorted, and weights."""
+    """Blocks of the rows given, which come with their codes, sorted, and the rest."""
     n_rows, p = len(rows), len(columns)
     n_padded = -(-n_rows // LANES) * LANES
     start = np.append(np.arange(0, n_padded, BLOCK), n_padded)
@@ -194,7 +215,12 @@ def _lay_out(
     segment_start = np.union1d(start, code_start)
     segment_code = np.searchsorted(code_start, segment_start[:-1], side="right") - 1
     first_segment = np.searchsorted(segment_start, start)
-    return Samples(x, padded, start, first_segment, segment_start, segment_code)
+    padded_response = np.zeros(0 if response is None else n_padded)
+    if response is not None:
+        padded_response[:n_rows] = response
+    return Samples(
+        x, padded, start, first_segment, segment_start, segment_code, padded_response
+    )
 
 
 def quotas(share: FloatArray, n_most: int) -> IntArray:
@@ -261,16 +287,23 @@ class TrainingSet:
         codes: IntArray,
         weight: FloatArray,
         n_codes: int,
+        response: FloatArray | None = None,
     ) -> TrainingSet:
         """Prepare samples given column by column, with codes and weights > 0."""
-        return cls.of(make_samples(columns, codes, weight, n_codes), n_codes)
+        made = make_samples(columns, codes, weight, n_codes, response)
+        return cls.of(made, n_codes)
 
     @classmethod
     def from_data(
-        cls, X: FloatArray, codes: IntArray, weight: FloatArray, n_codes: int
+        cls,
+        X: FloatArray,
+        codes: IntArray,
+        weight: FloatArray,
+        n_codes: int,
+        response: FloatArray | None = None,
     ) -> TrainingSet:
         """Prepare samples X in [0, 1] of shape (n_samples, n_columns)."""
-        return cls.from_columns(list(X.T), codes, weight, n_codes)
+        return cls.from_columns(list(X.T), codes, weight, n_codes, response)
 
     @classmethod
     def from_rows(cls, rows: Rows, n_codes: int) -> TrainingSet:
@@ -278,7 +311,9 @@ class TrainingSet:
         order = np.argsort(rows.codes, kind="stable")
         codes, weight = rows.codes[order], rows.weight[order]
         weight = weight / weight.sum()
-        return cls.of(_lay_out(list(rows.X), order, codes, weight, n_codes), n_codes)
+        response = None if rows.response is None else rows.response[order]
+        laid = _lay_out(list(rows.X), order, codes, weight, n_codes, response)
+        return cls.of(laid, n_codes)
 
     def some_columns(self, columns: IntArray) -> TrainingSet:
         """The same rows with some of their columns."""
@@ -312,7 +347,8 @@ class TrainingSet:
             first, last = np.searchsorted(chosen, samples.start[b : b + 2])
             block = samples.block(b)[0]
             X[:, first:last] = block[:, chosen[first:last] - samples.start[b]]
-        return Rows(X, codes, weight).with_shares(self.share)
+        response = samples.response[chosen] if samples.response.size else None
+        return Rows(X, codes, weight, response).with_shares(self.share)
 
     @property
     def subsampled(self) -> TrainingSet:

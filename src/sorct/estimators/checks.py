@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -61,16 +61,28 @@ def check_n_jobs(n_jobs: Any) -> None:
         )
 
 
-def checked_samples(
-    X: Any, y: Any, sample_weight: Any
-) -> tuple[Any, AnyArray, FloatArray]:
-    """Table, labels and weights of the rows with a weight above 0."""
+def label_samples(y: Any) -> AnyArray:
+    """Labels of classes; a clear error for what are none."""
     refuse_masked(y, "y")
-    refuse_masked(sample_weight, "sample_weight")
-    X, y = as_table(X), column_or_1d(y, warn=True)
+    y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
     y = plain_labels(y)
     check_classification_targets(y)
+    return np.asarray(y)
+
+
+def checked_samples(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    read: Callable[[Any], AnyArray] = label_samples,
+) -> tuple[Any, AnyArray, FloatArray]:
+    """Table, target and weights of the rows with a weight above 0.
+
+    ``read`` checks the target: labels of classes, or numbers.
+    """
+    refuse_masked(sample_weight, "sample_weight")
+    X, y = as_table(X), read(y)
     check_consistent_length(X, y)
     if sample_weight is None:
         return X, y, np.ones(len(y))

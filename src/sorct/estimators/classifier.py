@@ -7,13 +7,11 @@ neither.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from sorct._typing import AnyArray, FloatArray
@@ -23,11 +21,15 @@ from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.calibrating import HeldFolds
 from sorct.estimators.call import call_text
-from sorct.estimators.checkpoint import Checkpoint
-from sorct.estimators.checks import MOST_STARTS, check_real, check_whole
+from sorct.estimators.checks import check_real
 from sorct.estimators.fitting import Effort, Model, Prepared
 from sorct.estimators.promises import Promise, hold_out
-from sorct.estimators.starts_frame import starts_frame
+from sorct.estimators.searching import (
+    check_starts,
+    searched,
+    starts_frame,
+    warn_if_slow,
+)
 from sorct.estimators.streaming import begin, source_of
 from sorct.estimators.tree_classifier import TreeClassifier
 from sorct.solvers.solution import Status
@@ -342,7 +344,8 @@ class SORCTClassifier(TreeClassifier):
         if self.calibration is not None:
             folds = HeldFolds.of(*kept, seed)
             effort = effort.shared(len(folds.folds) + 1)
-        result = self._search(prepared, effort, seed, callback)
+        problem = self._penalised(prepared.problem)
+        result = searched(prepared, problem, effort, self.n_starts, seed, callback)
         calibration = self._calibration(folds, effort, seed, callback)
         self._keep(prepared, result, calibration, promise)
         self.n_passes_ = sum(
@@ -366,7 +369,10 @@ class SORCTClassifier(TreeClassifier):
         if model.calibration is not None:
             folds = HeldFolds.of(draw.X, draw.y, draw.own_weight(prepared.factor), seed)
             effort = effort.shared(len(folds.folds) + 1)
-        result = self._search(prepared, effort, seed, callback, memory)
+        problem = self._penalised(prepared.problem)
+        result = searched(
+            prepared, problem, effort, self.n_starts, seed, callback, memory
+        )
         calibration = self._calibration(folds, effort, seed, callback)
         self._keep(prepared, result, calibration, None)
         self.n_passes_ = streamed.n_passes
@@ -405,9 +411,7 @@ class SORCTClassifier(TreeClassifier):
     def _checked_options(self) -> tuple[Model, Effort]:
         check_real("alpha_local", self.alpha_local, "a finite number >= 0")
         check_real("alpha_global", self.alpha_global, "a finite number >= 0")
-        if not (isinstance(self.n_starts, str) and self.n_starts == "auto"):
-            expected = 'a whole number >= 1 or "auto"'
-            check_whole("n_starts", self.n_starts, expected, MOST_STARTS)
+        check_starts(self.n_starts)
         model = Model(
             self.depth,
             self.cost_matrix,
@@ -429,25 +433,6 @@ class SORCTClassifier(TreeClassifier):
         model.check()
         effort.check()
         return model, effort
-
-    def _search(
-        self,
-        prepared: Prepared,
-        effort: Effort,
-        seed: int,
-        callback: SearchCallback | None,
-        memory: Checkpoint | None = None,
-    ) -> SearchResult:
-        from sorct.search.chains import IteratedSearch
-        from sorct.search.multistart import Multistart
-
-        problem = self._penalised(prepared.problem)
-        seconds, solver = effort.seconds_left(prepared.seconds), effort.solver()
-        if self.n_starts == "auto":
-            search = IteratedSearch(solver, self.n_jobs, seconds, memory)
-            return search.run(problem, seed, callback)
-        starts = Multistart(solver, int(self.n_starts), self.n_jobs, seconds, memory)
-        return starts.run(problem, seed, callback)
 
     def _penalised(self, problem: Problem) -> Problem:
         from sorct.problem.penalty import Strengths
@@ -474,14 +459,7 @@ class SORCTClassifier(TreeClassifier):
         alphas = float(self.alpha_local), float(self.alpha_global)
         told = str(self.status_), str(result.summary)
         self._keep_tree(prepared.tree(best, alphas, *told, calibration, promise))
-        if self.status_ is Status.MAX_ITER:
-            warnings.warn(
-                f"The residual is {best.residual:.1e} after {best.n_iterations} "
-                f"iterations, above tol={self.tol}. Raise max_iter (it is "
-                f"{self.max_iter}) or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+        warn_if_slow(self.status_, best, effort, stacklevel=6)
 
 
 def _why_short(status: Status) -> str:

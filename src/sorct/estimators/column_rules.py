@@ -11,6 +11,7 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.data.wording import listed, shown
 
@@ -48,16 +49,21 @@ class ColumnRules:
         positive = _checked_positive(positive_class, target, signs)
         return cls(signs, positive, _checked_prices(feature_cost, encoder))
 
+    @classmethod
+    def priced(cls, feature_cost: Any, encoder: TableEncoder) -> ColumnRules:
+        """Prices alone: columns have no directions."""
+        return cls({}, -1, _checked_prices(feature_cost, encoder))
+
     def arrays(self, encoder: TableEncoder) -> dict[str, FloatArray]:
         """Arrays of the penalty."""
         lower, upper = _bounds_of(self.signs, encoder)
         strength = _strengths_of(self.prices, encoder)
         return {"lower": lower, "upper": upper, "local": strength, "linf": strength}
 
-    def record(self, target: Classes) -> dict[str, Any]:
+    def record(self, target: Classes | Quantity) -> dict[str, Any]:
         """What the training record says of them."""
         told: dict[str, Any] = {}
-        if self.signs:
+        if self.signs and isinstance(target, Classes):
             told["monotonic"] = dict(self.signs)
             told["positive_class"] = target.labels.tolist()[self.positive]
         if self.prices:

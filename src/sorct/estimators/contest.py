@@ -123,10 +123,12 @@ def n_drawings(n_rows: int) -> int | None:
     return 2 if n_rows < FEW_ROWS else None
 
 
-def run_in_parallel(calls: list[Any], *, n_jobs: Any, progress: bool) -> list[Any]:
+def run_in_parallel(
+    calls: list[Any], *, n_jobs: Any, progress: bool, name: str = "SORCTClassifierCV"
+) -> list[Any]:
     """Results of delayed calls, in their order, with a progress bar if asked for."""
     results = []
-    label = f"SORCTClassifierCV: {len(calls)} paths"
+    label = f"{name}: {len(calls)} paths"
     with progress_bar(label, len(calls), shown=progress) as tick:
         way = "generator" if progress else "list"
         for result in Parallel(n_jobs=n_jobs, return_as=way)(calls):
@@ -155,5 +157,6 @@ def _with_settings(task: PathTask, settings: Settings) -> PathTask:
         gamma=settings.gamma,
         table=table,
         class_weight=settings.class_weight,
+        leaf=settings.leaf,
     )
     return replace(task, model=model)

@@ -8,18 +8,16 @@ through joblib.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import validate_data
 
-from sorct._typing import AnyArray, FloatArray
 from sorct.data.options import TableOptions
 from sorct.data.sources import Source
 from sorct.data.table import as_table, has_numbers
@@ -37,7 +35,7 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.classifier import TreeClassifier
-from sorct.estimators.contest import Contest, n_drawings, run_in_parallel
+from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.fitting import Effort, Model
 from sorct.estimators.folds import Data, DefaultScorer, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
@@ -46,9 +44,7 @@ from sorct.estimators.race import DEEPEST, Choices
 from sorct.estimators.scorers import scorer_name
 from sorct.estimators.settling import searched_model, settled
 from sorct.estimators.streaming import begin, choice_on_all, source_of
-from sorct.estimators.why import why_text
-from sorct.tree.path import Limits
-from sorct.tree.tree import Tree
+from sorct.estimators.tree_search import TreeSearch, listed_values
 
 #: For a setting that is left to the race.
 CHOOSE = "choose"
@@ -56,7 +52,7 @@ CHOOSE = "choose"
 _FOR_ALL_ROWS = ("accuracy", "neg_log_loss", "neg_brier_score")
 
 
-class SORCTClassifierCV(TreeClassifier):
+class SORCTClassifierCV(TreeSearch, TreeClassifier):
     """Sparse tree with all its settings chosen by cross-validation.
 
     Loss, depth, steepness, scaling, penalties and whether the tree is relaxed are
@@ -263,22 +259,6 @@ class SORCTClassifierCV(TreeClassifier):
         """
         return self._fit_whole(X, y, sample_weight)
 
-    def select(
-        self,
-        rule: str = "best",
-        *,
-        max_features: int | None = None,
-        max_features_per_cut: int | None = None,
-        max_cost: float | None = None,
-    ) -> Tree:
-        """Tree that another rule or other limits would choose; nothing is fitted.
-
-        Calibration and promises are of the tree that ``fit`` chose, and of no other.
-        """
-        check_is_fitted(self)
-        limits = Limits(max_features, max_features_per_cut, max_cost)
-        return self._candidates.trees[self._candidates.choose(rule, limits)]
-
     # -- fitting ---------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -386,13 +366,13 @@ class SORCTClassifierCV(TreeClassifier):
         if free:
             depths = list(range(smallest, max(DEEPEST, smallest) + 1))
         else:
-            listed = _listed("depths", self.depths)
+            listed = listed_values("depths", self.depths)
             depths = [checked_topology(depth, len(target)).depth for depth in listed]
         if isinstance(self.loss, str) and self.loss == CHOOSE:
             losses: tuple[str, ...] = ("log", "cost")
         else:
             losses = (self.loss,)
-        gammas = _listed("gamma", self.gamma)
+        gammas = listed_values("gamma", self.gamma)
         scalings: tuple[Any, ...] = (self.scaling,)
         if isinstance(self.scaling, str) and self.scaling == CHOOSE:
             scalings = ("auto", "quantile") if has_numbers(X) else ("auto",)
@@ -421,71 +401,8 @@ class SORCTClassifierCV(TreeClassifier):
             return None, "balanced"
         return (self.class_weight,)
 
-    def _seed(self) -> Any:
-        """A number that gives every fold the same starts."""
-        if isinstance(self.random_state, (int, np.integer)):
-            return self.random_state
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
     @property
     def _is_race(self) -> bool:
         """Whether some setting is left to choose."""
         given = (self.depths, self.loss, self.scaling)
         return any(isinstance(one, str) and one == CHOOSE for one in given)
-
-    def _folds(self, y: AnyArray, target: Classes) -> Any:
-        """Folds as asked for; those of a race are shuffled, and twice on few rows."""
-        whole = isinstance(self.cv, Integral) and not isinstance(self.cv, bool)
-        if not self._is_race or not whole or self.cv < 2:
-            return self.cv
-        return target.splitter(int(self.cv), 0, n_drawings(len(y)))
-
-    # -- choosing --------------------------------------------------------------------
-
-    def _keep(self, found: Candidates, settle: Callable[..., Tree]) -> None:
-        self.cv_results_ = found.results
-        self.best_index_ = found.choose(self.rule, self._limits)
-        scores: FloatArray = self.cv_results_["mean_score"].to_numpy()
-        self.best_score_ = float(scores[self.best_index_])
-        best = found.trees[found.choose(RULES[0], self._limits)]
-        n, place = found.place(self.best_index_)
-        tree = found.trees[self.best_index_]
-        told = replace(tree.training, cv_rule=self.rule)
-        tree = settle(replace(tree, training=told), found.tasks[n], place)
-        self._candidates = found.with_tree(self.best_index_, tree)
-        self.path_ = self._candidates.paths[n]
-        self._keep_tree(tree)
-        row = self.cv_results_.iloc[self.best_index_]
-        self.best_params_ = {
-            "loss": row["loss"],
-            "depth": tree.depth,
-            "gamma": tree.gamma,
-            "scaling": row["scaling"],
-            "relaxed": float(row["relaxed"]),
-            "alpha_local": tree.training.alpha_local,
-            "alpha_global": tree.training.alpha_global,
-        }
-        task = found.tasks[n]
-        self._model = None if task is None else task.model
-        if task is not None and len(self._class_weights) > 1:
-            self.best_params_["class_weight"] = task.model.class_weight
-        n_tried = max(len(self.race_), len(found.paths)), len(found.results)
-        limited = self._limits != Limits()
-        self.why_ = why_text(tree, best, self.best_params_, n_tried, limited)
-
-    @property
-    def _limits(self) -> Limits:
-        return Limits(self.max_features, self.max_features_per_cut, self.max_cost)
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    """Values given one by one or as a sequence, which must not be empty."""
-    if values is None or np.ndim(values) == 0:
-        return [values]
-    # As objects: numbers beside "auto" stay numbers.
-    given = np.asarray(values, dtype=object)
-    if given.ndim > 1 or given.size == 0:
-        raise ValueError(
-            f"{name} must hold at least one value, in one row, got {shown(values)}."
-        )
-    return list(dict.fromkeys(given.tolist()))

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sorct._typing import FloatArray, IntArray
+from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
+from sorct.data.quantity import Quantity
 from sorct.data.samples import Samples, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
@@ -31,6 +32,7 @@ from sorct.estimators.checks import (
     checked_floor,
     checked_samples,
     checked_topology,
+    label_samples,
 )
 from sorct.estimators.class_weights import check_class_weight, class_factors
 from sorct.estimators.column_rules import ColumnRules
@@ -40,6 +42,14 @@ from sorct.estimators.decisions import (
     decision_for,
     meets,
     told_by_parts,
+)
+from sorct.estimators.quantities import (
+    check_quantity_model,
+    checked_depth,
+    datafit_of,
+    number_column,
+    target_of,
+    tree_of_quantity,
 )
 from sorct.solvers.solution import Status
 from sorct.tree.calibration import Calibration
@@ -96,12 +106,19 @@ class Model:
     class_weight: Any = None
     calibration: Any = None
     confidence: Any = None
+    of_quantity: bool = False
+    leaf: Any = "constant"
+    quantile: Any = 0.5
 
     def check(self) -> None:
         """Check what can be checked without data."""
         if not (isinstance(self.gamma, str) and self.gamma in STEEPNESS):
             expected = 'a finite number > 0 or "auto"'
             check_real("gamma", self.gamma, expected, positive=True)
+        if self.of_quantity:
+            check_quantity_model(self)
+            self.table.check()
+            return
         if not isinstance(self.loss, str) or self.loss not in LOSSES:
             raise ValueError(f"loss must be one of {LOSSES}, got {shown(self.loss)}.")
         known = isinstance(self.calibration, str) and self.calibration in CALIBRATIONS
@@ -124,6 +141,10 @@ class Model:
     def by_log(self) -> bool:
         """Whether the likelihood is maximised."""
         return bool(self.loss == "log")
+
+    def read(self, y: Any) -> AnyArray:
+        """Check the target: numbers, or labels of classes."""
+        return number_column(y) if self.of_quantity else label_samples(y)
 
 
 @dataclass(frozen=True)
@@ -175,7 +196,7 @@ class Prepared:
     Attributes
     ----------
     encoder : TableEncoder
-    target : Classes
+    target : Classes or Quantity
     problem : Problem
     n_samples : int
         Rows of positive weight.
@@ -191,10 +212,14 @@ class Prepared:
         Whether cuts are collapsed that people who follow the rules have no use for.
     factor : array of shape (n_classes,) or None
         What the users' weights were multiplied by in training, class by class.
+    loss : str or None
+        What is minimised, where the target is a quantity.
+    quantile : float or None
+        Level of the quantile, if one is predicted.
     """
 
     encoder: TableEncoder
-    target: Classes
+    target: Classes | Quantity
     problem: Problem
     n_samples: int
     call: str
@@ -203,6 +228,8 @@ class Prepared:
     floor: FloatArray
     followable: bool = True
     factor: FloatArray | None = None
+    loss: str | None = None
+    quantile: float | None = None
 
     def finished(
         self, problem: Problem, solution: Solution, effort: Effort
@@ -216,6 +243,12 @@ class Prepared:
         if not self.followable or not ended:
             return solution
         return collapsed(problem, solution, effort.solver())
+
+    @property
+    def classes(self) -> Classes:
+        """The target, where it is classes."""
+        assert isinstance(self.target, Classes)
+        return self.target
 
     @property
     def group_variable(self) -> IntArray:
@@ -245,6 +278,8 @@ class Prepared:
         cls, X: Any, y: Any, sample_weight: Any, model: Model, call: str = ""
     ) -> Prepared:
         """Check the data, encode them, lay them out for the kernels."""
+        if model.of_quantity:
+            return cls._of_quantity(X, y, sample_weight, model, call)
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight)
         encoder = TableEncoder.learn(X, model.table, weight)
@@ -330,6 +365,46 @@ class Prepared:
         parts = encoder, target, problem, n_samples, call, seconds, rules, floor
         return cls(*parts, bool(model.followable), factor)
 
+    @classmethod
+    def _of_quantity(
+        cls, X: Any, y: Any, sample_weight: Any, model: Model, call: str
+    ) -> Prepared:
+        """The same where a quantity is predicted."""
+        begun = time.perf_counter()
+        X, y, weight = checked_samples(X, y, sample_weight, number_column)
+        encoder = TableEncoder.learn(X, model.table, weight)
+        target = target_of(y, weight, model)
+        topology = checked_depth(model.depth, model.leaf)
+        rules = ColumnRules.priced(model.feature_cost, encoder)
+        if encoder.n_columns == 0:
+            raise ValueError("Expected a column with at least two levels, got none.")
+        begun += _load_compiled_code()
+        from sorct.problem.constraints import Constraint
+        from sorct.problem.penalty import Penalty, Strengths
+        from sorct.problem.problem import Problem
+
+        codes = np.zeros(len(y), dtype=np.int64)
+        columns, response = encoder.columns(X), target.scaled(y)
+        penalty = Penalty.of(
+            Strengths(),
+            encoder.n_columns,
+            1,
+            start=encoder.group_start,
+            **rules.arrays(encoder),
+        )
+        problem = Problem(
+            TrainingSet.from_columns(columns, codes, weight, 1, response),
+            datafit_of(model),
+            penalty._replace(boxed=topology.n_branches),
+            Constraint.none(1),
+            topology,
+            model.steepness(encoder.group_start.size - 1),
+        )
+        seconds = time.perf_counter() - begun
+        level = float(model.quantile) if model.loss == "quantile" else None
+        parts = encoder, target, problem, len(y), call, seconds, rules, np.zeros(0)
+        return cls(*parts, loss=str(model.loss), quantile=level)
+
     def tree(
         self,
         solution: Solution,
@@ -345,6 +420,8 @@ class Prepared:
         recall are met here, by the decision, or an ``InfeasibleError`` says by how much
         they are missed. A promise is kept here, too.
         """
+        if self.loss is not None:
+            return tree_of_quantity(self, solution, alphas, status, search)
         params, problem = solution.params, self.problem
         tree = Tree(
             encoder=self.encoder,
@@ -353,7 +430,7 @@ class Prepared:
             leaf_class=params.leaf_class,
             target=self.target,
             gamma=problem.gamma,
-            cost_matrix=problem.datafit.cost_matrix,
+            cost_matrix=problem.costs.cost_matrix,
             mass=self._own_shares(solution.mass),
             leaf_proba=params.leaf_proba,
             calibration=calibration,
@@ -396,10 +473,10 @@ class Prepared:
         # Costs have shaped a tree that was trained by them, and what it says.
         by_costs = self.by_log or tree.calibration is not None
         if promise is not None:
-            equal = 0.5 * (1.0 - np.eye(len(self.target)))
+            equal = 0.5 * (1.0 - np.eye(len(self.classes)))
             costs = promise.decision(tree, tree.cost_matrix if by_costs else equal)
             recall = said.recall(said.predicted(costs))
-            promise.warn_if_empty(said.predicted(costs), self.target)
+            promise.warn_if_empty(said.predicted(costs), self.classes)
         elif by_costs:
             costs, recall = self._by_costs(tree, said)
         found = self._told(tree, said, costs)
@@ -447,7 +524,7 @@ class Prepared:
         floor = self.floor
         rates = {
             label: float(rate)
-            for label, rate in zip(self.target.labels.tolist(), recall, strict=True)
+            for label, rate in zip(self.classes.labels.tolist(), recall, strict=True)
         }
         shown = ", ".join(
             f"{label!r}: {rate:.4f} (asked {asked:g})"

@@ -12,16 +12,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.metrics import r2_score
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.quantity import Quantity
 from sorct.data.table import Table, as_table, take_rows
 from sorct.data.target import Classes, unequal
 from sorct.data.wording import shown
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
 from sorct.estimators.path import path_alphas, trace
+from sorct.estimators.regressor import SORCTRegressor
 from sorct.estimators.scorers import MINUS
 from sorct.tree.path import NO_LIMITS, Limits, Path, frame_of
 from sorct.tree.tree import Tree
@@ -64,7 +67,9 @@ class Data:
         order = np.argsort(self.y, kind="stable")
         return self.part(np.sort(order[:: -(-len(self.y) // most)]))
 
-    def folds(self, cv: Any) -> list[tuple[Data, Data]]:
+    def folds(
+        self, cv: Any, target: Classes | Quantity | None = None
+    ) -> list[tuple[Data, Data]]:
         """Training and test parts, as scikit-learn reads ``cv``.
 
         Rows of weight 0 count for nothing: a splitter does not see them, and they are
@@ -86,11 +91,11 @@ class Data:
                 ) from error
             rows = [(a[counts[a]], b[counts[b]]) for a, b in given]
         else:
-            target = Classes(np.unique(seen.y))
+            target = Classes(np.unique(seen.y)) if target is None else target
             splitter = target.folds(cv, seen.y)
             rows = [(kept[a], kept[b]) for a, b in splitter.split(seen.X, seen.y)]
         folds = [(self.part(train), self.part(test)) for train, test in rows]
-        _check_folds(folds)
+        _check_folds(folds, "values" if isinstance(target, Quantity) else "class(es)")
         return folds
 
 
@@ -99,7 +104,7 @@ class PathTask:
     """One path to trace: a model on the rows of a fold, or on all."""
 
     model: Model
-    target: Classes
+    target: Classes | Quantity
     alphas_local: FloatArray | None
     alphas_global: FloatArray | None
     n_solutions: int
@@ -153,6 +158,8 @@ class PathTask:
 
     def _model_for(self, present: AnyArray) -> Model:
         """Costs and floors of the classes that a fold has."""
+        if isinstance(self.target, Quantity):
+            return self.model
         there = self.target.present(present)
         costs, floors = self.model.cost_matrix, self.model.min_recall
         if costs is not None:
@@ -181,11 +188,14 @@ class Marks:
         does.
     counts : array of shape (n_trees, n_classes, n_classes)
         Weight of the rows by their class and by the one predicted, if counted.
+    r2 : array of shape (n_trees,) or None
+        Share of the variance that is explained, where a quantity is predicted.
     """
 
     scores: FloatArray
     followed: FloatArray
     counts: FloatArray | None = None
+    r2: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -196,6 +206,7 @@ class FoldScores:
     whole: Path | InfeasibleError
     task: PathTask | None = None
     counts: list[FloatArray] | None = None
+    r2: FloatArray | None = None
 
     @classmethod
     def of(
@@ -208,7 +219,15 @@ class FoldScores:
         scores = [one.scores if isinstance(one, Marks) else one for one in marks]
         counts = [one.counts for one in marks if isinstance(one, Marks)]
         known = [count for count in counts if count is not None]
-        return cls(scores, whole, task, known if len(known) == len(marks) else None)
+        shares = [one.r2 for one in marks if isinstance(one, Marks)]
+        r2 = [one for one in shares if one is not None]
+        return cls(
+            scores,
+            whole,
+            task,
+            known if len(known) == len(marks) else None,
+            np.mean(r2, axis=0) if len(r2) == len(marks) else None,
+        )
 
     @property
     def _scaling(self) -> Any:
@@ -244,6 +263,7 @@ class FoldScores:
             "gamma": tree.gamma,
             # A mapping would be taken for a column.
             "scaling": [self._scaling] * len(frame),
+            **({"leaf": tree.leaf_kind} if tree.of_quantity else {}),
             "relaxed": [one.training.relaxed or 1.0 for one in path.offered],
             "alpha_local": frame["alpha_local"],
             "alpha_global": frame["alpha_global"],
@@ -260,7 +280,7 @@ class FoldScores:
             )
         }  # fmt: skip
         per_cut = [tree.most_variables_per_cut for tree in path.offered]
-        followed = [tree.training.followed or 0.0 for tree in path.offered]
+        followed = [_followed(tree) for tree in path.offered]
         return pd.DataFrame(found).assign(
             most_variables_per_cut=per_cut, followed=followed
         )
@@ -292,6 +312,8 @@ class FoldScores:
 
     def _rates(self, k: int) -> dict[str, Any]:
         """Accuracy, recall and precision of tree k on held-out rows, if known."""
+        if self.r2 is not None:
+            return {"cv_r2": float(self.r2[k])}
         if self.counts is None:
             return {}
         folds = np.array([counts[k] for counts in self.counts])
@@ -323,13 +345,28 @@ def score_fold(
         return error
     # All trees of a path read a table alike: once is enough.
     table = path.trees[0].encoder.read(as_table(test.X), check_finite=False)
-    counts = None
-    if count:
-        counts = np.array(
-            [_counts(tree, table, test, task.target) for tree in path.offered]
-        )
-    followed = np.array([tree.training.followed or 0.0 for tree in path.offered])
-    return Marks(_scores(path, table, test, scorer), followed, counts)
+    counts, r2, target = None, None, task.target
+    if count and isinstance(target, Quantity):
+        r2 = np.array([_r2(tree, table, test) for tree in path.offered])
+    elif count and isinstance(target, Classes):
+        counts = np.array([_counts(tree, table, test, target) for tree in path.offered])
+    followed = np.array([_followed(tree) for tree in path.offered])
+    return Marks(_scores(path, table, test, scorer), followed, counts, r2)
+
+
+def _followed(tree: Tree) -> float:
+    """Share of the rows that can be followed by hand; of a quantity that is not asked.
+
+    Its leaves are mixed by people and by the tree alike.
+    """
+    return 1.0 if tree.of_quantity else tree.training.followed or 0.0
+
+
+def _r2(tree: Tree, table: Table, test: Data) -> float:
+    """Share of the variance of held-out rows that a tree explains."""
+    if len(test.y) < 2:
+        return 0.0
+    return float(r2_score(test.y, tree.predict_table(table), sample_weight=test.weight))
 
 
 def _counts(tree: Tree, table: Table, test: Data, target: Classes) -> FloatArray:
@@ -342,7 +379,7 @@ def _counts(tree: Tree, table: Table, test: Data, target: Classes) -> FloatArray
 
 def _scores(path: Path, table: Table, test: Data, scorer: Any) -> FloatArray:
     """Scores of all trees of a path."""
-    if isinstance(scorer, DefaultScorer):
+    if isinstance(scorer, (DefaultScorer, QuantityScorer)):
         return np.array(
             [scorer.of(t, table, test.y, test.weight) for t in path.offered]
         )
@@ -351,7 +388,7 @@ def _scores(path: Path, table: Table, test: Data, scorer: Any) -> FloatArray:
         extra = {"sample_weight": test.weight}
     return np.array(
         [
-            _checked_score(scorer(_classifier(tree, test.X), test.X, test.y, **extra))
+            _checked_score(scorer(_estimator(tree, test.X), test.X, test.y, **extra))
             for tree in path.offered
         ]
     )
@@ -424,10 +461,37 @@ class DefaultScorer:
 
     def _log_loss(self, tree: Tree, table: Table, y: AnyArray, weight: Any) -> float:
         """Mean of -log of the class's probability; a class never seen has the least."""
-        own = tree.target.codes(y)
+        own = tree.class_target.codes(y)
         proba = tree.predict_proba_table(table)[np.arange(len(own)), own]
         proba = np.maximum(np.where(own >= 0, proba, 0.0), LEAST_PROBA)
         return float(np.average(-np.log(proba), weights=weight))
+
+
+@dataclass(frozen=True)
+class QuantityScorer:
+    """Scorer of a quantity where none is named: minus the mean of the loss itself.
+
+    It is the squared error also under "huber", which only trains differently.
+    """
+
+    loss: str
+    quantile: float = 0.5
+
+    @property
+    def name(self) -> str:
+        """What the score is called."""
+        names = {"absolute": "mean absolute error", "quantile": "mean pinball loss"}
+        return MINUS + names.get(self.loss, "mean squared error")
+
+    def of(self, tree: Tree, table: Table, y: AnyArray, weight: Any = None) -> float:
+        """Score a tree on some rows."""
+        gap = np.asarray(y, dtype=np.float64) - tree.predict_table(table)
+        worth = gap**2
+        if self.loss == "absolute":
+            worth = np.abs(gap)
+        elif self.loss == "quantile":
+            worth = gap * (self.quantile - (gap < 0.0))
+        return -float(np.average(worth, weights=weight))
 
 
 def takes_weights(scorer: Any) -> bool:
@@ -436,22 +500,28 @@ def takes_weights(scorer: Any) -> bool:
     return any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters)
 
 
-def _classifier(tree: Tree, X: Any) -> SORCTClassifier:
+def _estimator(tree: Tree, X: Any) -> SORCTClassifier | SORCTRegressor:
     """A tree as scorers expect it."""
+    if tree.of_quantity:
+        regressor = SORCTRegressor()
+        validate_data(regressor, X, skip_check_array=True)
+        regressor.tree_ = tree
+        return regressor
     classifier = SORCTClassifier()
     validate_data(classifier, X, skip_check_array=True)
     classifier.tree_, classifier.classes_ = tree, tree.classes
     return classifier
 
 
-def _check_folds(folds: list[tuple[Data, Data]]) -> None:
+def _check_folds(folds: list[tuple[Data, Data]], what: str) -> None:
     """Refuse folds that cannot be trained on or scored, before any work begins."""
     if not folds:
         raise ValueError("cv must give at least one fold, got none.")
     for k, (train, test) in enumerate(folds):
         n_classes = len(np.unique(train.y))
-        if n_classes < 2 or test.y.size == 0:
+        least = 2 if what != "values" else 1
+        if n_classes < least or test.y.size == 0:
             raise ValueError(
-                f"Fold {k} of cv leaves {n_classes} class(es) to train on and "
+                f"Fold {k} of cv leaves {n_classes} {what} to train on and "
                 f"{test.y.size} row(s) to score; use fewer or stratified folds."
             )

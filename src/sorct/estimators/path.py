@@ -21,6 +21,7 @@ from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
+from sorct.estimators.quantities import QUANTITY_LOSSES
 from sorct.estimators.streaming import Streamed, source_of
 from sorct.solvers.solution import Status
 from sorct.tree.path import NO_LIMITS, Limits, Path
@@ -53,6 +54,8 @@ def sorct_path(
     cost_matrix: Any = None,
     min_recall: float | Mapping[Any, float] | None = None,
     loss: str = "cost",
+    quantile: float = 0.5,
+    leaf: str = "constant",
     gamma: float | str = "auto",
     tol: float = 1e-6,
     max_iter: int = 2000,
@@ -103,7 +106,12 @@ def sorct_path(
         Called after every grid point with its progress (``n_done``, ``n_points``,
         ``alpha_local``, ``alpha_global``, ``objective``, ``seconds``); returning True
         ends the work as ``time_limit`` would.
-    cost_matrix, min_recall, loss, gamma, tol, max_iter, random_state, categorical,
+    loss : str, default="cost"
+        Of classes "cost" or "log", as in ``SORCTClassifier``; of a quantity "square",
+        "absolute", "huber" or "quantile", as in ``SORCTRegressor``.
+    quantile, leaf
+        As in ``SORCTRegressor``, where a quantity is predicted.
+    cost_matrix, min_recall, gamma, tol, max_iter, random_state, categorical,
     categorical_features, min_frequency, handle_unknown, handle_missing, scaling,
     monotonic_cst, positive_class, feature_cost, followable
         As in ``SORCTClassifier``.
@@ -141,8 +149,10 @@ def sorct_path(
     )  # fmt: skip
     model = Model(
         depth, cost_matrix, min_recall, gamma, table, monotonic_cst, positive_class,
-        feature_cost, loss, followable,
+        feature_cost, loss, followable, of_quantity=loss in QUANTITY_LOSSES,
+        leaf=leaf, quantile=quantile,
     )  # fmt: skip
+    _refuse_of_classes(model)
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     limits = Limits(max_features, None, max_cost)
     model.check()
@@ -181,6 +191,18 @@ def sorct_path(
     )
     warn_if_slow(path, effort)
     return path
+
+
+def _refuse_of_classes(model: Model) -> None:
+    """Refuse for a quantity what only classes can have."""
+    if not model.of_quantity:
+        return
+    for name in ("cost_matrix", "min_recall", "monotonic_cst", "positive_class"):
+        if getattr(model, name) is not None:
+            raise ValueError(
+                f"{name} is for classes; with loss={model.loss!r} a quantity is "
+                "predicted. Leave it out."
+            )
 
 
 def path_alphas(

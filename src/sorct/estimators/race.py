@@ -32,6 +32,8 @@ DEEPEST = 4
 # Settings count as equally good if they differ by less than chance may, or by less than
 # this share of what the best gain over a tree that is next to empty.
 _LITTLE = 0.02
+# Depths at which every kind of leaf is tried before anything is known.
+_FIRST_DEPTHS = 3
 # Scores that differ by less are of the same trees.
 _SAME = 1e-6
 
@@ -45,6 +47,7 @@ class Settings:
     gamma: Any
     scaling: Any
     class_weight: Any = None
+    leaf: str = "constant"
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,19 @@ class Choices:
     log_depth: int | None = None
     every_depth: bool = False
     class_weights: tuple[Any, ...] = (None,)
+    leaves: tuple[str, ...] = ("constant",)
+
+    # Settings that are traced in full, and whether the smallest tree is one of them.
+    n_finalists: int = FINALISTS
+    keeps_smallest = True
 
     @property
     def all(self) -> list[Settings]:
         """Every combination."""
         every = product(
-            self.losses, self.depths, self.gammas, self.scalings, self.class_weights
-        )
+            self.losses, self.depths, self.gammas, self.scalings, self.class_weights,
+            self.leaves,
+        )  # fmt: skip
         return self._possible([Settings(*one) for one in every])
 
     @property
@@ -125,6 +134,45 @@ class Choices:
         if self._possible(found):
             return found
         return [replace(one, loss=loss) for one in found for loss in self.losses]
+
+
+@dataclass(frozen=True)
+class QuantityChoices(Choices):
+    """The same for a quantity: leaves are constant or linear.
+
+    Both kinds of leaves are tried at the first depths, since neither tells of the
+    other; then what is next to the best.
+    """
+
+    keeps_smallest = False
+
+    @property
+    def first(self) -> list[Settings]:
+        """Every kind of leaf at its first depths."""
+        rest = self.gammas[0], self.scalings[0], None
+        found = []
+        for leaf in self.leaves:
+            every = [Settings(self.losses[0], d, *rest, leaf) for d in self.depths]
+            every = self._possible(sorted(every, key=lambda one: one.depth))
+            found += every if self.every_depth else every[:_FIRST_DEPTHS]
+        return found
+
+    def _possible(self, settings: list[Settings]) -> list[Settings]:
+        """Settings without a single leaf that is constant."""
+        return [one for one in settings if one.depth > 0 or one.leaf == "linear"]
+
+    def next(self, tried: list[Settings], best: Settings) -> list[Settings]:
+        """Deeper trees and other scalings, then other leaves and steepnesses."""
+        found = self._deeper(best)
+        found += [replace(best, scaling=scaling) for scaling in self.scalings]
+        fresh = _fresh(self._possible(found), tried)
+        if fresh:
+            return fresh
+        found = [replace(best, leaf=leaf) for leaf in self.leaves]
+        if best.depth > 0:
+            both = ("gentle", "steep") if self.gammas == ("auto",) else self.gammas
+            found += [replace(best, gamma=gamma) for gamma in both]
+        return _fresh(self._possible(found), tried)
 
 
 def _fresh(settings: list[Settings], tried: list[Settings]) -> list[Settings]:
@@ -223,6 +271,7 @@ class Race:
             choices.losses.index(settings.loss),
             gammas.index(settings.gamma) if settings.gamma in gammas else len(gammas),
             choices.class_weights.index(settings.class_weight),
+            choices.leaves.index(settings.leaf),
         )
 
     def _finalists(self) -> list[Settings]:
@@ -235,11 +284,12 @@ class Race:
         smallest = min(self.choices.depths)
         simple = [heat for heat in order if heat.settings.depth == smallest]
         preferred = [heat for heat in simple if heat.settings.loss == "log"] or simple
+        kept = preferred[:1] if self.choices.keeps_smallest else []
         found: list[Heat] = []
-        for heat in [self.leader, *preferred[:1], *order]:
+        for heat in [self.leader, *kept, *order]:
             if all(abs(heat.best - one.best) > _SAME for one in found):
                 found.append(heat)
-        return [heat.settings for heat in found[:FINALISTS]]
+        return [heat.settings for heat in found[: self.choices.n_finalists]]
 
     def frame(self) -> pd.DataFrame:
         """One row per settings: what was tried, how it did, and what became of it."""
@@ -248,6 +298,8 @@ class Race:
         names = ["loss", "depth", "gamma", "scaling"]
         if len(self.choices.class_weights) > 1:
             names.append("class_weight")
+        if len(self.choices.leaves) > 1:
+            names.append("leaf")
         rows = [
             [
                 *(getattr(heat.settings, name) for name in names),

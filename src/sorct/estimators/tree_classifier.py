@@ -5,26 +5,19 @@ Prediction needs neither the compiler nor pandas.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin
 
-from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.dask_source import is_dask, mapped
+from sorct._typing import AnyArray, FloatArray
+from sorct.estimators.tree_estimator import TreeEstimator
 from sorct.tree.decision import decision_scores
-from sorct.tree.importance import variable_importances
 from sorct.tree.tree import Tree
 
 
-class TreeClassifier(ClassifierMixin, BaseEstimator):
+class TreeClassifier(ClassifierMixin, TreeEstimator):
     """What every fitted classifier with a ``tree_`` can do."""
-
-    tree_: Tree
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every class, shape (n_samples, n_classes).
@@ -51,14 +44,6 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         found: FloatArray = self._asked(X, _scores)
         return found
 
-    def apply(self, X: Any) -> IntArray:
-        """Leaf of every sample that takes the more probable side at every cut.
-
-        Leaves are counted from left to right, from 0; see ``Tree.apply``.
-        """
-        found: IntArray = self._asked(X, Tree.apply)
-        return found
-
     def predict(self, X: Any) -> AnyArray:
         """Most probable class of every sample, or the cheapest if the tree says so.
 
@@ -72,50 +57,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):
         tree, X = self._checked(X)
         return tree.predict_bayes(X, priors)
 
-    def _fit_whole(self, *arguments: Any) -> Self:
-        """Fit wholly or, if that is interrupted, leave this object as it was."""
-        fitted = copy.copy(self)
-        fitted._fit(*arguments)
-        self.__dict__ = fitted.__dict__
-        return self
-
-    def _fit(self, *arguments: Any) -> None:
-        """Fit this object, step by step."""
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def _keep_tree(self, tree: Tree) -> None:
-        """Set what users of scikit-learn look for, all of it read from the tree."""
-        told = tree.training
-        self.tree_, self.classes_ = tree, tree.classes
-        self.coef_, self.threshold_ = tree.coef, tree.threshold
-        self.leaf_class_ = tree.leaf_class
-        self.objective_, self.cost_ = told.objective, told.cost
-        self.local_sparsity_ = tree.local_sparsity
-        self.global_sparsity_ = tree.global_sparsity
-        self.recall_, self.residual_ = np.array(told.recall), told.residual
-        self.n_iter_ = told.n_iterations
-        self.feature_importances_ = variable_importances(tree)
-
-    def _asked(self, X: Any, question: Callable[[Tree, Any], Any]) -> Any:
-        """What the tree answers for a table; for one of Dask, lazily."""
-        if not is_dask(X):
-            tree, X = self._checked(X)
-            return question(tree, X)
-        check_is_fitted(self)
-        ask = partial(question, self.tree_)
-        return mapped(X, ask, ask(self.tree_.encoder.typical_row()))
-
-    def _checked(self, X: Any) -> tuple[Tree, Any]:
-        """The tree, and the table to predict for."""
-        check_is_fitted(self)
-        X = self.tree_.completed(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return self.tree_, X
+        """Set what is known of classes, too."""
+        super()._keep_tree(tree)
+        self.classes_, self.leaf_class_ = tree.classes, tree.leaf_class
+        self.recall_ = np.array(tree.training.recall)
 
 
 def _log_proba(tree: Tree, X: Any) -> FloatArray:

@@ -1,12 +1,14 @@
 """Datafit: what a tree's leaves are worth to its samples, and how leaves are renewed.
 
 A datafit is a table of leaf payoffs, a rule that renews the leaves at fixed cuts, and a
-loss of the root value V(x) = sum over leaves of reach x payoff. There are three:
+loss of the root value V(x) = sum over leaves of reach x payoff. There are four:
 
 - ``ExpectedCost``: a leaf has a label and pays what that costs; labels are renewed
   exactly (``labels.py``). The loss is V itself, so that the fit is <payoff, mass>.
 - ``Entropy``: a leaf pays -log of the share of the sample's code in it; renewing it
   moves the tangent of the entropy to the masses of the moment. The loss is V.
+- ``Residual`` (``residual.py``): a leaf pays its value, V is what the tree predicts of
+  a quantity, and the loss is one of response - V. Values are stepped beside the cuts.
 - ``Likelihood``: a leaf pays the probability that it gives to the sample's code, V is
   the probability that the tree gives to it, and the loss is -log V. Leaves give their
   label probability 1 ("pure") or learn a distribution, as logits beside the cuts.
@@ -27,8 +29,9 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.compilation import compiled_inside
 
-# Rules that renew the leaves; those from PURE on have the loss -log V.
-LABELS, TANGENT, PURE, LEARNED = 0, 1, 2, 3
+# Rules that renew the leaves. PURE and LEARNED have the loss -log V, RESIDUAL one of
+# response - V; the other two V itself.
+LABELS, TANGENT, PURE, LEARNED, RESIDUAL = 0, 1, 2, 3, 4
 
 # Mass, as a share of a leaf's even part, that every code has in every leaf besides its
 # own, so that logarithms are finite.
@@ -218,7 +221,9 @@ def fill_payoff(
 ) -> None:
     """Payoffs of the leaves; those of a tangent stay until it is renewed."""
     for leaf in range(label.size):
-        if rule == LABELS:
+        if rule == RESIDUAL:
+            payoff[0, leaf] = logit[0, leaf]
+        elif rule == LABELS:
             for k in range(payoff.shape[0]):
                 payoff[k, leaf] = table[k, label[leaf]]
         elif rule == PURE:
@@ -251,10 +256,14 @@ def fit_value(
     mass: FloatArray,
     loss: float,
     label: IntArray,
+    logit: FloatArray,
 ) -> float:
-    """Fit of the tree: <payoff, mass> under the labels given, or -log V summed up."""
+    """Fit of the tree: <payoff, mass> under the labels given, or a loss summed up."""
     value = 0.0
     if rule >= PURE:
+        if rule == RESIDUAL:
+            for leaf in range(label.size):
+                value += pseudo[0] * logit[0, leaf] ** 2
         if rule == LEARNED:
             for k in range(mass.shape[0]):
                 for leaf in range(label.size):
@@ -318,3 +327,37 @@ def renew_logits(
             change = max(change, abs(proba - payoff[k, leaf]))
             logit[k, leaf] = math.log(proba)
     return change > _SAME_PROBA
+
+
+@compiled_inside
+def shift_payoff(
+    unit: float, centre: FloatArray, cuts: FloatArray, payoff: FloatArray
+) -> None:
+    """Values of linear leaves where all columns are 0, from those at the mean."""
+    n_branches = payoff.shape[1] - 1
+    for leaf in range(cuts.shape[1] - n_branches):
+        for j in range(centre.size):
+            payoff[0, leaf] -= unit * centre[j] * cuts[j, n_branches + leaf]
+
+
+@compiled_inside
+def fill_value_gradient(
+    ridge: float,
+    unit: float,
+    centre: FloatArray,
+    logit: FloatArray,
+    drawn: FloatArray,
+    logit_gradient: FloatArray,
+    gradient: FloatArray,
+) -> None:
+    """Derivatives in the values at the mean sample, and what they do to slopes.
+
+    Slopes have no threshold: a leaf's value is in its place.
+    """
+    n_branches = logit.shape[1] - 1
+    for leaf in range(logit.shape[1]):
+        logit_gradient[0, leaf] = 2.0 * ridge * logit[0, leaf] - drawn[0, leaf]
+    for leaf in range(gradient.shape[1] - n_branches):
+        for j in range(centre.size):
+            gradient[j, n_branches + leaf] += unit * centre[j] * drawn[0, leaf]
+        gradient[centre.size, n_branches + leaf] = 0.0

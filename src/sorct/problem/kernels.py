@@ -11,10 +11,15 @@ threshold is in the solver's units, n_columns times the model's:
 
 where the value of leaf l for a sample of code k is ``payoff[k, l]``. The value of the
 root is V = sum over leaves of reach x payoff, and the factor is the derivative of a
-loss of V: 1 for the loss V itself (``_ascend_value``), -1 / V for the loss -log V
-(``_ascend_log``: values first, from the leaves to the root, then the factor of every
-sample). The latter also sums up the loss, and ``drawn[k, l]``, the reach of leaf l
-divided by V over the samples of code k: minus the derivative in ``payoff[k, l]``.
+loss of V: 1 for the loss V itself (``_ascend_value``), -1 / V for the loss -log V, and
+for a quantity the derivative of a loss of response - V (``_ascend_loss``: values first,
+from the leaves to the root, then the factor of every sample). The latter also sums up
+the loss, and ``drawn[k, l]``, minus the derivative in ``payoff[k, l]``: the reach of
+leaf l times minus the factor, over the samples of code k.
+
+Leaves may have linear models: the matrix of cuts then has a column of slopes per leaf
+after those of the cuts, and the value of leaf l is payoff[0, l] + unit w_l . x. Slopes
+are scored like cuts, in the same loops.
 
 Constraints add payoffs times a multiplier that is known only after all samples were
 seen. So a code k has a second payoff as well: the gradient of <second_payoff[k],
@@ -75,20 +80,22 @@ class Buffers(NamedTuple):
     logit_gradient: FloatArray
 
 
-def make_buffers(n_columns: int, n_branches: int, n_codes: int) -> Buffers:
-    """Allocate the buffers for a tree."""
-    n_leaves = n_branches + 1
+def make_buffers(
+    n_columns: int, n_branches: int, n_codes: int, n_slopes: int = 0
+) -> Buffers:
+    """Allocate the buffers for a tree; ``n_slopes`` leaves have linear models."""
+    n_leaves, n_scores = n_branches + 1, n_branches + n_slopes
     return Buffers(
         np.zeros((n_codes, n_leaves)),
         np.zeros((n_codes, n_leaves)),
         np.zeros((n_codes, n_leaves)),
         np.zeros(n_codes, dtype=np.int64),
-        np.zeros((n_columns + 1, n_branches)),
+        np.zeros((n_columns + 1, n_scores)),
         np.zeros((n_codes, n_columns + 1, n_branches)),
-        np.zeros((n_branches, BLOCK)),
+        np.zeros((n_scores, BLOCK)),
         np.zeros((n_branches + n_leaves, BLOCK)),
         np.zeros((n_branches + n_leaves + 1, BLOCK)),
-        np.zeros(n_branches),
+        np.zeros(n_scores),
         np.zeros(n_columns, dtype=np.int64),
         np.zeros((n_codes, n_leaves)),
         np.zeros(1),
@@ -267,11 +274,14 @@ def fill_scores(
     slope: float,
     branch: FloatArray,
 ) -> None:
-    """Scores u of all cuts on one block; 2^D - 1 cuts are threes and at most a one."""
-    n_branches = cuts.shape[1]
-    for t in range(0, n_branches - 2, 3):
+    """Scores u of all cuts (and slopes) on one block, three at a time, then singly.
+
+    2^D - 1 cuts are threes and at most a one.
+    """
+    n_scores = cuts.shape[1]
+    for t in range(0, n_scores - 2, 3):
         _score_three(x, columns, n_columns, cuts, slope, t, branch)
-    for t in range(n_branches - n_branches % 3, n_branches):
+    for t in range(n_scores - n_scores % 3, n_scores):
         _score_one(x, columns, n_columns, cuts, slope, t, branch)
 
 
@@ -413,13 +423,67 @@ def _fill_factor(value: FloatArray, reach: FloatArray, factor: FloatArray) -> fl
     return loss
 
 
-@compiled_apart
-def _ascend_log(
-    samples: Samples, b: int, with_gradient: bool, buffers: Buffers
+@compiled_inside
+def _fill_residual_factor(
+    shape: FloatArray,
+    value: FloatArray,
+    response: FloatArray,
+    reach: FloatArray,
+    factor: FloatArray,
+) -> float:
+    """Weighted sum of a loss of r = response - V; its derivatives in r.
+
+    The loss is tilt r + bend min(r^2, 2 width |r| - width^2): see ``datafit.Residual``.
+    """
+    tilt, bend, width, loss = shape[0], shape[1], shape[2], 0.0
+    for i in range(value.size):
+        r = response[i] - value[i]
+        near = min(max(r, -width), width)
+        # 2 near r - near^2 is r^2 inside the width and its tangent outside.
+        loss += reach[i] * (tilt * r + bend * near * (2.0 * r - near))
+        factor[i] = tilt + 2.0 * bend * near
+    return loss
+
+
+@compiled_inside
+def _add_slopes(ratio: float, n_branches: int, n: int, buffers: Buffers) -> None:
+    """Add the linear parts of the leaves to their values."""
+    for leaf in range(buffers.branch.shape[0] - n_branches):
+        for i in range(n):
+            linear = ratio * buffers.branch[n_branches + leaf, i]
+            buffers.value[n_branches + leaf, i] += linear
+
+
+@compiled_inside
+def _pull_slopes(
+    ratio: float, n_branches: int, factor: FloatArray, buffers: Buffers
 ) -> None:
-    """Values from the leaves up, then the loss -log V and what hangs on it."""
+    """Derivatives of the scores of slopes replace the scores."""
+    for leaf in range(buffers.branch.shape[0] - n_branches):
+        t, pull = n_branches + leaf, 0.0
+        for i in range(factor.size):
+            d = -ratio * factor[i] * buffers.reach[n_branches + leaf, i]
+            buffers.branch[t, i] = d
+            pull += abs(d)
+        buffers.pull[t] = pull
+
+
+@compiled_apart
+def _ascend_loss(
+    samples: Samples,
+    b: int,
+    shape: FloatArray,
+    ratio: float,
+    with_gradient: bool,
+    buffers: Buffers,
+) -> None:
+    """Values from the leaves up, then a loss of V and what hangs on it.
+
+    ``shape`` is empty for the loss -log V. ``ratio`` is what a leaf's value changes by
+    per unit of the score of its slopes.
+    """
     branch, reach, value = buffers.branch, buffers.reach, buffers.value
-    n_branches = buffers.pull.size
+    n_branches = buffers.mass.shape[1] - 1
     first, n = samples.start[b], samples.start[b + 1] - samples.start[b]
     for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
         begin = samples.segment_start[s] - first
@@ -429,13 +493,19 @@ def _ascend_log(
             own = value[n_branches + leaf, begin:end]
             for i in range(own.size):
                 own[i] = payoff
+    _add_slopes(ratio, n_branches, n, buffers)
     for step in range(n_branches):
         t = n_branches - 1 - step
         for i in range(n):
             gain = value[2 * t + 1, i] - value[2 * t + 2, i]
             value[t, i] = value[2 * t + 2, i] + branch[t, i] * gain
-    factor = value[2 * n_branches + 1, :n]
-    buffers.loss[0] += _fill_factor(value[0, :n], reach[0, :n], factor)
+    factor, root, weight = value[2 * n_branches + 1, :n], value[0, :n], reach[0, :n]
+    if shape.size == 0:
+        buffers.loss[0] += _fill_factor(root, weight, factor)
+    else:
+        response = samples.response[first : first + n]
+        loss = _fill_residual_factor(shape, root, response, weight, factor)
+        buffers.loss[0] += loss
     if not with_gradient:
         return
     for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
@@ -453,6 +523,7 @@ def _ascend_log(
             branch[t, i] = d
             pull += abs(d)
         buffers.pull[t] = pull
+    _pull_slopes(ratio, n_branches, factor, buffers)
 
 
 @compiled_inside
@@ -510,7 +581,7 @@ def _clear(buffers: Buffers, with_gradient: bool) -> None:
                 buffers.gradient[j, t] = 0.0
         for k in range(buffers.has_second.size):
             for j in range(buffers.gradient.shape[0]):
-                for t in range(buffers.pull.size):
+                for t in range(buffers.second_gradient.shape[2]):
                     buffers.second_gradient[k, j, t] = 0.0
 
 
@@ -519,16 +590,20 @@ def accumulate(
     samples: Samples,
     cuts: FloatArray,
     slope: float,
-    by_log: bool,
+    by_loss: bool,
+    shape: FloatArray,
+    unit: float,
     with_gradient: bool,
     buffers: Buffers,
 ) -> None:
     """Fill ``mass`` and, if asked, the gradient in the cuts of <payoff, mass>.
 
-    With it come the gradients of the codes that have a second payoff. If ``by_log``,
-    the gradient is that of the sum of -log V, which is filled as well.
+    With it come the gradients of the codes that have a second payoff. If ``by_loss``,
+    the gradient is that of the sum of a loss of V, which is filled as well: -log V, or
+    that of a residual if it has a ``shape``. ``unit`` is the unit of slopes.
     """
-    p, n_branches = buffers.columns.size, cuts.shape[1]
+    p, n_branches = buffers.columns.size, buffers.mass.shape[1] - 1
+    ratio = unit / slope
     _clear(buffers, with_gradient)
     n_columns = used_columns(cuts, buffers.columns)
     for b in range(samples.start.size - 1):
@@ -538,8 +613,8 @@ def accumulate(
         fill_scores(x, buffers.columns, n_columns, cuts, slope, buffers.branch)
         fill_cdf(buffers.branch, n_branches, n)
         _descend_reach(samples, b, buffers)
-        if by_log:
-            _ascend_log(samples, b, with_gradient, buffers)
+        if by_loss:
+            _ascend_loss(samples, b, shape, ratio, with_gradient, buffers)
         elif with_gradient:
             _add_second(samples, b, x, slope, buffers)
             _ascend_value(samples, b, buffers)

@@ -25,6 +25,9 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
 
+# More columns than any matrix has, and a size that none reaches.
+_ALL, _ENDLESS = 1 << 30, 1e300
+
 
 @dataclass(frozen=True)
 class Strengths:
@@ -59,6 +62,9 @@ class Penalty(NamedTuple):
     linf : array of shape (n_groups,), strength of a group beside that of others
     free : array of shape (n_groups,)
         Size up to which a group's coefficients have no global penalty.
+    boxed : int
+        Columns of the matrix of coefficients before this one are cuts and lie in the
+        box [-1, 1]; those after are slopes of leaves, whose signs alone are bound.
     """
 
     local_strength: float
@@ -69,6 +75,7 @@ class Penalty(NamedTuple):
     upper: FloatArray
     linf: FloatArray
     free: FloatArray
+    boxed: int = _ALL
 
     @classmethod
     def of(
@@ -127,7 +134,7 @@ class Penalty(NamedTuple):
     def norms(self, coef: FloatArray) -> tuple[float, float]:
         """Local and global part per unit of strength; coef has a row per column."""
         size = np.maximum.reduceat(np.abs(coef), self.start[:-1])
-        paid = np.maximum(size.max(axis=1) - self.free, 0.0)
+        paid = np.maximum(size.max(axis=1, initial=0.0) - self.free, 0.0)
         return float(self.local @ size.sum(axis=1)), float(self.linf @ paid)
 
     def value_of(self, norms: tuple[float, float]) -> float:
@@ -145,8 +152,14 @@ class Penalty(NamedTuple):
 
     def clip(self, coef: FloatArray) -> FloatArray:
         """Nearest coefficients within their bounds; coef has a row per column."""
-        bounds = self.lower, self.upper
-        return np.clip(coef, *(bound[:, np.newaxis] for bound in bounds))
+        lower, upper = self.lower[:, np.newaxis], self.upper[:, np.newaxis]
+        if self.boxed >= coef.shape[1]:
+            return np.clip(coef, lower, upper)
+        # Signs alone bind slopes: a bound is 0 or has no end.
+        width = np.where(np.arange(coef.shape[1]) < self.boxed, 1.0, np.inf)
+        with np.errstate(invalid="ignore"):
+            low, high = np.nan_to_num(lower * width), np.nan_to_num(upper * width)
+        return np.clip(coef, low, high)
 
 
 def _numbers(given: FloatArray | None, default: float, size: int) -> FloatArray:
@@ -277,7 +290,8 @@ def prox_group(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
     the inside out, as the parts of a cut lie within the group, the composition is exact
     (Jenatton et al. 2011). Sizes are never cut below what is free. Zeros are exact.
     """
-    first, last, limit = penalty.start[g], penalty.start[g + 1], 1.0
+    first, last, limit = penalty.start[g], penalty.start[g + 1], _ENDLESS
+    n_boxed = min(penalty.boxed, coef.shape[1])
     amount = step * penalty.local_strength * penalty.local[g]
     for j in range(first, last):
         _keep_signs(penalty, j, coef)
@@ -290,8 +304,12 @@ def prox_group(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
     amount = step * penalty.linf_strength * penalty.linf[g]
     if amount > 0.0:
         tau = _size_after_prox(coef[first:last, :], amount)
-        limit = min(limit, max(tau, penalty.free[g]))
-    _cut_to(coef[first:last, :], limit)
+        if tau > 1.0 and n_boxed < coef.shape[1]:
+            # The box holds what is boxed, so slopes alone go on to share the amount.
+            tau = max(1.0, _size_after_prox(coef[first:last, n_boxed:], amount))
+        limit = max(tau, penalty.free[g])
+    _cut_to(coef[first:last, n_boxed:], limit)
+    _cut_to(coef[first:last, :n_boxed], min(limit, 1.0))
 
 
 @compiled_inside

@@ -11,8 +11,8 @@ from sorct._typing import FloatArray
 from sorct.problem.compilation import compiled_inside
 from sorct.problem.penalty import Penalty, largest_size, size_in_cut
 
-# Above any size: nothing is tied.
-_NONE = 2.0
+# Above any size: nothing is tied, nothing is bound.
+_NONE = 1e300
 
 
 @compiled_inside
@@ -26,10 +26,10 @@ def _tied_size(penalty: Penalty, g: int, coef: FloatArray) -> float:
 
 @compiled_inside
 def _blocked(
-    penalty: Penalty, g: int, j: int, tied: float, a: float, slope: float
+    penalty: Penalty, g: int, j: int, t: int, tied: float, a: float, slope: float
 ) -> bool:
     """Whether going down the slope would lead over a bound, or above what is free."""
-    if a == penalty.upper[j] or a == penalty.lower[j]:
+    if t < penalty.boxed and (a == penalty.upper[j] or a == penalty.lower[j]):
         return a * slope < 0.0
     paid = penalty.linf_strength * penalty.linf[g] > 0.0
     at_free = paid and tied == _NONE and abs(a) == penalty.free[g]
@@ -87,7 +87,7 @@ def face_gradient(
                 a, i = coef[j, t], j * n_branches + t
                 if n_tied > 0 and abs(a) == tied:
                     face[i] = (pull if a > 0.0 else -pull) / n_tied
-                if _blocked(penalty, g, j, tied, a, face[i]):
+                if _blocked(penalty, g, j, t, tied, a, face[i]):
                     face[i] = 0.0
                 size = max(size, abs(face[i]))
     return size
@@ -146,8 +146,8 @@ def _limit(
 ) -> float:
     """Size up to which a group's coefficients may move without leaving the face."""
     if penalty.linf_strength * penalty.linf[g] <= 0.0:
-        return 1.0
-    n_branches, largest, limit = coef.shape[1], 0.0, 1.0
+        return _NONE
+    n_branches, largest, limit = coef.shape[1], 0.0, _NONE
     for j in range(penalty.start[g], penalty.start[g + 1]):
         for t in range(n_branches):
             if abs(coef[j, t]) > largest:
@@ -155,7 +155,7 @@ def _limit(
                 limit = abs(coef[j, t] + scale * direction[j * n_branches + t])
     free = penalty.free[g]
     limit = free if 0.0 < largest <= free else max(limit, free)
-    return float(min(limit, 1.0))
+    return float(limit)
 
 
 @compiled_inside
@@ -168,7 +168,7 @@ def _limit_in_cut(
     scale: float,
 ) -> float:
     """The same within a cut: the size to which its tied coefficients move."""
-    in_cut, limit = _tied_in_cut(penalty, g, t, coef), 1.0
+    in_cut, limit = _tied_in_cut(penalty, g, t, coef), _NONE
     if in_cut == _NONE:
         return limit
     for j in range(penalty.start[g], penalty.start[g + 1]):
@@ -195,6 +195,8 @@ def move_on_face(
         most = _limit(penalty, g, coef, direction, scale)
         for t in range(n_branches):
             limit = min(most, _limit_in_cut(penalty, g, t, coef, direction, scale))
+            if t < penalty.boxed:
+                limit = min(limit, 1.0)
             for j in range(penalty.start[g], penalty.start[g + 1]):
                 i, old = j * n_branches + t, coef[j, t]
                 moved = old + scale * direction[i]

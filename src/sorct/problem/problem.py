@@ -29,15 +29,18 @@ from sorct.problem.datafit import (
     LABELS,
     LEARNED,
     PURE,
+    RESIDUAL,
     TANGENT,
     Datafit,
     Entropy,
     ExpectedCost,
     fill_logit_gradient,
     fill_payoff,
+    fill_value_gradient,
     fit_value,
     renew_logits,
     renew_tangent,
+    shift_payoff,
 )
 from sorct.problem.kernels import Buffers, accumulate
 from sorct.problem.labels import (
@@ -47,6 +50,7 @@ from sorct.problem.labels import (
     too_late,
 )
 from sorct.problem.penalty import Penalty, Strengths, penalty_value, prox
+from sorct.problem.residual import SLOPE_UNIT, Residual, leaf_losses, with_values
 from sorct.problem.thresholds import clip_scaled, clip_thresholds
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
@@ -61,7 +65,9 @@ class Point(NamedTuple):
     ``cuts`` has shape (n_columns + 1, n_branches): the coefficients, a row per column,
     and below them the thresholds times n_groups, so that gradients of coefficients and
     of thresholds are of similar size. ``logit`` has shape (n_codes, n_leaves) where
-    leaves learn distributions, and no rows elsewhere.
+    leaves learn distributions, (1, n_leaves) where they have values (those at the mean
+    sample), and no rows elsewhere. Slopes of linear leaves are further columns of
+    ``cuts``, with a threshold of 0.
     """
 
     cuts: FloatArray
@@ -87,6 +93,8 @@ class Subproblem(NamedTuple):
     ``tilt`` has no rows, or two: what is added to the gradient, and the point around
     which ``hold`` keeps the tree (see ``solvers/in_parts.py``); flat, the cuts before
     the logits. Leaves are not renewed then.
+    ``shape`` has the loss of a residual and is empty for all else; ``unit`` is that of
+    the slopes of linear leaves.
     """
 
     rule: int
@@ -99,6 +107,8 @@ class Subproblem(NamedTuple):
     pseudo: FloatArray
     tilt: FloatArray
     hold: float
+    shape: FloatArray
+    unit: float
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,7 @@ class Problem:
     """One S-ORCT training problem (paper, equations 1 to 6, with 8 as constraints)."""
 
     data: TrainingSet
-    datafit: ExpectedCost
+    datafit: ExpectedCost | Residual
     penalty: Penalty
     constraint: Constraint
     topology: Topology
@@ -114,7 +124,7 @@ class Problem:
 
     def at(self, strengths: Strengths) -> Problem:
         """The problem under other penalties."""
-        penalty = self.penalty.at(strengths, self.topology.n_branches)
+        penalty = self.penalty.at(strengths, self.n_penalised)
         return replace(self, penalty=penalty)
 
     def subproblem(
@@ -126,12 +136,16 @@ class Problem:
         floors = self.constraint.floors(self.data.share, multiplier, stiffness)
         return self._face(self.datafit, self.penalty, floors, self.gamma)
 
-    def entropy(self, gamma: float) -> Subproblem:
-        """Compiled face of the entropy instead, without penalties and floors."""
+    def flattened(self, gamma: float) -> Subproblem:
+        """Compiled face at another gamma, without penalties and floors.
+
+        Classes are parted by the entropy in the leaves instead of their labels.
+        """
         n_codes = self.data.n_codes
         none = Constraint.none(n_codes, self.datafit.n_labels)
         floors = none.floors(self.data.share, np.zeros(n_codes), 1.0)
-        return self._face(Entropy(), self.penalty.scaled(0.0), floors, gamma)
+        datafit = self.datafit if self.of_quantity else Entropy()
+        return self._face(datafit, self.penalty.scaled(0.0), floors, gamma)
 
     def _face(
         self, datafit: Datafit, penalty: Penalty, floors: Floors, gamma: float
@@ -148,6 +162,8 @@ class Problem:
             datafit.pseudo(self.data.share),
             np.zeros((0, 0)),
             0.0,
+            datafit.shape if isinstance(datafit, Residual) else np.zeros(0),
+            datafit.unit if isinstance(datafit, Residual) else 0.0,
         )
 
     @property
@@ -156,9 +172,35 @@ class Problem:
         return self.datafit.rule == LEARNED
 
     @property
+    def of_quantity(self) -> bool:
+        """Whether a quantity is predicted: leaves have values."""
+        return self.datafit.rule == RESIDUAL
+
+    @property
+    def costs(self) -> ExpectedCost:
+        """The datafit, where classes are predicted."""
+        assert isinstance(self.datafit, ExpectedCost)
+        return self.datafit
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether leaves are linear."""
+        return isinstance(self.datafit, Residual) and self.datafit.linear
+
+    @property
+    def n_penalised(self) -> int:
+        """Number of cuts and of leaves with slopes: what a mean over cuts is over."""
+        n_slopes = self.topology.n_leaves if self.has_slopes else 0
+        return self.topology.n_branches + n_slopes
+
+    @property
     def is_convex(self) -> bool:
-        """Whether every stationary tree is the best: one cut between pure leaves."""
-        return self.datafit.rule == PURE and self.topology.depth == 1
+        """Whether every stationary tree is the best.
+
+        That is so for one cut between pure leaves, and for a single linear leaf.
+        """
+        pure = self.datafit.rule == PURE and self.topology.depth == 1
+        return pure or self.topology.depth == 0
 
     @property
     def n_groups(self) -> int:
@@ -172,11 +214,18 @@ class Problem:
     @property
     def trivial_cost(self) -> float:
         """Fit of the best tree that treats all samples alike."""
+        if isinstance(self.datafit, Residual):
+            rows = self.data.rows
+            assert rows.response is not None
+            return float(rows.weight @ self.datafit.loss(rows.response))
         return self.datafit.empty_value(self.data.share)
 
     def fit(self, params: Params, mass: FloatArray, loss: float) -> float:
         """Datafit of a tree whose masses and sum of -log V are known."""
         value = self.datafit.value(mass, params.leaf_class, loss)
+        if self.of_quantity:
+            ridge = self.datafit.pseudo(self.data.share)[0]
+            return value + float(ridge * np.sum(self._logit(params) ** 2))
         if not self.learns_leaves or params.leaf_proba is None:
             return value
         share = self.data.share[:, np.newaxis]
@@ -202,12 +251,39 @@ class Problem:
         Whatever a search proposes, only such trees are solved.
         """
         threshold = self.n_groups * params.threshold
-        coef = self.penalty.clip(params.coef)
+        if self.of_quantity:
+            params = self.valued(params)
+        coef = self.penalty.clip(params.penalised)
+        threshold = np.append(threshold, np.zeros(coef.shape[1] - threshold.size))
         label = self.datafit.in_order(params.leaf_class).copy()
         return Point(np.vstack([coef, threshold]), label, self._logit(params))
 
+    def valued(self, params: Params) -> Params:
+        """The tree with values in its leaves: the best ones, where it has none."""
+        if params.leaf_value is not None or not isinstance(self.datafit, Residual):
+            return params
+        return with_values(params, self.data, self.datafit, self.gamma, self.n_groups)
+
+    def best_fit(self, params: Params, mass: FloatArray) -> float:
+        """Fit of a tree when its leaves have what suits them best."""
+        if self.of_quantity:
+            return float(self.leaf_losses(replace(params, leaf_value=None), mass).sum())
+        return self.costs.best_value(mass)
+
+    def leaf_losses(self, params: Params, mass: FloatArray) -> FloatArray:
+        """What every leaf adds to the fit."""
+        if isinstance(self.datafit, Residual):
+            known = self.data, self.datafit, self.gamma, self.n_groups
+            return leaf_losses(self.valued(params), *known)
+        return self.datafit.leaf_losses(mass, params.leaf_class)
+
     def _logit(self, params: Params) -> FloatArray:
         """Logits of the leaves; those of a new tree say what the whole sample says."""
+        if params.leaf_value is not None:
+            value = params.leaf_value
+            if params.leaf_coef is not None:
+                value = value + SLOPE_UNIT * (self.data.centre @ params.leaf_coef)
+            return value[np.newaxis]
         if not self.learns_leaves:
             return np.zeros((0, self.topology.n_leaves))
         if params.leaf_proba is not None:
@@ -217,6 +293,8 @@ class Problem:
 
     def params(self, point: Point) -> Params:
         """Tree in the model's variables (a copy)."""
+        if isinstance(self.datafit, Residual):
+            return self._params_of_quantity(point)
         threshold = clip_thresholds(point.threshold / self.n_groups)
         if not self.learns_leaves:
             return Params(point.coef.copy(), threshold, point.label.copy())
@@ -225,10 +303,24 @@ class Problem:
         label = self.datafit.leaf_labels(proba)
         return Params(point.coef.copy(), threshold, label, proba)
 
+    def _params_of_quantity(self, point: Point) -> Params:
+        """Cuts, values and slopes apart; values are for columns that are 0."""
+        n_branches, value = self.topology.n_branches, point.logit[0].copy()
+        threshold = clip_thresholds(point.threshold[:n_branches] / self.n_groups)
+        coef, slopes = point.coef[:, :n_branches].copy(), None
+        if self.has_slopes:
+            slopes = point.coef[:, n_branches:].copy()
+            value -= SLOPE_UNIT * (self.data.centre @ slopes)
+        return Params(coef, threshold, point.label.copy(), None, value, slopes)
+
 
 @compiled_inside
 def lagrangian(
-    sub: Subproblem, buffers: Buffers, label: IntArray, renewed: FloatArray
+    sub: Subproblem,
+    buffers: Buffers,
+    label: IntArray,
+    logit: FloatArray,
+    renewed: FloatArray,
 ) -> float:
     """Datafit plus the constraint's terms; fills the renewed multipliers."""
     value = fit_value(
@@ -240,6 +332,7 @@ def lagrangian(
         buffers.mass,
         buffers.loss[0],
         label,
+        logit,
     )
     return renew_multipliers(value, sub.floors, buffers.mass, label, renewed)
 
@@ -259,22 +352,45 @@ def evaluate(
     mean reward is accumulated apart, for the codes that had a multiplier at the last
     evaluation. Should another code get one now, a second pass over the data is made.
     """
-    value, known, by_log = 0.0, False, sub.rule >= PURE
+    value, known, by_loss = 0.0, False, sub.rule >= PURE
+    shape, unit = sub.shape, sub.unit
     fill_payoff(sub.rule, sub.table, point.label, point.logit, buffers.payoff)
-    fill_second_payoff(sub.floors, point.label, buffers)
+    if sub.rule == RESIDUAL:
+        shift_payoff(unit, sub.centre, point.cuts, buffers.payoff)
+    else:
+        fill_second_payoff(sub.floors, point.label, buffers)
     while not known:
         for k in range(renewed.size):
             buffers.has_second[k] = 1 if renewed[k] > 0.0 else 0
         # Where there are no rows, the buffers hold sums over rows that came in parts.
         if samples.weight.size > 0:
-            accumulate(samples, point.cuts, sub.slope, by_log, with_gradient, buffers)
-        value = lagrangian(sub, buffers, point.label, renewed)
+            accumulate(
+                samples,
+                point.cuts,
+                sub.slope,
+                by_loss,
+                shape,
+                unit,
+                with_gradient,
+                buffers,
+            )
+        value = lagrangian(sub, buffers, point.label, point.logit, renewed)
         known = not (with_gradient and gradient_missing(renewed, buffers.has_second))
     if with_gradient:
         add_second_gradient(renewed, buffers)
         if sub.rule == LEARNED:
             drawn, gradient = buffers.drawn, buffers.logit_gradient
             fill_logit_gradient(sub.pseudo, buffers.payoff, drawn, gradient)
+        elif sub.rule == RESIDUAL:
+            fill_value_gradient(
+                sub.pseudo[0],
+                unit,
+                sub.centre,
+                point.logit,
+                buffers.drawn,
+                buffers.logit_gradient,
+                buffers.gradient,
+            )
         if sub.tilt.size > 0:
             value += _add_tilt(sub.tilt, sub.hold, point, buffers)
     return value + penalty_value(sub.penalty, point.cuts)
@@ -367,8 +483,8 @@ def _relabel(
     if not known:
         return False
     label, trial = labelling.label, labelling.renewed
-    now = lagrangian(sub, buffers, point.label, trial)
-    if lagrangian(sub, buffers, label, trial) >= now - _BETTER:
+    now = lagrangian(sub, buffers, point.label, point.logit, trial)
+    if lagrangian(sub, buffers, label, point.logit, trial) >= now - _BETTER:
         return False
     for leaf in range(point.label.size):
         point.label[leaf] = label[leaf]

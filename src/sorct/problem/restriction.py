@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sorct._typing import IntArray
+from sorct._typing import FloatArray, IntArray
 from sorct.problem.problem import Problem
 from sorct.problem.thresholds import clip_thresholds
 from sorct.tree.params import Params
@@ -19,7 +19,7 @@ from sorct.tree.params import Params
 
 def used_groups(problem: Problem, params: Params) -> IntArray:
     """Groups of columns that some cut of a tree uses."""
-    used = params.coef.any(axis=1)
+    used = params.penalised.any(axis=1)
     starts = problem.penalty.start[:-1]
     return np.flatnonzero(np.logical_or.reduceat(used, starts))
 
@@ -59,15 +59,27 @@ class Restriction:
     def down(self, params: Params) -> Params:
         """A tree of the whole problem without the other columns."""
         threshold = params.threshold * (self.whole.n_groups / self.part.n_groups)
+        slopes = params.leaf_coef
         return replace(
             params,
             coef=params.coef[self.columns],
             threshold=clip_thresholds(threshold),
+            leaf_coef=None if slopes is None else slopes[self.columns],
         )
 
     def up(self, params: Params) -> Params:
         """A tree of the part as one of the whole problem."""
-        coef = np.zeros((self.whole.data.n_columns, params.coef.shape[1]))
-        coef[self.columns] = params.coef
         threshold = params.threshold * (self.part.n_groups / self.whole.n_groups)
-        return replace(params, coef=coef, threshold=threshold)
+        slopes = params.leaf_coef
+        return replace(
+            params,
+            coef=self._raised(params.coef),
+            threshold=threshold,
+            leaf_coef=None if slopes is None else self._raised(slopes),
+        )
+
+    def _raised(self, coef: FloatArray) -> FloatArray:
+        """Coefficients of all columns; those that were left out are 0."""
+        raised = np.zeros((self.whole.data.n_columns, coef.shape[1]))
+        raised[self.columns] = coef
+        return raised

@@ -4,7 +4,8 @@ At a small gamma the objective has few hills, but the expected cost of labelled 
 then pulls a tree to the one that uses no feature. The entropy of the classes in the
 leaves does not: it needs no labels, and a cut that parts two classes only a little
 already lowers it. So a tree descends on the entropy first, gamma rising, and gets its
-labels afterwards.
+labels afterwards. Where a quantity is predicted the loss itself does as well: leaves
+have values, and a cut that parts large from small a little already lowers it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def gamma_ladder(gamma: float, factor: float) -> list[float]:
 def anneal(
     problem: Problem, params: Params, stop: IntArray, skip: int = 0
 ) -> tuple[Params, int]:
-    """Descend on the entropy at every gamma; return the tree and the evaluations.
+    """Descend at every gamma; return the tree and the evaluations.
 
     The first gammas, the flattest, may be skipped. Deep trees take finer and longer
     steps.
@@ -42,7 +43,7 @@ def anneal(
     point = problem.point(params)
     n_evaluations = 0
     for gamma in gammas[min(skip, len(gammas) - 1) :]:
-        sub = problem.entropy(gamma)
+        sub = problem.flattened(gamma)
         progress = descend(samples, sub, point, _TOL, n_iterations, stop)
         n_evaluations += progress.n_evaluations
         if stop[0] != 0:

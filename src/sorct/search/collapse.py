@@ -32,7 +32,7 @@ def collapsed(
     problem: Problem, solution: Solution, solver: AugmentedLagrangian
 ) -> Solution:
     """The solution without such cuts; the same if there are none."""
-    if problem.topology.depth == 1 or not solution.feasible:
+    if problem.topology.depth == 1 or not solution.feasible or problem.of_quantity:
         return solution
     params = _without_one_sided(problem, solution.params)
     if params is solution.params:

@@ -21,6 +21,7 @@ from sorct.search.subtrees import place, regrow
 from sorct.solvers.descent import leaf_masses
 from sorct.solvers.solution import Solution
 from sorct.tree.params import Params
+from sorct.tree.prune import leaf_kinds
 from sorct.tree.topology import Topology
 
 # A leaf with less than this share of its even part of the sample counts as empty.
@@ -45,7 +46,8 @@ def move(
     kind = kinds[rng.integers(len(kinds))]
     params, n_evaluations = _MOVES[kind](polisher, chain, rng, stop)
     params.coef[polisher.problem.data.variance == 0.0] = 0.0
-    return Start(kind, params, n_evaluations)
+    # Other cuts ask for other values of the leaves.
+    return Start(kind, replace(params, leaf_value=None), n_evaluations)
 
 
 def _kinds(polisher: Polisher, chain: Chain) -> list[str]:
@@ -129,7 +131,7 @@ def _exchange(
         others = topology.nodes_below(source, topology.height(source))
     coef, threshold = params.coef.copy(), params.threshold.copy()
     coef[:, cuts], threshold[cuts] = other.coef[:, others], other.threshold[others]
-    return Params(coef, threshold, params.leaf_class), 0
+    return replace(params, coef=coef, threshold=threshold, leaf_proba=None), 0
 
 
 def _regrow(
@@ -165,24 +167,23 @@ def _regrow(
 
 def _cost(problem: Problem, params: Params) -> float:
     """Fit when every leaf has what suits it best."""
-    return problem.datafit.best_value(leaf_masses(problem, params))
+    return problem.best_fit(params, leaf_masses(problem, params))
 
 
 def _losses(problem: Problem, solution: Solution) -> FloatArray:
     """What every leaf adds to the fit, and a little more so that none is ruled out."""
-    label = solution.params.leaf_class
-    loss = problem.datafit.leaf_losses(solution.mass, label)
+    loss = problem.leaf_losses(solution.params, solution.mass)
     return np.asarray(loss + 0.1 * loss.mean() + 1e-12)
 
 
 def wasted_cuts(solution: Solution) -> list[int]:
     """Lowest cuts whose two leaves have one label, or of which one is empty."""
-    label, mass = solution.params.leaf_class, solution.mass.sum(axis=0)
+    kinds, mass = leaf_kinds(solution.params), solution.mass.sum(axis=0)
     topology = Topology.of_branches(solution.params.threshold.size)
-    little, found = _EMPTY / label.size, []
+    little, found = _EMPTY / kinds.size, []
     for t in topology.level_nodes(topology.depth - 1):
         leaves = topology.leaves_below(t)
-        alike = solution.params.leaf_proba is None and np.ptp(label[leaves]) == 0
+        alike = solution.params.leaf_proba is None and np.ptp(kinds[leaves]) == 0
         if alike or mass[leaves].min() < little:
             found.append(t)
     return found

@@ -120,11 +120,9 @@ def _without_dust(problem: Problem, solution: Solution) -> Solution:
     cut so slowly that a descent ends before. The tree with zeros is taken only if it is
     as good in its objective, its floors and its residual.
     """
-    coef = solution.params.coef
-    dust = (coef != 0.0) & (np.abs(coef) < _DUST)
-    if not dust.any():
+    params = _without_small(solution.params)
+    if params is solution.params:
         return solution
-    params = replace(solution.params, coef=np.where(dust, 0.0, coef))
     still = AugmentedLagrangian(max(_TOL, solution.residual), max_iter=1, max_rounds=1)
     found = still.solve(problem, params, multiplier=solution.multiplier)
     slack = _ROUNDING * max(abs(solution.objective), problem.trivial_cost)
@@ -142,12 +140,23 @@ def _without_dust(problem: Problem, solution: Solution) -> Solution:
     )
 
 
+def _without_small(params: Params) -> Params:
+    """The tree with tiny coefficients set to zero; itself if there are none."""
+    coef = params.penalised
+    dust = (coef != 0.0) & (np.abs(coef) < _DUST)
+    if not dust.any():
+        return params
+    coef, n_branches = np.where(dust, 0.0, coef), params.threshold.size
+    slopes = None if params.leaf_coef is None else coef[:, n_branches:]
+    return replace(params, coef=coef[:, :n_branches], leaf_coef=slopes)
+
+
 def _without_idle_cuts(problem: Problem, solution: Solution) -> Solution:
     """The same predictions without cuts that decide nothing."""
     params = pruned(solution.params, problem.gamma)
     if np.array_equal(params.coef, solution.params.coef):
         return solution
-    norms = problem.penalty.norms(params.coef)
+    norms = problem.penalty.norms(params.penalised)
     return replace(
         solution,
         params=params,

@@ -65,11 +65,13 @@ def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
     constraint allows; every label gets its mass in one leaf.
     """
     data, topology = problem.data, problem.topology
-    cost = problem.datafit.label_cost(data.share)
+    if problem.of_quantity:
+        return _empty_of_quantity(problem), np.zeros(1)
+    cost = problem.costs.label_cost(data.share)
     label = _labels_around(int(np.argmin(cost)), cost.size, topology.n_leaves)
     label = problem.datafit.in_order(label)
     mass, multiplier = _label_masses(problem.constraint, cost)
-    share = problem.datafit.empty_labels(data.share)
+    share = problem.costs.empty_labels(data.share)
     mass = mass if share is None else share
     leaf_mass = np.zeros(topology.n_leaves)
     first_leaf = {int(k): int(np.argmax(label == k)) for k in np.unique(label)}
@@ -82,6 +84,19 @@ def empty_tree(problem: Problem) -> tuple[Params, FloatArray]:
         return Params(coef, threshold, label), multiplier
     proba = np.repeat(data.share[:, np.newaxis], topology.n_leaves, axis=1)
     return Params(coef, threshold, label, proba), multiplier
+
+
+def _empty_of_quantity(problem: Problem) -> Params:
+    """Every leaf has the best value of all samples, which is 0 after centring."""
+    topology, p = problem.topology, problem.data.n_columns
+    n_branches, n_leaves = topology.n_branches, topology.n_leaves
+    return Params(
+        np.zeros((p, n_branches)),
+        np.zeros(n_branches),
+        np.zeros(n_leaves, dtype=np.int64),
+        leaf_value=np.zeros(n_leaves),
+        leaf_coef=np.zeros((p, n_leaves)) if problem.has_slopes else None,
+    )
 
 
 def _label_masses(

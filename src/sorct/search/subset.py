@@ -22,7 +22,6 @@ from sorct.search.starts import empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import gradient_at
 from sorct.solvers.solution import Solution
-from sorct.tree.topology import Topology
 
 # Exchanges that are tried in a row without success before it ends.
 _TRIES = 2
@@ -64,11 +63,13 @@ class Subsets:
 
     def _weights(self, solution: Solution) -> FloatArray:
         """How much every variable matters: what it moves in cuts that samples pass."""
-        coef, data = solution.params.coef, self.problem.data
-        topology = Topology.of_branches(coef.shape[1])
-        leaf_mass = solution.mass.sum(axis=0)
+        coef, data = solution.params.penalised, self.problem.data
+        topology, leaf_mass = self.problem.topology, solution.mass.sum(axis=0)
         passing = np.array(
-            [leaf_mass[topology.leaves_below(t)].sum() for t in range(coef.shape[1])]
+            [
+                leaf_mass[topology.leaves_below(node)].sum()
+                for node in range(coef.shape[1])
+            ]
         )
         moved = np.abs(coef) @ passing * np.sqrt(data.variance)
         # A column that is used matters, however little.

@@ -18,6 +18,7 @@ from sorct.data.samples import Rows, TrainingSet
 from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import ExpectedCost
 from sorct.problem.problem import Problem
+from sorct.problem.residual import Residual
 from sorct.problem.thresholds import clip_thresholds
 from sorct.search.annealing import anneal
 from sorct.tree.params import Params
@@ -95,16 +96,36 @@ def _reaches(
 
 
 def _part(problem: Problem, rows: Rows, depth: int) -> Problem | None:
-    """Problem of a smaller tree on some rows; None if they are of one class."""
+    """Problem of a smaller tree on some rows; None if there is nothing to part."""
+    if rows.response is not None:
+        return _part_of_quantity(problem, rows, depth)
     classes, codes = np.unique(rows.codes, return_inverse=True)
     if classes.size < 2:
         return None
-    datafit = ExpectedCost(problem.datafit.cost_matrix[classes])
+    # Sides of a cut in a tree of a quantity are two classes, of which none is dearer.
+    costs = 1.0 - np.eye(2)
+    if not isinstance(problem.datafit, Residual):
+        costs = problem.datafit.cost_matrix[classes]
+    datafit = ExpectedCost(costs)
     return Problem(
         TrainingSet.from_rows(rows._replace(codes=codes), classes.size),
         datafit,
-        problem.penalty.scaled(0.0),
+        problem.penalty.scaled(0.0)._replace(boxed=Topology(depth).n_branches),
         Constraint.none(classes.size, datafit.n_labels),
+        Topology(depth),
+        problem.gamma,
+    )
+
+
+def _part_of_quantity(problem: Problem, rows: Rows, depth: int) -> Problem | None:
+    """The same for a quantity; leaves are constant, for that is quicker to fit."""
+    if rows.response is None or np.unique(rows.response).size < 2:
+        return None
+    return Problem(
+        TrainingSet.from_rows(rows, 1),
+        Residual(),
+        problem.penalty.scaled(0.0)._replace(boxed=Topology(depth).n_branches),
+        Constraint.none(1),
         Topology(depth),
         problem.gamma,
     )
@@ -129,13 +150,14 @@ def regrow(
     part = _part(problem, rows, depth)
     coef, threshold = params.coef.copy(), params.threshold.copy()
     nodes = problem.topology.nodes_below(t, depth)
+    other = replace(params, coef=coef, threshold=threshold, leaf_proba=None)
     if part is None:
         coef[:, nodes] = random_tree(problem, rng).coef[:, nodes]
-        return place(problem, Params(coef, threshold, params.leaf_class), nodes, rng), 0
+        return place(problem, other, nodes, rng), 0
     grown, n_evaluations = anneal(part, random_tree(part, rng), stop)
     coef[:, nodes], threshold[nodes] = grown.coef, grown.threshold
     share = rows.weight.size / problem.data.rows.weight.size
-    return Params(coef, threshold, params.leaf_class), round(share * n_evaluations)
+    return replace(other, leaf_value=None), round(share * n_evaluations)
 
 
 def grow(
@@ -170,10 +192,8 @@ def refit_nodes(
             for node in range(topology.n_nodes)
         ]
     )
-    label = _labels(problem, rows, reach[topology.n_branches :])
     value = np.empty(reach.shape)
-    cost = problem.datafit.cost_matrix[rows.codes][:, label]
-    value[topology.n_branches :] = cost.T
+    value[topology.n_branches :] = _costs(problem, rows, reach[topology.n_branches :])
     n_evaluations, p = 0, problem.n_groups
     for t in reversed(range(topology.n_branches)):
         if stop[0] != 0:
@@ -197,15 +217,29 @@ def refit_nodes(
     return Params(coef, threshold, params.leaf_class), n_evaluations
 
 
-def _labels(problem: Problem, rows: Rows, reach: BoolArray) -> IntArray:
+def _costs(problem: Problem, rows: Rows, reach: BoolArray) -> FloatArray:
+    """What every row would cost in every leaf, (n_leaves, n)."""
+    if not isinstance(problem.datafit, Residual):
+        label = _labels(problem.datafit, problem.data, rows, reach)
+        return problem.datafit.cost_matrix[rows.codes][:, label].T
+    assert rows.response is not None
+    # A leaf that no row comes to says what all rows say: 0 is the centre.
+    total = np.maximum(reach @ rows.weight, 1e-12)
+    mean = reach @ (rows.weight * rows.response) / total
+    return problem.datafit.loss(rows.response - mean[:, np.newaxis])
+
+
+def _labels(
+    datafit: ExpectedCost, data: TrainingSet, rows: Rows, reach: BoolArray
+) -> IntArray:
     """Cheapest label of every leaf when all classes weigh the same.
 
     With the classes' own weights a common class would often own every leaf, and no
     sample would care where it goes.
     """
-    weight = rows.weight / problem.data.share[rows.codes]
-    member = np.eye(problem.data.n_codes)[:, rows.codes] * weight
-    cost = (reach @ member.T) @ problem.datafit.cost_matrix
+    weight = rows.weight / data.share[rows.codes]
+    member = np.eye(data.n_codes)[:, rows.codes] * weight
+    cost = (reach @ member.T) @ datafit.cost_matrix
     return np.asarray(np.argmin(cost, axis=1))
 
 

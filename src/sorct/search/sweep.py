@@ -475,7 +475,7 @@ def _same_signs(one: Solution, other: Solution) -> bool:
     """Whether two trees have the same labels and coefficients of the same signs."""
     a, b = one.params, other.params
     return np.array_equal(a.leaf_class, b.leaf_class) and np.array_equal(
-        np.sign(a.coef), np.sign(b.coef)
+        np.sign(a.penalised), np.sign(b.penalised)
     )
 
 

@@ -8,6 +8,7 @@ tried.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ _CLEARLY = 1e-9
 
 @dataclass(frozen=True)
 class Flip:
-    """Smallest change of one variable that gives the sample another class.
+    """Smallest change of one variable that gives the sample another class, or value.
 
     ``value`` is None if there is none: for a number, within its range in training. A
     missing value ``now`` is None; choices without a name are "other" and "missing".
@@ -75,12 +76,79 @@ class _Line:
 
         Places are tried some at a time: memory stays linear in the nodes of the tree.
         """
-        size = max(_AT_ONCE // self.score.size, 64)
+        size = max(_AT_ONCE // max(self.score.size, 1), 64)
         for begin in range(0, places.size, size):
             changed = self.classes(places[begin : begin + size]) != self.before
             if changed.any():
                 return begin + int(np.argmax(changed))
         return None
+
+
+@dataclass(frozen=True)
+class _ValueLine(_Line):
+    """The same for a quantity: its two "classes" are below a goal, and not below.
+
+    ``said`` has what leaves say where the scaled number is 0, ``rise`` how that grows.
+    """
+
+    said: FloatArray
+    rise: FloatArray
+    goal: float
+
+    def classes(self, places: FloatArray) -> IntArray:
+        """Whether the goal is reached from below at other places."""
+        return _sides(self.values(places), self.goal)
+
+    def values(self, places: FloatArray) -> FloatArray:
+        """Predictions at other places."""
+        score = self.score[:, np.newaxis] + np.outer(self.slope, places)
+        said = self.said[:, np.newaxis] + np.outer(self.rise, places)
+        return self.tree.values_of_scores(score, said)
+
+
+def _sides(values: FloatArray, goal: float) -> IntArray:
+    return (values >= goal).astype(np.int64)
+
+
+def find_reach(tree: Tree, scaled: FloatArray, goal: float, i: int, now: Any) -> Flip:
+    """Smallest change of variable i with which the prediction reaches a goal."""
+    variable, columns = tree.encoder.variables[i], tree.encoder.columns_of(i)
+
+    def values_of(rows: FloatArray) -> FloatArray:
+        return tree.values_of_scores(tree.scores(rows), tree.leaf_says(rows))
+
+    before = int(_sides(values_of(scaled[np.newaxis]), goal)[0])
+    if variable.choices is not None:
+        found = _choice_flip(
+            tree,
+            scaled,
+            before,
+            columns,
+            variable,
+            lambda X: _sides(values_of(X), goal),
+        )
+    else:
+        start = variable.typical if now is None else now
+        number = float(variable.numbers(np.array([start]))[0])
+        place = variable.encode(np.array([number]))
+        line = _line(tree, scaled, before, columns, place)
+        origin = scaled.copy()
+        origin[columns] = 0.0
+        said = tree.leaf_says(origin[np.newaxis])[:, 0]
+        slopes = np.zeros((tree.n_columns, tree.n_leaves))
+        rise = (slopes if tree.leaf_coef is None else tree.leaf_coef)[columns.start]
+        known = line.tree, line.before, line.place, line.score, line.slope
+        along = _ValueLine(*known, said, rise, goal)
+        found = _number_flip(along, variable, number, missing=now is None)
+    if found is None:
+        return Flip(variable.name, now, None, None)
+    trial = scaled.copy()
+    if variable.choices is not None:
+        trial[columns] = variable.encode_choices()[variable.choices.index(found[0])]
+    else:
+        trial[columns] = variable.encode(np.array([found[0]]))[0]
+    to = float(values_of(trial[np.newaxis])[0])
+    return Flip(variable.name, now, _written(variable, found[0]), to)
 
 
 def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> Flip:
@@ -128,7 +196,12 @@ def _classes(tree: Tree, score: FloatArray, before: int) -> IntArray:
 
 
 def _choice_flip(
-    tree: Tree, scaled: FloatArray, before: int, columns: slice, variable: Variable
+    tree: Tree,
+    scaled: FloatArray,
+    before: int,
+    columns: slice,
+    variable: Variable,
+    judge: Callable[[FloatArray], IntArray] | None = None,
 ) -> tuple[Any, int] | None:
     """First of the variable's values that gives another class; the nearest, if ordered.
 
@@ -137,7 +210,10 @@ def _choice_flip(
     choices, rows = variable.choices or (), variable.encode_choices()
     trial = np.repeat(scaled[np.newaxis], len(choices), axis=0)
     trial[:, columns] = rows
-    classes = _classes(tree, tree.scores(trial), before)
+    if judge is None:
+        classes = _classes(tree, tree.scores(trial), before)
+    else:
+        classes = judge(trial)
     here = scaled[columns]
     if choices[-1] is None and (here == rows[-1]).all():
         here = rows[choices.index(variable.typical)]

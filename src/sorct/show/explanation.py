@@ -16,11 +16,13 @@ from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.table import as_table, refuse_masked
 from sorct.data.variables import Variable, is_missing
-from sorct.data.wording import printable, readable
+from sorct.data.wording import printable, readable, shown
 from sorct.show.caveats import decision_text
 from sorct.show.counterfactual import Flip, find_flip
 from sorct.show.notes import short_text, value_text
 from sorct.show.text import check_tree, cut_text, rounded
+from sorct.show.value_explanation import ValueExplanation, moves_of, reaches
+from sorct.show.values import says_parts
 from sorct.tree.link import cdf
 from sorct.tree.view import Cut, Leaf, View
 
@@ -160,7 +162,7 @@ class Explanation:
         for step in self.steps:
             # A cut that sends every sample one way tells nothing of this one.
             if step.parts or _chance(step.proba) != "1":
-                lines += ["", *_step_lines(step)]
+                lines += ["", *step_lines(step)]
         lines += ["", f"Leaf: {printable(self.leaf)}, by this route with probability "]
         lines[-1] += f"{self.leaf_proba:.4g}"
         if self.leaf_says is not None:
@@ -174,14 +176,23 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(tree: Tree, x: Any) -> Explanation:
-    """Route of one sample, what every variable contributes, and what would flip it.
+def explain(
+    tree: Tree, x: Any, *, reach: float | None = None
+) -> Explanation | ValueExplanation:
+    """Route of one sample, what every variable contributes, and what would change it.
 
     Parameters
     ----------
     tree : Tree
     x : dict, Series, DataFrame of one row, or array of shape (n_variables,)
         Raw values, as ``predict`` takes them.
+    reach : float or None, default=None
+        Of a quantity: a value for which the smallest change of every variable alone is
+        told that reaches it.
+
+    Returns
+    -------
+    Explanation, or ValueExplanation if a quantity is predicted
 
     Examples
     --------
@@ -196,10 +207,14 @@ def explain(tree: Tree, x: Any) -> Explanation:
     table = _one_row(tree, x)
     values = _values(tree.encoder, table)
     scaled = tree.encoder.encode(table)[0]
+    if tree.of_quantity:
+        return _of_quantity(tree, table, values, scaled, reach)
+    if reach is not None:
+        raise ValueError("reach is for quantities; this tree predicts classes.")
     labels, proba = tree.classes.tolist(), tree.predict_proba(table)[0]
-    code = int(tree.target.codes(tree.predict(table))[0])
+    code = int(tree.class_target.codes(tree.predict(table))[0])
     steps, leaf = _route(tree, scaled, values)
-    reach = tree.leaf_reach(table)[0]
+    chances = tree.leaf_reach(table)[0]
     says = None
     if tree.leaf_proba is not None:
         says = dict(zip(labels, leaf.proba.tolist(), strict=True))
@@ -208,7 +223,7 @@ def explain(tree: Tree, x: Any) -> Explanation:
         proba=dict(zip(labels, proba.tolist(), strict=True)),
         steps=tuple(steps),
         leaf=_plain(tree.classes[leaf.code]),
-        leaf_proba=float(reach[leaf.leaves].sum()),
+        leaf_proba=float(chances[leaf.leaves].sum()),
         flips=tuple(
             find_flip(tree, scaled, code, i, values[tree.encoder.names[i]])
             for i in tree.variables_at().tolist()
@@ -217,6 +232,26 @@ def explain(tree: Tree, x: Any) -> Explanation:
         by_hand=None if tree.routed is None else _plain(tree.follow(table)[0]),
         decision=" ".join(decision_text(tree)),
         calibrated=tree.calibration is not None,
+    )
+
+
+def _of_quantity(
+    tree: Tree, table: Any, values: dict[str, Any], scaled: FloatArray, goal: Any
+) -> ValueExplanation:
+    number = isinstance(goal, (int, float, np.number)) and not isinstance(goal, bool)
+    if goal is not None and not (number and np.isfinite(goal)):
+        raise ValueError(f"reach must be a finite number or None, got {shown(goal)}.")
+    typical, moves = moves_of(tree, scaled, values)
+    steps, leaf = _route(tree, scaled, values)
+    return ValueExplanation(
+        predicted=float(tree.predict(table)[0]),
+        typical=typical,
+        moves=tuple(moves),
+        steps=tuple(steps),
+        leaf=" ".join(says_parts(tree, leaf)),
+        leaf_proba=float(tree.leaf_reach(table)[0][leaf.leaves].sum()),
+        reach=None if goal is None else float(goal),
+        changes=() if goal is None else reaches(tree, scaled, values, float(goal)),
     )
 
 
@@ -395,7 +430,8 @@ def _chance(proba: float) -> str:
     return f"{proba:.4g}" if proba >= _SMALL or proba == 0.0 else f"<{_SMALL}"
 
 
-def _step_lines(step: Step) -> list[str]:
+def step_lines(step: Step) -> list[str]:
+    """A cut on a route, with what every variable adds to its sum."""
     head = f"Cut {step.cut}: {step.question}"
     if not step.parts:
         return [f"{head}: {step.answer} with probability {step.proba:.4g}"]

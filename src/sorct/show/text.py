@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.quantity import Quantity
 from sorct.data.wording import printable, readable, readable_label, shown
 from sorct.show.caveats import (
     calibration_text,
@@ -32,6 +33,7 @@ from sorct.show.numbers import (
     rounded,
     write_out,
 )
+from sorct.show.values import leaf_value_parts, quantity_footer
 from sorct.tree.view import FEW, Cut, Leaf, View
 
 if TYPE_CHECKING:
@@ -58,7 +60,8 @@ def export_text(tree: Tree, decimals: int | None = None, *, soft: bool = False) 
     """Rules of the whole tree, one line per cut and leaf.
 
     A cut reads "sum > threshold": the larger the sum, the more probably a sample goes
-    to the branch marked "yes". A leaf tells its class, and what the training rows are
+    to the branch marked "yes". A leaf of a quantity tells its value, or a sum, and how
+    far that is off; one of classes tells its class, and what the training rows are
     that the tree sends there, each to the more probable side of every cut; what the
     leaf itself says of the classes follows where it is something else. A cut of which
     one side gets less than 0.05 % of the rows, and less than a tenth of every class, is
@@ -180,6 +183,8 @@ _SAYS = (
 def _footer(page: _Page) -> list[str]:
     tree, view, hard = page.tree, page.view, page.hard
     told = tree.training
+    if tree.of_quantity:
+        return _quantity_footer(page)
     lines = [
         *([] if hard else [_SOFT]),
         *([_SAYS] if any("; says " in line for line in page.lines) else []),
@@ -205,6 +210,21 @@ def _footer(page: _Page) -> list[str]:
     if told.search:
         lines.append(f"Search: {printable(told.search)}.")
     return [*notes(tree.encoder, view), *lines]
+
+
+def _quantity_footer(page: _Page) -> list[str]:
+    """The same where a quantity is predicted."""
+    tree, told = page.tree, page.tree.training
+    hidden = hidden_text(tree, page.view, page.hard)
+    lines = [*quantity_footer(tree, page.view), *hidden]
+    if page.view.cuts and tree.coef.any():
+        lines.append(_rounding_text(page.decimals))
+    if told.rounded:
+        lines.append(f"The cuts were rounded to {_count(told.rounded, 'digit')}.")
+    lines = [part for line in lines for part in wrapped(line)]
+    if told.search:
+        lines.append(f"Search: {printable(told.search)}.")
+    return [*notes(tree.encoder, page.view), *lines]
 
 
 def _variables_text(tree: Tree, view: View) -> list[str]:
@@ -267,7 +287,7 @@ class _Page:
 
 def _add_node(page: _Page, node: Cut | Leaf, head: str, indent: str) -> None:
     if isinstance(node, Leaf):
-        page.lines.append(head + _leaf_text(page, node))
+        _add_leaf(page, node, head, indent)
         return
     head = f"{head}cut {node.number}: "
     width = max(_WIDTH - len(head), 40)
@@ -279,10 +299,17 @@ def _add_node(page: _Page, node: Cut | Leaf, head: str, indent: str) -> None:
     _add_node(page, no, indent + "└─ no:  ", indent + "   ")
 
 
-def _leaf_text(page: _Page, leaf: Leaf) -> str:
+def _add_leaf(page: _Page, leaf: Leaf, head: str, indent: str) -> None:
     tree = page.tree
+    if isinstance(tree.target, Quantity):
+        parts = leaf_value_parts(tree, leaf)
+        first, *rest = _wrapped(parts, max(_WIDTH - len(head), 40))
+        page.lines.append(head + first)
+        page.lines.extend(f"{indent}     {line}" for line in rest)
+        return
     says = None if tree.leaf_proba is None else leaf.proba
-    return tree.target.leaf_text(leaf.code, leaf.mass, says, rows=page.hard)
+    text = tree.target.leaf_text(leaf.code, leaf.mass, says, rows=page.hard)
+    page.lines.append(head + text)
 
 
 def _wrapped(parts: list[str], width: int) -> list[str]:

@@ -218,7 +218,7 @@ class AugmentedLagrangian:
             status = Status.INFEASIBLE
         else:
             status = Status.MAX_ITER
-        norms, recall = penalty.norms(params.coef), end.attained
+        norms, recall = penalty.norms(params.penalised), end.attained
         if not problem.constraint.on_recall:
             recall = recall_of(end.mass, params.leaf_class, problem.data.share)
         return Solution(

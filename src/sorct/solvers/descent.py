@@ -97,6 +97,7 @@ NO_ROWS = Samples(
     np.zeros(1, dtype=np.int64),
     np.zeros(1, dtype=np.int64),
     np.zeros(0, dtype=np.int64),
+    np.zeros(0),
 )
 
 
@@ -123,11 +124,16 @@ class Scratch(NamedTuple):
 
 def make_scratch(sub: Subproblem, point: Point) -> Scratch:
     """Allocate it here: every allocation in compiled code takes long to compile."""
-    p, n_branches, n_codes = sub.centre.size, point.cuts.shape[1], sub.floors.floor.size
+    p, n_codes, n_branches = (
+        sub.centre.size,
+        sub.floors.floor.size,
+        point.label.size - 1,
+    )
+    n_slopes = point.cuts.shape[1] - n_branches
     return Scratch(
         make_work(point),
         make_memory(point.cuts.size + point.logit.size),
-        make_buffers(p, n_branches, n_codes),
+        make_buffers(p, n_branches, n_codes, n_slopes),
         make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),
         np.zeros(n_codes),
         np.zeros(_MEMORY),

@@ -40,10 +40,11 @@ class Work(NamedTuple):
 
 def make_work(point: Point) -> Work:
     """Allocate the scratch memory of one solve; the trial is the point itself."""
-    n_branches = point.cuts.shape[1]
+    # Slopes of leaves, which come after the cuts, have no threshold that could follow.
+    centred = np.arange(point.cuts.shape[1]) < point.label.size - 1
     return Work(
         Point(point.cuts.copy(), point.label, point.logit.copy()),
-        np.ones(n_branches, dtype=np.bool_),
+        centred,
         np.zeros(point.cuts.shape),
         np.zeros((5, point.cuts.size + point.logit.size)),
     )

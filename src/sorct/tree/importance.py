@@ -19,15 +19,20 @@ def variable_importances(tree: Tree) -> FloatArray:
     Variable v counts in cut t by how far it can move the sum: the range of what its
     values add, max(0, max_j a_jt) - min(0, min_j a_jt) over its columns j, which for a
     number is |a_jt|. Cuts count by the share of the training rows that come to them (of
-    classes that were weighted in training, by their own shares).
+    classes that were weighted in training, by their own shares). Slopes of linear
+    leaves count likewise, in spreads of the quantity.
     """
     topology = Topology(tree.depth)
     passing = [
-        tree.mass[:, topology.leaves_below(t)].sum() for t in range(tree.n_branches)
+        tree.mass[:, topology.leaves_below(node)].sum()
+        for node in range(tree.weights.shape[1])
     ]
+    weights = tree.weights
+    if tree.leaf_coef is not None:
+        weights = np.hstack([tree.coef, tree.leaf_coef / tree.quantity.spread])
     importance = np.zeros(len(tree.encoder.names))
     for v in tree.variables_at():
-        own = tree.coef[tree.encoder.column_variable == v]
+        own = weights[tree.encoder.column_variable == v]
         moved = np.maximum(own.max(axis=0), 0.0) - np.minimum(own.min(axis=0), 0.0)
         importance[v] = moved @ np.array(passing)
     total = importance.sum()

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sorct._typing import FloatArray, IntArray
 
 
@@ -34,9 +36,23 @@ class Params:
     leaf_proba : array of shape (n_classes, n_leaves) or None
         Distribution of the classes in every leaf, if leaves have one; where they have
         none a leaf says its class with probability 1.
+    leaf_value : array of shape (n_leaves,) or None
+        What every leaf says of a quantity, where one is predicted: in spreads of the
+        quantity around its centre, for a sample whose columns are all 0.
+    leaf_coef : array of shape (n_features, n_leaves) or None
+        Slopes of linear leaves, in the unit of ``problem/residual.py``.
     """
 
     coef: FloatArray
     threshold: FloatArray
     leaf_class: IntArray
     leaf_proba: FloatArray | None = None
+    leaf_value: FloatArray | None = None
+    leaf_coef: FloatArray | None = None
+
+    @property
+    def penalised(self) -> FloatArray:
+        """Everything that penalties see: coefficients of cuts, then of leaves."""
+        if self.leaf_coef is None:
+            return self.coef
+        return np.hstack([self.coef, self.leaf_coef])

@@ -14,7 +14,12 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, recall_score
+from sklearn.metrics import (
+    accuracy_score,
+    r2_score,
+    recall_score,
+    root_mean_squared_error,
+)
 from sklearn.utils import check_consistent_length
 
 from sorct._typing import AnyArray, BoolArray, FloatArray
@@ -38,7 +43,7 @@ VERSIONS = (1, 2)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path:
-    """Best trees found for a grid of penalties.
+    """Best trees found for a grid of penalties, of classes or of a quantity.
 
     Attributes
     ----------
@@ -139,6 +144,8 @@ class Path:
     def evaluate(self, X: Any, y: Any) -> pd.DataFrame:
         """The frame with ``accuracy`` and ``recall_<class>`` on given data.
 
+        Of a quantity it is ``r2`` and ``rmse``, the root of the mean squared error.
+
         Where errors have different costs, ``mean_cost`` is there as well. A label that
         the trees do not know counts as an error, but has no cost.
         The recall of a class that does not occur in ``y`` is NaN.
@@ -152,6 +159,10 @@ class Path:
         y = label_column(y)
         check_consistent_length(X, y)
         predicted = [tree.predict_table(table) for tree in trees]
+        if self.trees[0].of_quantity:
+            frame["r2"] = [r2_score(y, values) for values in predicted]
+            frame["rmse"] = [root_mean_squared_error(y, one) for one in predicted]
+            return frame
         frame["accuracy"] = [accuracy_score(y, labels) for labels in predicted]
         recall = np.array(
             [
@@ -164,7 +175,7 @@ class Path:
         for k, label in enumerate(self.classes.tolist()):
             frame[f"recall_{label}"] = recall[:, k]
         if self.trees[0].has_unequal_costs:
-            target, costs = self.trees[0].target, self.trees[0].cost_matrix
+            target, costs = self.trees[0].class_target, self.trees[0].cost_matrix
             true = target.codes(y)
             frame["mean_cost"] = [
                 -target.worth(costs, true, target.codes(labels)).mean()
@@ -407,6 +418,8 @@ def goodness(frame: pd.DataFrame) -> FloatArray:
     """
     if "mean_cost" in frame:
         return -frame["mean_cost"].to_numpy(dtype=np.float64)
+    if "r2" in frame:
+        return frame["r2"].to_numpy(dtype=np.float64)
     if "accuracy" in frame:
         return frame["accuracy"].to_numpy(dtype=np.float64)
     return -frame["cost"].to_numpy(dtype=np.float64)

@@ -73,9 +73,13 @@ def node_classes(only: list[int | None], leaf_kind: IntArray) -> IntArray:
 
 def leaf_kinds(params: Params | Tree) -> IntArray:
     """Numbers of the leaves; those that say the same have the same number."""
-    if params.leaf_proba is None:
+    said = params.leaf_proba
+    if params.leaf_value is not None:
+        slopes = () if params.leaf_coef is None else params.leaf_coef
+        said = np.vstack([params.leaf_value, *slopes])
+    if said is None:
         return params.leaf_class
-    _, kind = np.unique(params.leaf_proba, axis=1, return_inverse=True)
+    _, kind = np.unique(said, axis=1, return_inverse=True)
     return np.asarray(kind)
 
 

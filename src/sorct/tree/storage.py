@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sorct._typing import IntArray
+from sorct._typing import FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.kinds import variable_from_dict
 from sorct.data.options import MISSING_POLICIES
 from sorct.data.plain import expect, field, number, numbers
+from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.tree.calibration import Calibration
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 FORMAT = "sorct-tree"
 # Version 1 has only numbers scaled by their range and levels chosen one by one; files
 # that need no more are written so that earlier versions of sorct can read them.
-# Version 2 has every kind of variable; version 3 leaves that say more than a class.
-VERSIONS = (1, 2, 3)
+# Version 2 has every kind of variable; version 3 leaves that say more than a class;
+# version 4 has a quantity in place of classes.
+VERSIONS = (1, 2, 3, 4)
 #: What leaves may say beside their class.
 _LEAF_ARRAYS = ("leaf_proba", "decision_cost", "routed")
 _SIMPLE = {"name", "lower", "span", "whole", "median", "levels", "mode"}
@@ -35,8 +37,10 @@ _LARGEST = 1e75
 #: What the trees of one path have in common, and is written once.
 COMMON = (
     "format", "version", "variables", "named", "unknown", "missing", "classes",
-    "gamma", "cost_matrix",
+    "gamma", "cost_matrix", "quantity",
 )  # fmt: skip
+#: What leaves say of a quantity.
+_VALUE_ARRAYS = ("leaf_value", "leaf_coef", "leaf_mean", "leaf_miss")
 
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
@@ -45,6 +49,8 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     policies = tree.encoder.unknown, tree.encoder.missing
     simple = policies in (("error", "error"), ("first_level", "error"))
     simple = simple and all(set(plain) <= _SIMPLE for plain in variables)
+    if tree.of_quantity:
+        return _quantity_to_dict(tree, variables)
     leaves = _leaves_to_dict(tree)
     version = 3 if leaves else 1 if simple else 2
     return {
@@ -62,6 +68,27 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         "cost_matrix": tree.cost_matrix.tolist(),
         "mass": tree.mass.tolist(),
         **leaves,
+        "training": tree.training.to_dict(),
+    }
+
+
+def _quantity_to_dict(tree: Tree, variables: list[dict[str, Any]]) -> dict[str, Any]:
+    """Plain data of a tree of a quantity."""
+    arrays = {name: getattr(tree, name) for name in _VALUE_ARRAYS}
+    return {
+        "format": FORMAT,
+        "version": VERSIONS[-1],
+        "variables": variables,
+        "named": tree.encoder.named,
+        "unknown": tree.encoder.unknown,
+        "missing": tree.encoder.missing,
+        "quantity": tree.quantity.to_dict(),
+        "gamma": tree.gamma,
+        "coef": tree.coef.tolist(),
+        "threshold": tree.threshold.tolist(),
+        "mass": tree.mass[0].tolist(),
+        **({} if tree.routed is None else {"routed": tree.routed[0].tolist()}),
+        **{name: one.tolist() for name, one in arrays.items() if one is not None},
         "training": tree.training.to_dict(),
     }
 
@@ -92,33 +119,83 @@ def tree_from_dict(data: Any) -> dict[str, Any]:
         raise ValueError(f"damaged sorct model: {error!s:.500}.") from error
 
 
-def _tree_arguments(data: dict[str, Any]) -> dict[str, Any]:
-    target = Classes.from_dict(field(data, "classes", dict))
-    encoder = _encoder(data)
+def _cuts(data: dict[str, Any], encoder: TableEncoder, least: int) -> dict[str, Any]:
+    """Coefficients, thresholds and gamma, of at least so many cuts."""
     coef = numbers(data, "coef", (encoder.n_columns, None))
     idle = not coef[encoder.constant_columns].any()
     expect(idle, "'coef' must be 0 for a constant variable")
-    n_branches, n_classes = coef.shape[1], len(target)
-    whole = n_branches > 0 and (n_branches + 1).bit_count() == 1
+    n_branches = coef.shape[1]
+    whole = n_branches >= least and (n_branches + 1).bit_count() == 1
     expect(whole, f"coef must have 2^depth - 1 columns, got {n_branches}")
     gamma = number(data, "gamma")
     expect(gamma > 0, f"gamma must be positive, got {gamma!r}")
     threshold = numbers(data, "threshold", (n_branches,))
-    mass = numbers(data, "mass", (n_classes, n_branches + 1))
-    cost_matrix = numbers(data, "cost_matrix", (n_classes, n_classes))
-    for part in (coef, threshold, mass, cost_matrix, np.array([gamma])):
+    _expect_modest(coef, threshold, np.array([gamma]))
+    return {"coef": coef, "threshold": threshold, "gamma": gamma}
+
+
+def _expect_modest(*parts: FloatArray) -> None:
+    for part in parts:
         modest = part.size == 0 or float(np.abs(part).max()) <= _LARGEST
         expect(modest, f"a number is larger than {_LARGEST:g}")
+
+
+def _quantity_arguments(data: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a tree of a quantity."""
+    target = Quantity.from_dict(field(data, "quantity", dict))
+    encoder = _encoder(data)
+    cuts = _cuts(data, encoder, 0)
+    n_leaves = cuts["threshold"].size + 1
+    mass = numbers(data, "mass", (n_leaves,))
+    expect(bool(mass.min() >= 0 and mass.sum() > 0), "'mass' must be positive")
+    routed = numbers(data, "routed", (n_leaves,)) if "routed" in data else None
+    fine = routed is None or bool(routed.min() >= 0 and routed.sum() > 0)
+    expect(fine, "'routed' must be positive")
+    by_leaf = (n_leaves,)
+    shapes = (by_leaf, (encoder.n_columns, n_leaves), by_leaf, by_leaf)
+    leaves = {
+        name: numbers(data, name, shape)
+        for name, shape in zip(_VALUE_ARRAYS, shapes, strict=True)
+        if name in data or name == "leaf_value"
+    }
+    _expect_modest(mass, *leaves.values(), np.array([*target.to_dict().values()]))
+    if "leaf_coef" in leaves:
+        idle = not leaves["leaf_coef"][encoder.constant_columns].any()
+        expect(idle, "'leaf_coef' must be 0 for a constant variable")
+    expect(n_leaves > 1 or "leaf_coef" in leaves, "a single leaf must be linear")
+    if "leaf_miss" in leaves:
+        expect(bool(leaves["leaf_miss"].min() >= 0), "'leaf_miss' must not be negative")
+    return {
+        "encoder": encoder,
+        **cuts,
+        "leaf_class": np.zeros(n_leaves, dtype=np.int64),
+        "target": target,
+        "cost_matrix": np.zeros((1, 1)),
+        "mass": mass[np.newaxis],
+        "routed": None if routed is None else routed[np.newaxis],
+        **leaves,
+        "training": TrainingRecord.from_dict(field(data, "training", dict), 1),
+    }
+
+
+def _tree_arguments(data: dict[str, Any]) -> dict[str, Any]:
+    if data["version"] == VERSIONS[-1]:
+        return _quantity_arguments(data)
+    target = Classes.from_dict(field(data, "classes", dict))
+    encoder = _encoder(data)
+    cuts = _cuts(data, encoder, 1)
+    n_branches, n_classes = cuts["threshold"].size, len(target)
+    mass = numbers(data, "mass", (n_classes, n_branches + 1))
+    cost_matrix = numbers(data, "cost_matrix", (n_classes, n_classes))
+    _expect_modest(mass, cost_matrix)
     least = min(mass.min(), cost_matrix.min())
     expect(bool(least >= 0), "'mass' and 'cost_matrix' must not be negative")
     expect(bool((mass.sum(axis=1) > 0).all()), "mass must be positive for every class")
     return {
         "encoder": encoder,
-        "coef": coef,
-        "threshold": threshold,
+        **cuts,
         "leaf_class": _leaf_class(data, n_branches + 1, n_classes),
         "target": target,
-        "gamma": gamma,
         "cost_matrix": cost_matrix,
         "mass": mass,
         **_leaves_from_dict(data, n_classes, n_branches + 1),

@@ -69,6 +69,11 @@ class TrainingRecord(Mapping[str, Any]):
     confidence : float or None
         Probability with which recall on new rows is at least ``min_recall``, where that
         was promised.
+    quantile : float or None
+        Level of the quantile that is predicted, if it is one.
+    r2, cv_r2 : float or None
+        Share of the variance of a quantity that the tree explains, on the training rows
+        and on held-out rows.
     others : dict
         Entries of a file that are none of these.
     """
@@ -106,6 +111,9 @@ class TrainingRecord(Mapping[str, Any]):
     precision: tuple[float, ...] | None = None
     class_weight: tuple[float, ...] | None = None
     confidence: float | None = None
+    quantile: float | None = None
+    r2: float | None = None
+    cv_r2: float | None = None
     others: dict[str, Any] = field(default_factory=dict)
 
     # -- files -----------------------------------------------------------------------
@@ -186,7 +194,7 @@ class TrainingRecord(Mapping[str, Any]):
 
 _ORIGIN = (
     "call", "versions", "cv_score", "cv_standard_error", "cv_scoring", "cv_folds",
-    "cv_rule", "cv_accuracy", "cv_recall", "cv_precision",
+    "cv_rule", "cv_accuracy", "cv_recall", "cv_precision", "cv_r2",
 )  # fmt: skip
 _RATES = (
     "min_recall", "recall", "precision", "found", "cv_recall", "cv_precision",
@@ -194,7 +202,8 @@ _RATES = (
 )  # fmt: skip
 _NUMBERS = (
     "alpha_local", "alpha_global", "objective", "cost", "residual", "cv_score",
-    "cv_standard_error", "cv_accuracy", "followed", "relaxed", "confidence",
+    "cv_standard_error", "cv_accuracy", "followed", "relaxed", "confidence", "quantile",
+    "r2", "cv_r2",
 )  # fmt: skip
 _KINDS: tuple[tuple[str, type, str], ...] = (
     *((key, str, "text") for key in ("search", "call", "status", "target")),

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import cpu_count
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, r2_score
 from threadpoolctl import threadpool_limits
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.product import Product, make_product
+from sorct.data.quantity import Quantity
 from sorct.data.table import Table, as_table
 from sorct.data.target import Classes, data_given, label_column, unequal
 from sorct.tree.calibration import Calibration
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 _ROWS, _MANY_ROWS = 16_384, 131_072
 _ARRAYS = (
     "coef", "threshold", "leaf_class", "cost_matrix", "mass", "leaf_proba",
-    "decision_cost", "routed",
+    "decision_cost", "routed", "leaf_value", "leaf_coef", "leaf_mean",
+    "leaf_miss",
 )  # fmt: skip
 # Limiting the threads of BLAS concerns the whole process, so one prediction at a time
 # may do it. A process that is forked meanwhile would inherit a lock that nobody opens:
@@ -76,7 +78,7 @@ def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """A fitted sparse randomized classification tree.
+    """A fitted sparse randomized tree, of classes or of a quantity.
 
     Nodes are numbered as a heap: children of t are 2t + 1 and 2t + 2, branches first,
     then leaves from left to right. Cut t sends a sample left with probability
@@ -88,8 +90,9 @@ class Tree:
     coef : array of shape (n_columns, n_branches), in scaled units
     threshold : array of shape (n_branches,)
     leaf_class : array of shape (n_leaves,), positions in ``classes``
-    target : Classes
-        What is predicted; its labels are ``classes``.
+    target : Classes or Quantity
+        What is predicted; the labels of classes are ``classes``. Of a quantity there is
+        one "class" in the arrays that have a row per class.
     gamma : float
     cost_matrix : array of shape (n_classes, n_classes)
     mass : array of shape (n_classes, n_leaves)
@@ -105,6 +108,16 @@ class Tree:
     routed : array of shape (n_classes, n_leaves) or None
         Share of the training sample of each class that comes to each leaf when every
         row takes the more probable side at every cut, as people follow the rules.
+    leaf_value : array of shape (n_leaves,) or None
+        What every leaf says of a quantity; the prediction is the mean of that, leaves
+        weighted by their probabilities. Where leaves have slopes it is for a sample
+        whose scaled columns are all 0.
+    leaf_coef : array of shape (n_columns, n_leaves) or None
+        Slopes of linear leaves on scaled columns.
+    leaf_mean, leaf_miss : array of shape (n_leaves,) or None
+        Mean of the quantity over the training rows that people send to a leaf who
+        follow the rules by hand, and the root mean square of what they miss it by (in
+        linear leaves: what they miss the leaf's own number by).
     training : TrainingRecord
         How the tree came about; not used in prediction, but that ``predict_bayes``
         asks how classes were weighted.
@@ -114,7 +127,7 @@ class Tree:
     coef: FloatArray
     threshold: FloatArray
     leaf_class: IntArray
-    target: Classes
+    target: Classes | Quantity
     gamma: float
     cost_matrix: FloatArray
     mass: FloatArray
@@ -123,6 +136,10 @@ class Tree:
     decision_cost: FloatArray | None = None
     calibration: Calibration | None = None
     routed: FloatArray | None = None
+    leaf_value: FloatArray | None = None
+    leaf_coef: FloatArray | None = None
+    leaf_mean: FloatArray | None = None
+    leaf_miss: FloatArray | None = None
 
     def __post_init__(self) -> None:
         self._freeze()
@@ -166,7 +183,41 @@ class Tree:
     @property
     def classes(self) -> AnyArray:
         """Labels of the classes as they were given."""
-        return self.target.labels
+        return self.class_target.labels
+
+    @property
+    def of_quantity(self) -> bool:
+        """Whether the tree predicts a quantity, and no classes."""
+        return isinstance(self.target, Quantity)
+
+    @property
+    def class_target(self) -> Classes:
+        """What is predicted, where it is classes."""
+        if isinstance(self.target, Quantity):
+            raise TypeError(
+                "Expected a tree of classes: this one predicts a quantity, which has "
+                "no classes and no probabilities; use predict."
+            )
+        return self.target
+
+    @property
+    def quantity(self) -> Quantity:
+        """What is predicted, where it is a quantity."""
+        if not isinstance(self.target, Quantity):
+            raise TypeError("Expected a tree of a quantity: this one predicts classes.")
+        return self.target
+
+    @property
+    def leaf_kind(self) -> str:
+        """What leaves of a quantity are: "constant" or "linear"."""
+        return "constant" if self.leaf_coef is None else "linear"
+
+    @property
+    def weights(self) -> FloatArray:
+        """Coefficients of all cuts and, after them, slopes of all linear leaves."""
+        if self.leaf_coef is None:
+            return self.coef
+        return np.hstack([self.coef, self.leaf_coef])
 
     @cached_property
     def view(self) -> View:
@@ -203,24 +254,24 @@ class Tree:
 
     @property
     def columns_used(self) -> tuple[str, ...]:
-        """Names of the columns that some cut uses."""
-        used = np.flatnonzero(self.coef.any(axis=1))
+        """Names of the columns that some cut, or linear leaf, uses."""
+        used = np.flatnonzero(self.weights.any(axis=1))
         return tuple(self.encoder.column_names[j] for j in used)
 
     @property
     def variables_used(self) -> tuple[str, ...]:
-        """Names of the variables of the table that some cut uses."""
+        """Names of the variables of the table that some cut, or linear leaf, uses."""
         return tuple(self.encoder.names[i] for i in self.variables_at())
 
     def variables_at(self, t: int | None = None) -> IntArray:
-        """Positions of the variables that cut t uses, or any cut if none is named."""
-        used = self.coef.any(axis=1) if t is None else self.coef[:, t] != 0.0
+        """Positions of the variables that node t uses, or any if none is named."""
+        used = self.weights.any(axis=1) if t is None else self.weights[:, t] != 0.0
         return np.unique(self.encoder.column_variable[used])
 
     @property
     def most_variables_per_cut(self) -> int:
-        """Number of variables of the table in the cut that uses most."""
-        return max(self.variables_at(t).size for t in range(self.n_branches))
+        """Number of variables of the table in the cut, or leaf, that uses most."""
+        return max(self.variables_at(t).size for t in range(self.weights.shape[1]))
 
     @property
     def local_sparsity(self) -> float:
@@ -239,7 +290,7 @@ class Tree:
     def _group_sizes(self) -> FloatArray:
         """Largest coefficient of every group of columns in every cut."""
         starts = self.encoder.group_start[:-1]
-        return np.asarray(np.maximum.reduceat(np.abs(self.coef), starts))
+        return np.asarray(np.maximum.reduceat(np.abs(self.weights), starts))
 
     @property
     def variables_cost(self) -> float | None:
@@ -273,11 +324,17 @@ class Tree:
         return proba.T
 
     def predict(self, X: Any) -> AnyArray:
-        """Most probable class of every sample, or by ``decision_cost`` the cheapest."""
+        """Predict every sample.
+
+        Of classes the most probable, or by ``decision_cost`` the cheapest; of a
+        quantity the mean over leaves.
+        """
         return self.predict_table(self.read(X, check_finite=False))
 
     def predict_table(self, table: Table) -> AnyArray:
         """Predict for a table that the encoder has read."""
+        if self.of_quantity:
+            return self._values(table)
         code = np.empty(table.n_samples, dtype=np.intp)
 
         def fill(rows: slice) -> None:
@@ -287,6 +344,34 @@ class Tree:
 
         _each_block(fill, table.n_samples)
         return np.take(self.classes, code)
+
+    def _values(self, table: Table) -> FloatArray:
+        """Predicted quantity of every row."""
+        value = np.empty(table.n_samples)
+
+        def fill(rows: slice) -> None:
+            reach = self._leaf_reach(table, rows)
+            value[rows] = np.sum(reach * self._said(table, rows), axis=0)
+
+        _each_block(fill, table.n_samples)
+        return value
+
+    def _said(self, table: Table, rows: slice) -> FloatArray:
+        """What every leaf says of every row; (n_leaves, 1) if leaves are constant."""
+        assert self.leaf_value is not None
+        if self.leaf_coef is None:
+            return self.leaf_value[:, np.newaxis]
+        return self._leaf_product(table, rows)
+
+    def values_of_scores(self, score: FloatArray, said: FloatArray) -> FloatArray:
+        """Predicted quantities (n,) for scores of cuts and what leaves say."""
+        return np.asarray(np.sum(self.reach_of_scores(score) * said, axis=0))
+
+    def leaf_says(self, scaled: FloatArray) -> FloatArray:
+        """What every leaf says of scaled samples (n, n_columns), (n_leaves, n)."""
+        assert self.leaf_value is not None
+        said = np.repeat(self.leaf_value[:, np.newaxis], len(scaled), axis=1)
+        return said if self.leaf_coef is None else said + self.leaf_coef.T @ scaled.T
 
     def apply(self, X: Any) -> IntArray:
         """Leaf of every sample that takes the more probable side at every cut.
@@ -312,7 +397,16 @@ class Tree:
         return node - self.n_branches
 
     def follow(self, X: Any) -> AnyArray:
-        """Class of every sample when people follow the rules, yes or no at each cut."""
+        """What people find who follow the rules, yes or no at each cut."""
+        if self.of_quantity:
+            table = self.read(X, check_finite=False)
+            said = self._said(table, slice(0, table.n_samples))
+            if self.leaf_coef is None and self.leaf_mean is not None:
+                # Where cuts are flat, no row gets what a single leaf says.
+                said = self.leaf_mean[:, np.newaxis]
+            said = np.broadcast_to(said, (self.n_leaves, table.n_samples))
+            own = np.take_along_axis(said, self.apply(X)[np.newaxis], axis=0)
+            return np.asarray(own[0])
         return np.take(self.classes, self.leaf_class[self.apply(X)])
 
     def leaf_reach(self, X: Any) -> FloatArray:
@@ -400,6 +494,15 @@ class Tree:
         threshold = self.gamma * self.threshold
         return make_product(self.encoder, weights, threshold, self.gamma)
 
+    @cached_property
+    def _leaf_product(self) -> Product:
+        """What linear leaves say of a table's rows."""
+        assert self.leaf_coef is not None
+        assert self.leaf_value is not None
+        # Relative to the spread, a slope and what it is multiplied by are moderate.
+        largest = float(np.abs(self.leaf_coef).max()) / self.quantity.spread
+        return make_product(self.encoder, self.leaf_coef, -self.leaf_value, largest)
+
     def _check_priors(self, priors: Any, n_samples: int) -> FloatArray:
         try:
             if np.iscomplexobj(priors):
@@ -435,7 +538,7 @@ class Tree:
         ----------
         digits : int, from 1 to 15
         X, y : table and labels, or None
-            Data to measure the accuracy on, before and after.
+            Data to measure the accuracy (of a quantity: R^2) on, before and after.
 
         Returns
         -------
@@ -452,9 +555,8 @@ class Tree:
         if not has_data:
             return Rounded(tree)
         y = label_column(y)
-        before, after = (
-            float(accuracy_score(y, one.predict(X))) for one in (self, tree)
-        )
+        score = r2_score if self.of_quantity else accuracy_score
+        before, after = (float(score(y, one.predict(X))) for one in (self, tree))
         return Rounded(tree, before, after)
 
     def report(
@@ -497,10 +599,8 @@ class Tree:
 
     def __repr__(self) -> str:
         used = len(self.columns_used)
-        return (
-            f"<Tree: depth {self.depth}, {used} of {self.n_columns} columns, "
-            f"{len(self.classes)} classes>"
-        )
+        what = "a quantity" if self.of_quantity else f"{len(self.classes)} classes"
+        return f"<Tree: depth {self.depth}, {used} of {self.n_columns} columns, {what}>"
 
     def __eq__(self, other: object) -> bool:
         """Whether two trees are the same, however they were asked for."""

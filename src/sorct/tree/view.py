@@ -12,7 +12,7 @@ coefficient has weight 1, and that a larger value of it makes "yes" more probabl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -267,6 +267,14 @@ class Leaf:
         Share of the training sample that ends here, by class.
     proba : array of shape (n_classes,)
         What it says of the classes: 1 for its own where leaves have no distributions.
+    value : float or None
+        What it says of a quantity, where one is predicted; with ``terms``, for a sample
+        to which they add nothing.
+    mean, miss : float or None
+        What the training rows are on average that come here by hand, and what they miss
+        it by (in linear leaves: the leaf's own number), if known.
+    terms : dict from the position of a variable to its Term
+        What variables add to the value of a linear leaf.
     """
 
     node: int
@@ -274,18 +282,25 @@ class Leaf:
     leaves: range
     mass: FloatArray
     proba: FloatArray
+    value: float | None = None
+    mean: float | None = None
+    miss: float | None = None
+    terms: Terms = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Route:
     """A way from the root to a leaf: the cuts passed, and whether it goes left.
 
-    ``proba`` is what the leaf says of every class.
+    ``proba`` is what the leaf says of every class; of a quantity it says ``value`` and
+    what its ``terms`` add.
     """
 
     code: int
     steps: tuple[tuple[int, bool], ...]
     proba: tuple[float, ...] = ()
+    value: float = 0.0
+    terms: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +363,8 @@ class View:
         self, node: Cut | Leaf, steps: tuple[tuple[int, bool], ...]
     ) -> Iterator[Route]:
         if isinstance(node, Leaf):
-            yield Route(node.code, steps, tuple(node.proba.tolist()))
+            told = node.value or 0.0, tuple(node.terms.values())
+            yield Route(node.code, steps, tuple(node.proba.tolist()), *told)
             return
         for child, goes_left in ((node.left, True), (node.right, False)):
             yield from self._routes(
@@ -461,8 +477,36 @@ class _Walk:
             leaves = range(self.topology.n_leaves)[below]
             like = int(np.flatnonzero(self.leaf_kind == self.kind[number])[0])
             code = int(self.tree.leaf_class[like])
+            if self.tree.leaf_value is not None:
+                return self._value_leaf(number, leaves, mass, like)
             return Leaf(number, code, leaves, mass, self._proba(like))
         return self._cut(number, mass)
+
+    def _value_leaf(
+        self, number: int, leaves: range, mass: FloatArray, like: int
+    ) -> Leaf:
+        """A leaf of a quantity; what several miss by is told as one number."""
+        tree, terms = self.tree, {}
+        assert tree.leaf_value is not None
+        if tree.leaf_coef is not None:
+            constant = tree.encoder.constant_columns
+            terms = tree.encoder.terms(np.where(constant, 0.0, tree.leaf_coef[:, like]))
+        value = float(tree.leaf_value[like])
+        told = self._seen(slice(leaves.start, leaves.stop))
+        return Leaf(number, 0, leaves, mass, np.ones(1), value, *told, terms)
+
+    def _seen(self, own: slice) -> tuple[float | None, float | None]:
+        """Mean and miss of the rows in some leaves together."""
+        tree = self.tree
+        if tree.leaf_mean is None or tree.leaf_miss is None:
+            return None, None
+        shares = self.trained if tree.routed is None else tree.routed
+        weight = shares[0, own] + 1e-300
+        mean = np.average(tree.leaf_mean[own], weights=weight)
+        # Means of several leaves differ, which what they miss by includes.
+        apart = tree.leaf_mean[own] - mean if tree.leaf_coef is None else 0.0
+        square = np.average(tree.leaf_miss[own] ** 2 + apart**2, weights=weight)
+        return float(mean), float(np.sqrt(square))
 
     def _proba(self, leaf: int) -> FloatArray:
         """What a leaf says of the classes."""

@@ -65,6 +65,9 @@ class Formula:
     decision : tuple of tuples, one per class, or None
         What predicting the class costs, by true class: the cheapest is predicted. None
         means the most probable.
+    leaves : tuple of Score
+        What leaves say of a quantity, one per route and numbered from 1; none where
+        classes are predicted.
     """
 
     labels: list[Any]
@@ -73,11 +76,30 @@ class Formula:
     routes: tuple[Route, ...]
     maps: tuple[Map, ...] = ()
     decision: tuple[tuple[float, ...], ...] | None = None
+    leaves: tuple[Score, ...] = ()
+
+    @property
+    def of_quantity(self) -> bool:
+        """Whether a quantity is predicted: what leaves say is in ``leaves``."""
+        return bool(self.leaves)
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether some leaf says more than a number."""
+        return any(leaf.terms for leaf in self.leaves)
 
     @property
     def terms(self) -> list[Term]:
-        """All terms of all scores."""
-        return [term for score in self.scores for term in score.terms]
+        """All terms of all scores, and of all linear leaves."""
+        return [term for score in self.scores + self.leaves for term in score.terms]
+
+    def parts_of_value(self, left: str, says: str, number: Number = repr) -> list[str]:
+        """What every route adds to the value; ``says`` names what linear leaves say."""
+        found = []
+        for route, leaf in zip(self.routes, self.leaves, strict=True):
+            said = f"{says}{leaf.number}" if leaf.terms else number(leaf.constant)
+            found.append(_product(route, left, [said]))
+        return found
 
     @property
     def known_terms(self) -> list[Term]:
@@ -188,11 +210,21 @@ def read_formula(tree: Tree) -> Formula:
     view = View.of(tree, nobody=0.0)
     cuts = sorted(view.cuts, key=lambda cut: cut.number)
     used = {i for cut in cuts for i in cut.terms}
+    used |= {i for leaf in view.leaves for i in leaf.terms}
     for i in sorted(used):
         variable = tree.encoder.variables[i]
         levels = levels_of(variable)
         if levels:
             _plain(levels, f"Levels of column {variable.name!r}")
+    if tree.of_quantity:
+        routes = view.routes()
+        return Formula(
+            labels=[],
+            variables=tuple(tree.encoder.variables[i] for i in sorted(used)),
+            scores=tuple(_score(tree, cut) for cut in cuts),
+            routes=routes,
+            leaves=tuple(_leaf(tree, n, route) for n, route in enumerate(routes, 1)),
+        )
     return Formula(
         labels=_plain(tree.classes.tolist(), "Class labels"),
         variables=tuple(tree.encoder.variables[i] for i in sorted(used)),
@@ -217,6 +249,16 @@ def _score(tree: Tree, cut: Cut) -> Score:
     terms.sort(key=lambda term: -term.size)
     constant = -tree.gamma * float(tree.threshold[cut.node])
     return Score(cut.number, constant, tuple(terms))
+
+
+def _leaf(tree: Tree, number: int, route: Route) -> Score:
+    """What a leaf says of a quantity."""
+    place = {v.name: v for v in tree.encoder.variables}
+    terms = [
+        _completed(term, place[term.name], tree.encoder.unknown) for term in route.terms
+    ]
+    terms.sort(key=lambda term: -term.size)
+    return Score(number, route.value, tuple(terms))
 
 
 def known_part(term: Term) -> Term:

@@ -31,6 +31,13 @@ _TITLE = (
     "{chosen} as label, and the probability of every class as proba; it "
     "throws a TypeError where a value is missing{unless} or cannot be used."
 )
+_VALUE_TITLE = (
+    "A regression tree as a function, written by sorct. cut_t is the score of cut t, "
+    "left_t the chance to go left there, says_n what linear leaf n says. Values are "
+    "scaled to [0, 1] by the range seen in training. Given an object with raw values "
+    "by name, the function returns the predicted value; it throws a TypeError where a "
+    "value is missing{unless} or cannot be used."
+)
 _NUMBER = """\
   const number = (name) => {
     if (!Number.isFinite(row[name])) {
@@ -119,8 +126,8 @@ def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> s
     """Source of a JavaScript function that depends on nothing.
 
     It takes an object with raw values by name and returns ``{ label, proba }``: the
-    class that the tree predicts, and an object with the probability of every class. It
-    asks only for the variables that the tree uses.
+    class that the tree predicts, and an object with the probability of every class; or
+    the predicted quantity, a number. It asks only for the variables that the tree uses.
 
     Parameters
     ----------
@@ -145,9 +152,11 @@ def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> s
         raise ValueError(f"module must be one of {tuple(_ENDS)}, got {shown(module)}.")
     formula = read_formula(tree)
     unless = " that may not be," if formula.has(MissingTerm) else ""
-    lines = header(formula, _TITLE.format(unless=unless, chosen=formula.chosen))
+    title = _VALUE_TITLE if formula.of_quantity else _TITLE
+    lines = header(formula, title.format(unless=unless, chosen=formula.chosen))
     head = [f"// {_without_tags(line)}" for line in lines]
-    body = [f"function {name}(row) {{", *_tools(formula), *_body(formula), _END]
+    end = "}\n" if formula.of_quantity else _END
+    body = [f"function {name}(row) {{", *_tools(formula), *_body(formula), end]
     return "\n".join(head + body) + _ENDS[module].format(name=name)
 
 
@@ -178,7 +187,11 @@ def _body(formula: Formula) -> list[str]:
     numbers = [score.number for score in formula.scores]
     lines = [_score(score, formula) for score in formula.scores]
     lines += [f"  const left_{n} = chance(cut_{n});" for n in numbers]
-    return [*lines, *_proba(formula), *_choice(formula)]
+    if not formula.of_quantity:
+        return [*lines, *_proba(formula), *_choice(formula)]
+    lines += [_score(leaf, formula, "says") for leaf in formula.leaves if leaf.terms]
+    parts = formula.parts_of_value("left_", "says_")
+    return [*lines, f"  return {_sum(parts)};"]
 
 
 def _proba(formula: Formula) -> list[str]:
@@ -225,10 +238,10 @@ def _choice(formula: Formula) -> list[str]:
     return ["  const cost = [", *(f"    {total}," for total in sums), "  ];", _LEAST]
 
 
-def _score(score: Score, formula: Formula) -> str:
+def _score(score: Score, formula: Formula, name: str = "cut") -> str:
     terms = [_term(term, formula) for term in score.terms]
     lines = "\n    ".join([repr(score.constant), *terms])
-    return f"  const cut_{score.number} = {lines};"
+    return f"  const {name}_{score.number} = {lines};"
 
 
 def _term(term: Term, formula: Formula) -> str:

@@ -20,6 +20,7 @@ from sorct.data.variables import Variable
 from sorct.data.wording import shown
 from sorct.show.export.formula import (
     Formula,
+    Score,
     header,
     known_part,
     levels_of,
@@ -27,7 +28,7 @@ from sorct.show.export.formula import (
     read_formula,
     row_for,
 )
-from sorct.show.export.onnx_classes import calibrated, chosen, own_proba
+from sorct.show.export.onnx_classes import calibrated, chosen, own_proba, own_reach
 from sorct.show.export.onnx_graph import Graph
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ _DTYPES = ("float32", "float64")
 _TITLE = (
     "A classification tree, written by sorct: raw values in; {chosen} "
     "and the probability of every class out."
+)
+_VALUE_TITLE = (
+    "A regression tree, written by sorct: raw values in; the predicted value out."
 )
 _MISSING_TOLD = (
     "A missing cell is NaN, of text the empty string, which is no new level."
@@ -64,7 +68,8 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
 
     Outputs: ``label`` of shape (N,), the class that is predicted, and ``probabilities``
     of shape (N, n_classes), of ``dtype``, in the order of ``tree.classes``. An
-    underscore is added where a variable has such a name.
+    underscore is added where a variable has such a name. Of a quantity the one output
+    is ``value``, of shape (N, 1).
 
     A missing cell is NaN, of text the empty string; categories of booleans and whole
     numbers whose cells may be missing are inputs of ``dtype``, True being 1. Tensors of
@@ -106,9 +111,12 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
         columns, keys = _columns(graph, tree, formula)
     else:
         columns, keys = _nothing(graph, tree, variables[0]), [("", None)]
-    proba = _probabilities(graph, formula, columns, _weights(formula, keys))
-    labels = _values(formula.labels, np.dtype(np.float64), "Class labels")
-    graph.add_outputs(labels, chosen(graph, formula, proba), proba)
+    if formula.of_quantity:
+        graph.add_value(_value(graph, formula, columns, keys))
+    else:
+        proba = _probabilities(graph, formula, columns, _weights(formula, keys))
+        labels = _values(formula.labels, np.dtype(np.float64), "Class labels")
+        graph.add_outputs(labels, chosen(graph, formula, proba), proba)
     model = onnx.helper.make_model(
         graph.make(),
         opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
@@ -254,7 +262,8 @@ def _told(origin: str | None) -> str:
 def _described(formula: Formula) -> list[str]:
     """What the model says of itself; also what only the caller can put for missing."""
     told = [_MISSING_TOLD] if formula.may_miss else []
-    return header(formula, _TITLE.format(chosen=formula.chosen)) + told
+    title = _VALUE_TITLE if formula.of_quantity else _TITLE
+    return header(formula, title.format(chosen=formula.chosen)) + told
 
 
 def _one_hot(graph: Graph, terms: list[Term]) -> tuple[list[str], list[Any]]:
@@ -332,11 +341,44 @@ def _probabilities(
     return own_proba(graph, formula, score, _places(formula), name="probabilities")
 
 
+def _value(
+    graph: Graph, formula: Formula, columns: str, keys: list[tuple[str, Any]]
+) -> str:
+    """Sum over routes of their chance times what their leaf says, shape (N, 1).
+
+    Values are computed around their middle, which is added last: a runtime in single
+    precision keeps more digits so.
+    """
+    constants = [*(score.constant for score in formula.scores), _SURELY_LEFT]
+    score = graph.add("MatMul", columns, graph.constant(_weights(formula, keys)))
+    score = graph.add("Add", score, graph.constant(constants))
+    reach = own_reach(graph, score, _places(formula))
+    said = [leaf.constant for leaf in formula.leaves]
+    middle = 0.5 * (min(said) + max(said))
+    rest = [one - middle for one in said]
+    if formula.has_slopes:
+        slopes = _weights_of(formula.leaves, keys, len(formula.leaves))
+        linear = graph.add("MatMul", columns, graph.constant(slopes))
+        linear = graph.add("Add", linear, graph.constant(rest))
+        mixed = graph.add("Mul", reach, linear)
+        total = graph.add("ReduceSum", mixed, graph.constant([1], np.int64))
+    else:
+        total = graph.add("MatMul", reach, graph.constant([[one] for one in rest]))
+    return graph.add("Add", total, graph.constant([middle]), name="value")
+
+
 def _weights(formula: Formula, keys: list[tuple[str, Any]]) -> FloatArray:
     """Weight of every column in every cut; the last cut sends all left."""
+    return _weights_of(formula.scores, keys, len(formula.scores) + 1)
+
+
+def _weights_of(
+    scores: tuple[Score, ...], keys: list[tuple[str, Any]], width: int
+) -> FloatArray:
+    """Weight of every column in every score."""
     place = {key: row for row, key in enumerate(keys)}
-    weights = np.zeros((len(keys), len(formula.scores) + 1))
-    for number, score in enumerate(formula.scores):
+    weights = np.zeros((len(keys), width))
+    for number, score in enumerate(scores):
         for term in score.terms:
             for choice, weight in _term_weights(term).items():
                 if weight != 0.0:
@@ -406,9 +448,15 @@ def _check_precision(formula: Formula, dtype: str) -> None:
     """Refuse float32 where the rounding of the inputs would move a score too far."""
     if dtype == "float64":
         return
-    for term in formula.known_terms:
+    # What leaves say counts beside the largest of its terms.
+    largest = max(
+        (term.size for one in formula.leaves for term in one.terms), default=1
+    )
+    checked = [(known_part(t), 1.0) for one in formula.scores for t in one.terms]
+    checked += [(known_part(t), largest) for one in formula.leaves for t in one.terms]
+    for term, unit in checked:
         for lower, span, rise in _lines(term):
-            if not _suits_float32(lower, span, rise):
+            if not _suits_float32(lower, span, rise / unit):
                 raise ValueError(
                     f"float32 cannot tell the values of column {term.name!r} well "
                     f"enough apart (from {lower!r} on, over {span!r}); pass "

@@ -31,6 +31,13 @@ def own_proba(
 
     The product of the chances on every route, times what its leaf says, summed up.
     """
+    reach = own_reach(graph, score, places, dtype)
+    said = graph.constant([route.proba for route in formula.routes], dtype)
+    return graph.add("MatMul", reach, said, name=name)
+
+
+def own_reach(graph: Graph, score: str, places: AnyArray, dtype: Any = None) -> str:
+    """The product of the chances on every route."""
     left = graph.add("Sigmoid", score)
     right = graph.add("Sub", graph.constant(1.0, dtype), left)
     chances = graph.add("Concat", left, right, axis=1)
@@ -38,8 +45,7 @@ def own_proba(
     for step in places.T:
         chance = graph.add("Gather", chances, graph.constant(step, np.int64), axis=1)
         reach = graph.add("Mul", reach, chance) if reach else chance
-    said = graph.constant([route.proba for route in formula.routes], dtype)
-    return graph.add("MatMul", reach, said, name=name)
+    return reach
 
 
 def calibrated(graph: Graph, formula: Formula, score: str, places: AnyArray) -> str:

@@ -81,6 +81,10 @@ class Graph:
             self._described(proba, self.dtype, ["N", len(labels)]),
         ]
 
+    def add_value(self, value: str) -> None:
+        """Declare the predicted value as the output."""
+        self._outputs = [self._described(value, self.dtype, ["N", 1])]
+
     def make(self) -> Any:
         """The finished graph."""
         from onnx import helper

@@ -30,7 +30,7 @@ _TITLE = (
 )
 _FUNCTION = '''\
 def {name}(row):
-    """Return {chosen} of a row, and a dict of all probabilities.
+    """Return {chosen} of a row{more}.
 
     A row is a mapping from the names above to raw values. A name that is missing is a
     KeyError, a value that cannot be used a ValueError.{missing}
@@ -105,8 +105,8 @@ def to_python(tree: Tree, *, name: str = "predict") -> str:
 
     Its one public function takes a mapping from names of variables to raw values (a
     dict, a row of ``csv.DictReader``, a pandas Series) and returns the class that the
-    tree predicts and a dict from class to probability. It asks only for the variables
-    that the tree uses.
+    tree predicts and a dict from class to probability, or the predicted quantity. It
+    asks only for the variables that the tree uses.
 
     Parameters
     ----------
@@ -160,9 +160,11 @@ def _check_name(name: str) -> None:
 
 def _head(formula: Formula) -> str:
     # The first two lines are ours: a comment there could declare an encoding.
-    lines = ['"""A classification tree as a function, written by sorct."""', ""]
+    what = "regression" if formula.of_quantity else "classification"
+    lines = [f'"""A {what} tree as a function, written by sorct."""', ""]
     lines += [f"# {line}" for line in header(formula, _TITLE)]
-    lines += ["", "import math as _math"] if _has_chances(formula) else []
+    needs_math = _has_chances(formula) or formula.has_numbers
+    lines += ["", "import math as _math"] if needs_math else []
     lines += ["from datetime import date as _date"] if formula.dates else []
     return "\n".join([*lines, ""])
 
@@ -171,10 +173,23 @@ def _function(formula: Formula, name: str) -> str:
     numbers = [score.number for score in formula.scores]
     lines = [_score(score, formula) for score in formula.scores]
     lines += [f"    left_{n} = _chance(cut_{n})" for n in numbers]
-    lines += [*_proba(formula), *_choice(formula), ""]
+    if formula.of_quantity:
+        lines += [*_value_of_leaves(formula), ""]
+    else:
+        lines += [*_proba(formula), *_choice(formula), ""]
     missing = _MAY_MISS if formula.has(MissingTerm) else ""
-    head = _FUNCTION.format(name=name, missing=missing, chosen=formula.chosen)
+    chosen, more = formula.chosen, ", and a dict of all probabilities"
+    if formula.of_quantity:
+        chosen, more = "the predicted value", ""
+    head = _FUNCTION.format(name=name, missing=missing, chosen=chosen, more=more)
     return head + "\n".join(lines)
+
+
+def _value_of_leaves(formula: Formula) -> list[str]:
+    """What linear leaves say, and the sum over all routes."""
+    lines = [_score(leaf, formula, "says") for leaf in formula.leaves if leaf.terms]
+    parts = formula.parts_of_value("left_", "says_")
+    return [*lines, "    return (", f"        {_sum(parts)}", "    )"]
 
 
 def _proba(formula: Formula) -> list[str]:
@@ -229,11 +244,11 @@ def _choice(formula: Formula) -> list[str]:
     ]
 
 
-def _score(score: Score, formula: Formula) -> str:
+def _score(score: Score, formula: Formula, name: str = "cut") -> str:
     terms = [_term(term, formula) for term in score.terms]
     indent = "\n        "
     lines = indent.join([repr(score.constant), *terms])
-    return f"    cut_{score.number} = ({indent}{lines}\n    )"
+    return f"    {name}_{score.number} = ({indent}{lines}\n    )"
 
 
 def _term(term: Term, formula: Formula) -> str:

@@ -49,6 +49,12 @@ _TITLE = (
     "chance to go left there, {proba}k the probability of class k. A row gets NULL "
     "where a column read is NULL{unless}{unknown}."
 )
+_VALUE_TITLE = (
+    "A regression tree as SQL for SQLite (3.35 or later), DuckDB and PostgreSQL (12 or "
+    "later), written by sorct. {score}t is the score of cut t, {left}t the chance to "
+    "go left there, {says}n what linear leaf n says, {label} the prediction. A row "
+    "gets NULL where a column read is NULL{unless}{unknown}."
+)
 _LARGEST = "1.7976931348623157E308"
 # Days of a year before its months.
 _BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
@@ -67,7 +73,8 @@ def to_sql(
 
     It gives the columns of the table, then for every cut t that decides something
     ``score_t`` and ``left_t`` (the chance to go left), for every class k ``proba_k``,
-    and ``predicted_class``. Of a calibrated tree, ``raw_k`` (its own probability) and
+    and ``predicted_class``; of a quantity, for every linear leaf n ``says_n``, and
+    ``predicted_value``. Of a calibrated tree, ``raw_k`` (its own probability) and
     ``map_k`` (what the map of the class makes of it) come before ``proba_k``; of one
     that decides by costs, ``cost_k`` (expected if k is predicted) after it. Where a
     training column already has such a name, all of these begin with ``sorct_``. For
@@ -126,7 +133,8 @@ def _texts(option: str, given: Any) -> list[str]:
 def _head(tree: Tree, formula: Formula, names: Names) -> list[str]:
     refuses = formula.refuses_new_levels
     unknown = " or has a level unknown to the tree" if refuses else ""
-    title = _TITLE.format(
+    title = (_VALUE_TITLE if formula.of_quantity else _TITLE).format(
+        says=names.says, label=names.label,
         score=names.score, left=names.left, proba=names.proba, unknown=unknown,
         unless=" and may not be missing" if formula.has(MissingTerm) else "",
     )  # fmt: skip
@@ -159,9 +167,11 @@ def _query(
         first = [f"t.{name} AS {name}" for name in quoted]
     steps: list[Layer] = []
     source = f"{table} AS t"
-    if formula.scores:
+    if formula.scores or formula.has_slopes:
         steps = _cut_steps(formula, names, table, first)
         source, first = f"{names.steps['chances']} AS c", ["c.*"]
+    if formula.of_quantity:
+        return _value_query(formula, names, steps, (source, first), kept)
     steps += class_steps(formula, names, source, first)
     top = [f"{steps[-1].alias}.*"]
     if kept is not None:
@@ -169,6 +179,36 @@ def _query(
     ends = f"{names.steps[steps[-1].name]} AS {steps[-1].alias}"
     chosen = [choice(formula, names)]
     return [_with(steps, names), *_select(top + chosen, ends)]
+
+
+def _value_query(
+    formula: Formula,
+    names: Names,
+    steps: list[Layer],
+    below: tuple[str, list[str]],
+    kept: list[str] | None,
+) -> list[str]:
+    """The SELECT of a quantity: the sum over routes of chance times what a leaf says.
+
+    A row gets NULL as soon as any chance, or what any leaf says, is.
+    """
+    source, top = below
+    if kept is not None:
+        top = [identifier(name) for name in dict.fromkeys(kept)]
+        top = top if steps else [f"t.{name} AS {name}" for name in top]
+    parts = formula.parts_of_value(names.left, names.says, double)
+    if not formula.scores and not formula.has_slopes:
+        parts = [f"CAST({parts[0]} AS DOUBLE PRECISION)"]
+    text = f"\n{INDENT}+ ".join(parts)
+    said = [f"{names.says}{leaf.number}" for leaf in formula.leaves if leaf.terms]
+    if said:
+        # What is infinite or NaN is NULL here as well.
+        tests = [f"{one} BETWEEN -1E308 AND 1E308" for one in said]
+        tests = [f"WHEN {tests[0]}", *(f"AND {test}" for test in tests[1:])]
+        whole = filled(["CASE", *tests, "THEN"], INDENT)
+        text = f"{whole}\n{INDENT}{text} END"
+    chosen = [named(text, names.label)]
+    return [*([_with(steps, names)] if steps else []), *_select(top + chosen, source)]
 
 
 def _cut_steps(
@@ -181,7 +221,8 @@ def _cut_steps(
         steps.append(Layer("dates", "t", f"{table} AS t", ["t.*", *days], True))
         table = names.steps["dates"]
     score = [_score(one, names) for one in formula.scores]
-    steps.append(Layer("scores", "s", f"{table} AS t", [*first, *score]))
+    said = [_score(one, names, names.says) for one in formula.leaves if one.terms]
+    steps.append(Layer("scores", "s", f"{table} AS t", [*first, *score, *said]))
     chance = [_chance(names, one.number) for one in formula.scores]
     source = f"{names.steps['scores']} AS s"
     steps.append(Layer("chances", "c", source, ["s.*", *chance], True))
@@ -202,14 +243,14 @@ def _select(columns: list[str], source: str) -> list[str]:
     return ["SELECT", ",\n".join(f"  {item}" for item in columns), f"FROM {source}"]
 
 
-def _score(score: Score, names: Names) -> str:
+def _score(score: Score, names: Names, name: str | None = None) -> str:
     """Sum of the terms of a cut, in double precision whatever the columns are."""
     start = double(score.constant)
     if not any(isinstance(term, LinearTerm) for term in score.terms):
         start = f"CAST({start} AS DOUBLE PRECISION)"
     terms = [_term(term, names) for term in score.terms]
     text = f"\n{INDENT}".join([start, *terms])
-    return named(text, f"{names.score}{score.number}")
+    return named(text, f"{names.score if name is None else name}{score.number}")
 
 
 def _term(term: Term, names: Names) -> str:

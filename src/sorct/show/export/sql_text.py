@@ -26,8 +26,10 @@ class Names:
     def __init__(
         self, tree: Tree, formula: Formula, keep: list[str], table: list[str]
     ) -> None:
-        given, codes = [*tree.encoder.names, *keep], range(len(tree.classes))
-        ours = {"predicted_class"} | {f"proba_{k}" for k in codes}
+        given, codes = [*tree.encoder.names, *keep], range(len(formula.labels))
+        label = "predicted_value" if formula.of_quantity else "predicted_class"
+        ours = {label} | {f"proba_{k}" for k in codes}
+        ours |= {f"says_{leaf.number}" for leaf in formula.leaves if leaf.terms}
         for t in range(1, tree.n_branches + 1):
             ours |= {f"score_{t}", f"left_{t}"}
         if formula.maps:
@@ -40,7 +42,7 @@ class Names:
         self.score, self.left = f"{prefix}score_", f"{prefix}left_"
         self.raw, self.map = f"{prefix}raw_", f"{prefix}map_"
         self.proba, self.cost = f"{prefix}proba_", f"{prefix}cost_"
-        self.label = f"{prefix}predicted_class"
+        self.says, self.label = f"{prefix}says_", f"{prefix}{label}"
         used = {
             "dates": bool(days), "scores": True, "chances": True,
             "raws": bool(formula.maps), "maps": bool(formula.maps), "probas": True,

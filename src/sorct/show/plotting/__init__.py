@@ -11,6 +11,7 @@ from sorct.show.plotting.heatmap import HeatmapDisplay
 from sorct.show.plotting.path import PathDisplay
 from sorct.show.plotting.recall import RecallDisplay
 from sorct.show.plotting.reliability import ReliabilityDisplay
+from sorct.show.plotting.residuals import ResidualDisplay
 from sorct.show.plotting.stability import StabilityDisplay
 from sorct.show.plotting.tree import TreeDisplay
 
@@ -21,6 +22,7 @@ __all__ = [
     "PathDisplay",
     "RecallDisplay",
     "ReliabilityDisplay",
+    "ResidualDisplay",
     "StabilityDisplay",
     "TreeDisplay",
 ]

@@ -61,7 +61,7 @@ def path_grid(path: Path, X: Any = None, y: Any = None) -> ScoredGrid:
     first = path.trees[0]
     if data_given(X, y):
         frame = path.evaluate(X, y)
-        name = first.target.default_score(first.cost_matrix)
+        name = first.class_target.default_score(first.cost_matrix)
         return ScoredGrid(frame.assign(score=goodness(frame), error=np.nan), name)
     frame = path.to_frame().assign(
         accuracy=[expected_accuracy(tree) for tree in path.trees],
@@ -110,8 +110,10 @@ def expected_accuracy(tree: Tree) -> float:
 def tree_score(tree: Tree, X: Any = None, y: Any = None) -> float:
     """Score of a tree as the grid of a path has it."""
     if X is not None:
-        codes, predicted = map(tree.target.codes, (label_column(y), tree.predict(X)))
-        return float(tree.target.worth(tree.cost_matrix, codes, predicted).mean())
+        codes, predicted = map(
+            tree.class_target.codes, (label_column(y), tree.predict(X))
+        )
+        return float(tree.class_target.worth(tree.cost_matrix, codes, predicted).mean())
     if tree.has_unequal_costs:
         return -float((tree.cost_matrix @ leaf_says(tree) * tree.mass).sum())
     return expected_accuracy(tree)

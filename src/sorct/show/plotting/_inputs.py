@@ -26,7 +26,7 @@ def tree_of(estimator: Any) -> Tree:
     tree = getattr(estimator, "tree_", None)
     if not isinstance(tree, Tree):
         raise TypeError(
-            "Expected a fitted SORCTClassifier or SORCTClassifierCV, got "
+            "Expected a fitted SORCTClassifier, SORCTRegressor or one with CV, got "
             f"{type(estimator).__name__}."
         )
     return tree
@@ -40,7 +40,7 @@ def leaf_mass(tree: Tree, X: Any, y: Any, hard: bool = False) -> FloatArray | No
     """
     if not data_given(X, y):
         return None
-    codes = tree.target.known_codes(y)
+    codes = tree.class_target.known_codes(y)
     check_consistent_length(X, codes)
     mass = np.zeros(tree.mass.shape)
     if hard:

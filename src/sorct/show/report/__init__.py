@@ -50,6 +50,7 @@ class Report:
         call: str | None,
     ) -> Report:
         """See ``Tree.report``."""
+        _refuse_quantity(tree)
         _check_rows(rows)
         shown = Shown.of(tree, X, y)
         title, call = _text(title) or "A sparse tree", _text(call)
@@ -70,6 +71,7 @@ class Report:
         call: str | None,
     ) -> Report:
         """See ``Path.report``."""
+        _refuse_quantity(path.trees[0])
         _check_rows(rows)
         shown = Shown.of(path.trees[0], X, y)
         place, trees = None, list(path.trees)
@@ -108,6 +110,15 @@ class Report:
 def _text(given: Any) -> str | None:
     """A title or a call as text; whatever it is can be written."""
     return None if given is None else str(given)
+
+
+def _refuse_quantity(tree: Tree) -> None:
+    """Pages know of classes only."""
+    if tree.of_quantity:
+        raise TypeError(
+            "Expected a tree of classes: there is no page for a quantity yet. Use "
+            "export_text, explain and plotting.ResidualDisplay."
+        )
 
 
 def _check_rows(rows: Any) -> None:

@@ -38,7 +38,7 @@ class Shown:
         if not data_given(X, y):
             return None
         table = tree.encoder.read(X)
-        code = tree.target.codes(y)
+        code = tree.class_target.codes(y)
         check_consistent_length(X, code)
         if (code < 0).all():
             raise ValueError(

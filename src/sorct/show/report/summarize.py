@@ -287,7 +287,7 @@ def _measured(
         float(row[k] / row.sum()) if row.sum() else None
         for k, row in enumerate(table[:n_classes])
     ]
-    good = tree.target.worth(tree.cost_matrix, shown.code, predicted)
+    good = tree.class_target.worth(tree.cost_matrix, shown.code, predicted)
     if tree.has_unequal_costs:
         found["mean_cost"] = float(-good.mean())
     found["good"] = float(good.mean())

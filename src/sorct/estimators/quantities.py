@@ -1,0 +1,219 @@
+"""Quantities: from a user's table to a problem of regression, and back to a tree.
+
+``fitting.py`` asks here where the target is a quantity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import assert_all_finite, column_or_1d
+
+from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.quantity import Quantity
+from sorct.data.table import refuse_masked
+from sorct.data.wording import shown
+from sorct.estimators.call import versions
+from sorct.estimators.checks import check_whole
+from sorct.tree.topology import Topology
+from sorct.tree.training import TrainingRecord
+from sorct.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from sorct.estimators.fitting import Model, Prepared
+    from sorct.problem.residual import Residual
+    from sorct.solvers.solution import Solution
+
+QUANTITY_LOSSES = ("square", "absolute", "huber", "quantile")
+LEAVES = ("constant", "linear")
+#: Depth where none is given.
+USUAL_DEPTH = 2
+_DEEPEST = 12
+
+
+def check_quantity_model(model: Model) -> None:
+    """Refuse what no tree of a quantity can be, before there are data."""
+    if not isinstance(model.loss, str) or model.loss not in QUANTITY_LOSSES:
+        raise ValueError(
+            f"loss must be one of {QUANTITY_LOSSES}, got {shown(model.loss)}."
+        )
+    if not isinstance(model.leaf, str) or model.leaf not in LEAVES:
+        raise ValueError(f"leaf must be one of {LEAVES}, got {shown(model.leaf)}.")
+    level = model.quantile
+    number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
+    if not number or not 0.0 < float(level) < 1.0:
+        raise ValueError(
+            "quantile must be a share between 0 and 1, such as 0.9, got "
+            f"{shown(level)}."
+        )
+    checked_depth(model.depth, model.leaf)
+
+
+def checked_depth(depth: Any, leaf: str) -> Topology:
+    """Tree of the depth asked for; a single leaf must be linear."""
+    if depth is None:
+        return Topology(USUAL_DEPTH)
+    if isinstance(depth, (int, np.integer)) and depth == 0 and leaf == "linear":
+        return Topology(0)
+    expected = "a whole number >= 1 (or 0, a single leaf, with leaf='linear')"
+    check_whole("depth", depth, expected, _DEEPEST)
+    return Topology(int(depth))
+
+
+def number_column(y: Any) -> FloatArray:
+    """Responses as numbers; a clear error for what are none."""
+    refuse_masked(y, "y")
+    given = np.asarray(y)
+    if given.ndim == 2 and given.shape[1] > 1:
+        raise ValueError(
+            f"Expected one number per sample, got y of shape {given.shape}: several "
+            "outputs are not supported. Fit one tree per output."
+        )
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind not in "biufO":
+        raise ValueError(_no_number(y))
+    if np.iscomplexobj(y):
+        raise ValueError("y must be numbers, got complex ones.")
+    try:
+        numbers = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(_no_number(y)) from error
+    assert_all_finite(numbers, input_name="y")
+    return numbers
+
+
+def _no_number(y: AnyArray) -> str:
+    return (
+        f"y must be numbers, got {shown(y.tolist()[0])}; to predict classes take "
+        "SORCTClassifier."
+    )
+
+
+def target_of(y: FloatArray, weight: FloatArray, model: Model) -> Quantity:
+    """The target, centred as suits the loss."""
+    level = {"absolute": 0.5, "quantile": model.quantile}.get(model.loss)
+    return Quantity.learn(y, weight, level)
+
+
+def datafit_of(model: Model) -> Residual:
+    """The loss asked for."""
+    from sorct.problem.residual import Residual
+
+    linear = model.leaf == "linear"
+    return Residual.of(model.loss, float(model.quantile), linear=linear)
+
+
+def tree_of_quantity(
+    prepared: Prepared,
+    solution: Solution,
+    alphas: tuple[float, float],
+    status: str | None,
+    search: str | None,
+) -> Tree:
+    """Bring a solution back to names and units."""
+    from sorct.problem.residual import SLOPE_UNIT
+
+    params, problem, target = solution.params, prepared.problem, prepared.target
+    assert isinstance(target, Quantity)
+    assert params.leaf_value is not None
+    slopes = None
+    if params.leaf_coef is not None:
+        slopes = target.spread * SLOPE_UNIT * params.leaf_coef
+    seen = _seen(prepared, solution)
+    return Tree(
+        encoder=prepared.encoder,
+        coef=params.coef,
+        threshold=params.threshold,
+        leaf_class=params.leaf_class,
+        target=target,
+        gamma=problem.gamma,
+        cost_matrix=np.zeros((1, 1)),
+        mass=solution.mass,
+        leaf_value=target.centre + target.spread * params.leaf_value,
+        leaf_coef=slopes,
+        leaf_mean=target.centre + target.spread * seen.mean,
+        leaf_miss=target.spread * seen.miss,
+        routed=seen.routed,
+        training=TrainingRecord(
+            alpha_local=alphas[0],
+            alpha_global=alphas[1],
+            objective=solution.objective,
+            cost=solution.cost,
+            residual=solution.residual,
+            n_iterations=solution.n_iterations,
+            status=status or str(solution.status),
+            n_samples=prepared.n_samples,
+            call=prepared.call,
+            versions=versions(),
+            search=search,
+            loss=prepared.loss,
+            quantile=prepared.quantile,
+            r2=1.0 - seen.unexplained,
+            **prepared.rules.record(target),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the training rows in every leaf are, each on the likelier side of all cuts.
+
+    In units of the spread, on the rows that searches look at: their mean response, the
+    root mean square of what they miss it by (of linear leaves: what the leaf says), and
+    their share of all. ``unexplained`` is the share of the variance that predictions
+    leave.
+    """
+
+    mean: FloatArray
+    miss: FloatArray
+    routed: FloatArray
+    unexplained: float
+
+
+def _seen(prepared: Prepared, solution: Solution) -> _Seen:
+    """Look where rows go, and what they are there."""
+    from sorct.problem.residual import leaf_reach, predicted, said_by_leaves
+
+    problem, rows, params = (
+        prepared.problem,
+        prepared.problem.data.rows,
+        solution.params,
+    )
+    assert rows.response is not None
+    reach = leaf_reach(rows, params, problem.gamma, problem.n_groups)
+    weight, y, n_leaves = rows.weight / rows.weight.sum(), rows.response, len(reach)
+    gap = (y - predicted(rows, params, reach)) ** 2
+    leaf = _by_hand(reach, problem.topology)
+    mass = np.bincount(leaf, weight, n_leaves)
+    soft = reach @ (weight * y) / np.maximum(reach @ weight, 1e-300)
+    own = np.bincount(leaf, weight * y, n_leaves) / np.maximum(mass, 1e-300)
+    mean = np.where(mass > 0.0, own, soft)
+    said = mean[leaf]
+    if params.leaf_coef is not None:
+        said = np.take_along_axis(
+            said_by_leaves(rows, params), leaf[np.newaxis], axis=0
+        )[0]
+    square = np.bincount(leaf, weight * (y - said) ** 2, n_leaves)
+    miss = np.sqrt(square / np.maximum(mass, 1e-300))
+    whole = float(weight @ (y - weight @ y) ** 2)
+    unexplained = float(weight @ gap) / whole if whole > 0.0 else 0.0
+    routed = np.asarray(mass, dtype=np.float64)[np.newaxis]
+    return _Seen(mean, miss, routed, unexplained)
+
+
+def _by_hand(reach: FloatArray, topology: Topology) -> IntArray:
+    """Leaf of rows that take the likelier side at every cut."""
+    passing = np.zeros((topology.n_nodes, reach.shape[1]))
+    passing[topology.n_branches :] = reach
+    for t in reversed(range(topology.n_branches)):
+        yes, no = topology.children(t)
+        passing[t] = passing[yes] + passing[no]
+    node = np.zeros(reach.shape[1], dtype=np.int64)
+    every = np.arange(reach.shape[1])
+    for _ in range(topology.depth):
+        left = topology.descend(node, np.ones(node.size, dtype=np.bool_))
+        right = topology.descend(node, np.zeros(node.size, dtype=np.bool_))
+        node = np.where(passing[left, every] > passing[right, every], left, right)
+    return node - topology.n_branches

@@ -1,0 +1,283 @@
+"""SORCTRegressorCV: chooses the settings of a tree of a quantity by cross-validation.
+
+The way is that of ``cross_validated.py``: a race of settings, then paths on all folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.metrics import check_scoring
+from sklearn.utils.validation import validate_data
+
+from sorct.data.options import TableOptions
+from sorct.data.quantity import Quantity
+from sorct.data.table import as_table, has_numbers
+from sorct.data.wording import shown
+from sorct.estimators.call import call_text
+from sorct.estimators.candidates import RULES, Candidates
+from sorct.estimators.checks import MOST_STARTS, check_whole, checked_samples
+from sorct.estimators.contest import Contest, run_in_parallel
+from sorct.estimators.cross_validated import CHOOSE
+from sorct.estimators.fitting import Effort, Model
+from sorct.estimators.folds import Data, PathTask, QuantityScorer
+from sorct.estimators.path import checked_alphas, warn_if_slow
+from sorct.estimators.quantities import LEAVES, checked_depth, number_column, target_of
+from sorct.estimators.race import FINALISTS, QuantityChoices
+from sorct.estimators.regressor import TreeRegressor
+from sorct.estimators.scorers import scorer_name
+from sorct.estimators.tree_search import TreeSearch, listed_values
+from sorct.tree.tree import Tree
+
+# Settings that are traced in full where rows are not too many for that.
+_FINALISTS, _MANY_ROWS = 3, 3000
+#: Depths that a race goes through.
+DEPTHS = (0, 1, 2, 3, 4)
+
+
+class SORCTRegressorCV(TreeSearch, TreeRegressor):
+    """Sparse tree of a quantity with its settings chosen by cross-validation.
+
+    Depth, kind of leaves, steepness, scaling, penalties and whether the tree is relaxed
+    are chosen by a race, as in ``SORCTClassifierCV``. The loss is given.
+
+    Parameters
+    ----------
+    depths : "choose", int, sequence of int or None, default="choose"
+        Depths to choose from, all of them if they are listed. "choose" goes from a
+        single linear leaf to depth 4 as long as that pays; None means 2.
+    alphas_local, alphas_global : sequence of float, float or None, default=None
+        Strengths to choose from, see ``sorct_path``.
+    loss : {"square", "absolute", "huber", "quantile"}, default="square"
+        See ``SORCTRegressor``.
+    quantile : float, default=0.5
+        Level, with ``loss="quantile"``.
+    leaf : {"choose", "constant", "linear"}, default="choose"
+        What leaves say; "choose" tries both.
+    gamma : "auto", float or sequence of float, default="auto"
+        Steepnesses to choose from; with "auto" (64 per variable) gentler and steeper
+        cuts are tried as well.
+    cv : int, splitter or iterable, default=5
+        Folds, as in scikit-learn. In a race a number means shuffled folds, always the
+        same, and twice as many on tables of less than 1000 rows.
+    scoring : str, callable or None, default=None
+        Any scorer of scikit-learn; None means minus the mean squared error, or the mean
+        loss itself if that is "absolute" or "quantile".
+    rule, max_features, max_features_per_cut, max_cost, n_solutions, relax, n_jobs,
+    random_state, progress
+        As in ``SORCTClassifierCV``.
+    tol, max_iter, categorical, categorical_features, min_frequency, handle_unknown,
+    handle_missing, feature_cost
+        As in ``SORCTClassifier``.
+    scaling : "choose", or as in ``SORCTClassifier``, default="choose"
+        "choose" tries "auto" and "quantile".
+
+    Attributes
+    ----------
+    cv_results_, race_, why_, best_index_, best_params_, best_score_, path_
+        As in ``SORCTClassifierCV``, with the kind of ``leaf``.
+    tree_ : Tree
+        The tree chosen; ``tree_.training.cv_r2`` is the share of the variance of
+        held-out rows that such trees explain.
+    coef_, threshold_, leaf_value_, leaf_coef_, objective_, cost_, residual_, n_iter_,
+    local_sparsity_, global_sparsity_, feature_importances_, feature_names_in_,
+    n_features_in_
+        As in ``SORCTRegressor``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sorct import SORCTRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> search = SORCTRegressorCV(depths=1, leaf="constant", scaling="auto",
+    ...                           max_features=4, random_state=0).fit(X, y)
+    >>> len(search.tree_.variables_used) <= 4
+    True
+    """
+
+    def __init__(
+        self,
+        depths: str | int | Sequence[int] | None = "choose",
+        alphas_local: Any = None,
+        alphas_global: Any = None,
+        *,
+        loss: str = "square",
+        quantile: float = 0.5,
+        leaf: str = "choose",
+        gamma: str | float | Sequence[float] = "auto",
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        max_features: int | None = None,
+        max_features_per_cut: int | None = None,
+        max_cost: float | None = None,
+        n_solutions: int = 6,
+        relax: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 2000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        categorical: str = "whole",
+        categorical_features: Any = "from_dtype",
+        min_frequency: float = 5,
+        handle_unknown: str = "other",
+        handle_missing: str = "error",
+        scaling: Any = "choose",
+        feature_cost: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.depths = depths
+        self.alphas_local = alphas_local
+        self.alphas_global = alphas_global
+        self.loss = loss
+        self.quantile = quantile
+        self.leaf = leaf
+        self.gamma = gamma
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.max_features = max_features
+        self.max_features_per_cut = max_features_per_cut
+        self.max_cost = max_cost
+        self.n_solutions = n_solutions
+        self.relax = relax
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.categorical = categorical
+        self.categorical_features = categorical_features
+        self.min_frequency = min_frequency
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
+        self.scaling = scaling
+        self.feature_cost = feature_cost
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the settings and keep the tree trained with them on all rows.
+
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n_samples, n_variables)
+        y : array of shape (n_samples,), numbers
+        sample_weight : array of shape (n_samples,) or None
+            Used in training and handed to the scorer.
+        """
+        return self._fit_whole(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if y is None:
+            raise ValueError(
+                "SORCTRegressorCV requires y to be passed, but the target y is None."
+            )
+        if isinstance(self.scoring, (list, tuple, set, dict)):
+            raise ValueError(
+                "scoring must be one scorer, by which to choose, got "
+                f"{shown(self.scoring)}."
+            )
+        named = None if self.scoring is None else check_scoring(self, self.scoring)
+        X = as_table(X)
+        validate_data(self, X, skip_check_array=True)
+        model, effort = self._checked_options()
+        _, seen, weight = checked_samples(X, y, sample_weight, number_column)
+        target = target_of(seen, weight, model)
+        task, choices = self._task(target, model, effort), self._choices(X)
+        scorer = named or QuantityScorer(self.loss, float(self.quantile))
+        given = None if sample_weight is None else np.asarray(sample_weight)
+        data = Data(X, number_column(y), given)
+        folds = data.folds(self._folds(data.seen.y, target), target)
+        run_all = partial(
+            run_in_parallel,
+            n_jobs=self.n_jobs,
+            progress=bool(self.progress),
+            name="SORCTRegressorCV",
+        )
+        contest = Contest(task, choices, data, folds, scorer, self._is_race, run_all)
+        self.race_, traced = contest.run()
+        default = scorer.name if isinstance(scorer, QuantityScorer) else ""
+        name = scorer_name(self.scoring, default)
+        found = Candidates.of(traced, name, by_hand=False)
+        self._keep(found, _as_it_is)
+        warn_if_slow(self.path_, effort, stacklevel=5)
+
+    def _checked_options(self) -> tuple[Model, Effort]:
+        """What trees are asked to be, and how hard to try."""
+        if not isinstance(self.rule, str) or self.rule not in RULES:
+            raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
+        self._limits.check()
+        if self.max_cost is not None and self.feature_cost is None:
+            raise ValueError(
+                "max_cost needs feature_cost, what every column costs to collect."
+            )
+        check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
+        table = TableOptions.of(self)
+        if _is_free(self.scaling):
+            table = replace(table, scaling="auto")
+        model = Model(
+            table=table,
+            feature_cost=self.feature_cost,
+            loss=self.loss,
+            of_quantity=True,
+            leaf="linear" if _is_free(self.leaf) else self.leaf,
+            quantile=self.quantile,
+        )
+        effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
+        model.check()
+        effort.check()
+        return model, effort
+
+    def _task(self, target: Quantity, model: Model, effort: Effort) -> PathTask:
+        """What all paths have in common."""
+        local = checked_alphas("alphas_local", self.alphas_local)
+        linf = checked_alphas("alphas_global", self.alphas_global)
+        call = call_text(type(self), self.get_params(deep=False))
+        relax = bool(self.relax) or self._limits.on_variables
+        return PathTask(
+            model, target, local, linf, self.n_solutions, replace(effort, n_jobs=1),
+            call, relax, self._limits,
+        )  # fmt: skip
+
+    def _choices(self, X: Any) -> QuantityChoices:
+        """Values of every setting; what was listed is a choice of its own."""
+        leaves = LEAVES if _is_free(self.leaf) else (self.leaf,)
+        free = _is_free(self.depths)
+        depths = list(DEPTHS)
+        if not free:
+            most = "linear" if "linear" in leaves else "constant"
+            listed = listed_values("depths", self.depths)
+            depths = [checked_depth(depth, most).depth for depth in listed]
+        gammas = listed_values("gamma", self.gamma)
+        for gamma in gammas:
+            Model(gamma=gamma).check()
+        scalings: tuple[Any, ...] = (self.scaling,)
+        if _is_free(self.scaling):
+            scalings = ("auto", "quantile") if has_numbers(X) else ("auto",)
+        return QuantityChoices(
+            (self.loss,),
+            tuple(dict.fromkeys(depths)),
+            tuple(gammas),
+            scalings,
+            every_depth=not free,
+            leaves=tuple(leaves),
+            n_finalists=_FINALISTS if len(X) < _MANY_ROWS else FINALISTS,
+        )
+
+    @property
+    def _is_race(self) -> bool:
+        """Whether some setting is left to choose."""
+        return any(map(_is_free, (self.depths, self.leaf, self.scaling)))
+
+
+def _is_free(given: Any) -> bool:
+    """Whether a setting is left to the race."""
+    return isinstance(given, str) and given == CHOOSE
+
+
+def _as_it_is(tree: Tree, task: PathTask | None, place: int) -> Tree:
+    """Nothing is settled after the choice of a tree of a quantity."""
+    return tree

@@ -1,0 +1,83 @@
+"""Searching: one tree at given penalties, for classifiers and regressors alike."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from sorct.estimators.checks import MOST_STARTS, check_whole
+from sorct.estimators.fitting import Effort, Prepared
+from sorct.solvers.solution import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sorct.estimators.checkpoint import Checkpoint
+    from sorct.problem.problem import Problem
+    from sorct.search.log import SearchCallback, SearchResult
+    from sorct.solvers.solution import Solution
+
+
+def check_starts(n_starts: Any) -> None:
+    """Refuse what is no number of starts."""
+    if not (isinstance(n_starts, str) and n_starts == "auto"):
+        expected = 'a whole number >= 1 or "auto"'
+        check_whole("n_starts", n_starts, expected, MOST_STARTS)
+
+
+def searched(
+    prepared: Prepared,
+    problem: Problem,
+    effort: Effort,
+    n_starts: Any,
+    seed: int,
+    callback: SearchCallback | None,
+    memory: Checkpoint | None = None,
+) -> SearchResult:
+    """Search until runs agree, or follow a number of independent starts."""
+    from sorct.search.chains import IteratedSearch
+    from sorct.search.multistart import Multistart
+
+    seconds, solver = effort.seconds_left(prepared.seconds), effort.solver()
+    if n_starts == "auto":
+        search = IteratedSearch(solver, effort.n_jobs, seconds, memory)
+        return search.run(problem, seed, callback)
+    starts = Multistart(solver, int(n_starts), effort.n_jobs, seconds, memory)
+    return starts.run(problem, seed, callback)
+
+
+def warn_if_slow(
+    status: Status, best: Solution, effort: Effort, stacklevel: int
+) -> None:
+    """Warn of a tree that has not converged."""
+    if status is Status.MAX_ITER:
+        warnings.warn(
+            f"The residual is {best.residual:.1e} after {best.n_iterations} "
+            f"iterations, above tol={effort.tol}. Raise max_iter (it is "
+            f"{effort.max_iter}) or tol.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def starts_frame(result: SearchResult) -> pd.DataFrame:
+    """One row per descent."""
+    import pandas as pd
+
+    rows = [
+        {
+            "kind": start.kind,
+            "run": start.run,
+            "objective_before": start.first,
+            "objective": start.objective,
+            "feasible": start.feasible,
+            "residual": start.residual,
+            "status": str(start.status),
+            "evaluations": start.n_evaluations,
+            "seconds": start.seconds,
+        }
+        for start in result.starts
+    ]
+    return pd.DataFrame(rows).rename_axis("start")

@@ -1,0 +1,128 @@
+"""TreeSearch: what searches by cross-validation have in common, whatever the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sorct._typing import AnyArray, FloatArray
+from sorct.data.quantity import Quantity
+from sorct.data.target import Classes
+from sorct.data.wording import shown
+from sorct.estimators.candidates import RULES, Candidates
+from sorct.estimators.contest import n_drawings
+from sorct.estimators.tree_estimator import TreeEstimator
+from sorct.estimators.why import why_text
+from sorct.tree.path import Limits, Path
+from sorct.tree.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class TreeSearch(TreeEstimator):
+    """Chooses among the trees of paths, and keeps one."""
+
+    cv: Any
+    rule: str
+    random_state: Any
+    max_features: int | None
+    max_features_per_cut: int | None
+    max_cost: float | None
+    race_: pd.DataFrame
+    path_: Path
+
+    @property
+    def _is_race(self) -> bool:
+        """Whether some setting is left to choose."""
+        raise NotImplementedError
+
+    @property
+    def _class_weights(self) -> tuple[Any, ...]:
+        """Weights of classes to choose from."""
+        return (None,)
+
+    def select(
+        self,
+        rule: str = "best",
+        *,
+        max_features: int | None = None,
+        max_features_per_cut: int | None = None,
+        max_cost: float | None = None,
+    ) -> Tree:
+        """Tree that another rule or other limits would choose; nothing is fitted.
+
+        Calibration and promises are of the tree that ``fit`` chose, and of no other.
+        """
+        check_is_fitted(self)
+        limits = Limits(max_features, max_features_per_cut, max_cost)
+        return self._candidates.trees[self._candidates.choose(rule, limits)]
+
+    def _seed(self) -> Any:
+        """A number that gives every fold the same starts."""
+        if isinstance(self.random_state, (int, np.integer)):
+            return self.random_state
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _folds(self, y: AnyArray, target: Classes | Quantity) -> Any:
+        """Folds as asked for; those of a race are shuffled, and twice on few rows."""
+        whole = isinstance(self.cv, Integral) and not isinstance(self.cv, bool)
+        if not self._is_race or not whole or self.cv < 2:
+            return self.cv
+        return target.splitter(int(self.cv), 0, n_drawings(len(y)))
+
+    def _keep(self, found: Candidates, settle: Callable[..., Tree]) -> None:
+        self.cv_results_ = found.results
+        self.best_index_ = found.choose(self.rule, self._limits)
+        scores: FloatArray = self.cv_results_["mean_score"].to_numpy()
+        self.best_score_ = float(scores[self.best_index_])
+        best = found.trees[found.choose(RULES[0], self._limits)]
+        n, place = found.place(self.best_index_)
+        tree = found.trees[self.best_index_]
+        told = replace(tree.training, cv_rule=self.rule)
+        tree = settle(replace(tree, training=told), found.tasks[n], place)
+        self._candidates = found.with_tree(self.best_index_, tree)
+        self.path_ = self._candidates.paths[n]
+        self._keep_tree(tree)
+        row = self.cv_results_.iloc[self.best_index_]
+        self.best_params_ = {
+            "loss": row["loss"],
+            "depth": tree.depth,
+            "gamma": tree.gamma,
+            "scaling": row["scaling"],
+            "relaxed": float(row["relaxed"]),
+            "alpha_local": tree.training.alpha_local,
+            "alpha_global": tree.training.alpha_global,
+        }
+        if tree.of_quantity:
+            self.best_params_["leaf"] = tree.leaf_kind
+        task = found.tasks[n]
+        self._model = None if task is None else task.model
+        if task is not None and len(self._class_weights) > 1:
+            self.best_params_["class_weight"] = task.model.class_weight
+        n_tried = max(len(self.race_), len(found.paths)), len(found.results)
+        limited = self._limits != Limits()
+        self.why_ = why_text(tree, best, self.best_params_, n_tried, limited)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.max_features, self.max_features_per_cut, self.max_cost)
+
+
+def listed_values(name: str, values: Any) -> list[Any]:
+    """Values given one by one or as a sequence, which must not be empty."""
+    if values is None or np.ndim(values) == 0:
+        return [values]
+    # As objects: numbers beside "auto" stay numbers.
+    given = np.asarray(values, dtype=object)
+    if given.ndim > 1 or given.size == 0:
+        raise ValueError(
+            f"{name} must hold at least one value, in one row, got {shown(values)}."
+        )
+    return list(dict.fromkeys(given.tolist()))

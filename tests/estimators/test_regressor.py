@@ -1,0 +1,238 @@
+"""SORCTRegressor and SORCTRegressorCV: promises to users, and peers."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import Lasso
+from sklearn.metrics import r2_score
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sorct import Path, SORCTRegressor, SORCTRegressorCV, Tree, export_text, sorct_path
+from sorct.data.planted import make_planted_tree
+from sorct.data.quantity import Quantity
+from sorct.problem.residual import SLOPE_UNIT
+
+QUICK = {"n_starts": 3, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def houses():
+    """A table with every kind of column, and a price with a step in it."""
+    rng, n = np.random.default_rng(0), 240
+    X = pd.DataFrame(
+        {
+            "size": rng.uniform(20.0, 200.0, n),
+            "age": rng.integers(0, 90, n).astype(float),
+            "zone": rng.choice(list("ABC"), n),
+            "noise": rng.random(n),
+        }
+    )
+    y = 1000.0 * X["size"] + 40_000.0 * ((X.zone == "A") & (X["size"] > 100))
+    y = y - 200.0 * X.age + rng.normal(0.0, 3000.0, n)
+    X.loc[rng.random(n) < 0.1, "age"] = np.nan
+    return X, y.to_numpy()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        SORCTRegressor(n_starts=2, max_iter=200, tol=1e-3),
+        SORCTRegressor(0, 0.1, leaf="linear"),
+        SORCTRegressorCV(
+            1, 0.1, leaf="constant", scaling="auto", relax=False, cv=2, n_solutions=1
+        ),
+    ]
+)
+def test_sklearn_compatible(estimator, check):
+    """No check is expected to fail; small tables and no penalty converge slowly."""
+    check(estimator)
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_the_same_whatever_the_units_and_the_order(houses, leaf):
+    X, y = houses
+    model = SORCTRegressor(1, 0.5, leaf=leaf, **QUICK)
+    first = model.fit(X, y).predict(X)
+    order = np.random.default_rng(1).permutation(len(y))
+    np.testing.assert_array_equal(model.fit(X.iloc[order], y[order]).predict(X), first)
+    scaled = model.fit(X, 8.0 * y - 2.0**20).predict(X)
+    np.testing.assert_allclose((scaled + 2.0**20) / 8.0, first, rtol=1e-6)
+
+
+def test_weight_two_is_a_row_twice(houses):
+    X, y = houses
+    weight = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(len(y)), weight.astype(int))
+    one = SORCTRegressor(1, 0.5, **QUICK).fit(X, y, weight)
+    two = SORCTRegressor(1, 0.5, **QUICK).fit(X.iloc[twice], y[twice])
+    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-9)
+
+
+def test_depth_zero_is_the_lasso_of_sklearn():
+    X, y = load_diabetes(return_X_y=True)
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    lasso = Lasso(alpha=0.02 * y.std(), tol=1e-12, max_iter=100_000).fit(X, y)
+    alpha = 2.0 * 0.02 * X.shape[1] * SLOPE_UNIT
+    own = SORCTRegressor(0, alpha, leaf="linear", scaling="minmax", tol=1e-10)
+    own.fit(X, y)
+    np.testing.assert_allclose(own.leaf_coef_[:, 0], lasso.coef_, atol=1e-6 * y.std())
+    np.testing.assert_allclose(own.predict(X), lasso.predict(X), atol=1e-6 * y.std())
+
+
+def test_quantiles_hold_their_share(houses):
+    X, y = houses
+    for level in (0.1, 0.9):
+        model = SORCTRegressor(1, 0.2, loss="quantile", quantile=level, **QUICK)
+        below = (y <= model.fit(X, y).predict(X)).mean()
+        assert below == pytest.approx(level, abs=0.04)
+
+
+def test_a_wild_response_moves_the_median_less(houses):
+    X, y = houses
+    wild = y.copy()
+    wild[:5] += 1e7
+    gaps = {}
+    for loss in ("square", "absolute", "huber"):
+        model = SORCTRegressor(1, 0.05, loss=loss, **QUICK).fit(X, wild)
+        gaps[loss] = np.median(np.abs(model.predict(X) - y))
+    assert gaps["absolute"] < gaps["huber"] < gaps["square"]
+
+
+@pytest.mark.parametrize(
+    ("depth", "least"), [(2, 0.98), pytest.param(3, 0.95, marks=pytest.mark.slow)]
+)
+def test_a_planted_tree_is_found(depth, least):
+    planted = make_planted_tree(
+        800, 6, depth, 2**depth, 2, 0.2, random_state=3, task="regression"
+    )
+    n_starts = 8 if depth == 2 else "auto"
+    model = SORCTRegressor(
+        depth, 0.02, gamma=512.0 * 6, n_starts=n_starts, random_state=0
+    )
+    predicted = model.fit(planted.X, planted.y).predict(planted.X)
+    assert r2_score(planted.y_clean, predicted) >= least
+
+
+def test_files_bring_the_same_tree_back(houses, tmp_path):
+    X, y = houses
+    for leaf in ("constant", "linear"):
+        tree = SORCTRegressor(1, 0.5, leaf=leaf, **QUICK).fit(X, y).tree_
+        tree.to_json(tmp_path / "tree.json")
+        again = Tree.from_json(tmp_path / "tree.json")
+        assert again == tree
+        np.testing.assert_array_equal(again.predict(X), tree.predict(X))
+        plain = tree.to_dict()
+        for name in ("leaf_value", "quantity", "mass"):
+            for odd in (None, [], "x", [[1]]):
+                with pytest.raises(ValueError, match="damaged"):
+                    Tree.from_dict({**plain, name: odd})
+
+
+def test_a_path_of_a_quantity(houses, tmp_path):
+    X, y = houses
+    path = sorct_path(X, y, loss="square", depth=1, n_solutions=2, random_state=0)
+    objective = path.to_frame()["objective"].to_numpy()
+    assert (np.diff(objective) >= -1e-9).all()
+    assert not path.trees[-1].variables_used or len(path.trees[-1].variables_used) < 3
+    frame = path.evaluate(X, y)
+    assert {"r2", "rmse"} <= set(frame)
+    few = path.select(X, y, max_features=2)
+    assert len(few.variables_used) <= 2
+    path.to_json(tmp_path / "path.json")
+    assert Path.from_json(tmp_path / "path.json") == path
+    with pytest.raises(ValueError, match="min_recall is for classes"):
+        sorct_path(X, y, loss="square", min_recall=0.5)
+
+
+def test_a_search_chooses_and_tells(houses):
+    X, y = houses
+    search = SORCTRegressorCV(
+        [0, 1], [0.5, 5.0], scaling="auto", cv=2, n_solutions=1, tol=1e-4,
+        max_features=3, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    assert search.best_params_["leaf"] in ("constant", "linear")
+    assert set(search.cv_results_["leaf"]) <= {"constant", "linear"}
+    told = search.tree_.training
+    assert told.cv_scoring == "minus the mean squared error"
+    assert 0.9 < told.cv_r2 <= 1.0
+    assert len(search.tree_.variables_used) <= 3
+    assert "mean squared error" in search.why_
+    json.dumps(search.tree_.to_dict())
+
+
+def test_scorers_of_sklearn_work(houses):
+    X, y = houses
+    search = SORCTRegressorCV(
+        1, 0.5, leaf="linear", scaling="auto", cv=2, n_solutions=1, tol=1e-3,
+        scoring="neg_mean_absolute_error", random_state=0,
+    )  # fmt: skip
+    assert search.fit(X, y).best_score_ < 0.0
+    assert cross_val_score(SORCTRegressor(1, 1.0, **QUICK), X, y, cv=2).min() > 0.5
+
+
+def test_prices_and_limits_count_variables_once(houses):
+    X, y = houses
+    free = SORCTRegressor(1, 0.0, 0.3, leaf="linear", **QUICK).fit(X, y)
+    dear = SORCTRegressor(
+        1, 0.0, 0.3, leaf="linear", feature_cost={"size": 300}, **QUICK
+    ).fit(X, y)
+    assert "size" in free.tree_.variables_used
+    assert dear.feature_importances_[0] < free.feature_importances_[0]
+    tree = free.tree_
+    used = (tree.coef.any(axis=1) | tree.leaf_coef.any(axis=1)).sum()
+    assert len(tree.columns_used) == used
+
+
+def test_rules_tell_what_rows_are(houses):
+    X, y = houses
+    tree = SORCTRegressor(1, 1.0, **QUICK).fit(X, y).tree_
+    leaf = tree.apply(X)
+    for k in range(tree.n_leaves):
+        assert tree.leaf_mean[k] == pytest.approx(y[leaf == k].mean())
+        assert tree.leaf_miss[k] == pytest.approx(y[leaf == k].std())
+    np.testing.assert_allclose(tree.follow(X), tree.leaf_mean[leaf])
+    text = export_text(tree)
+    assert "≈" in text
+    assert "(±" in text
+    assert tree.training.r2 == pytest.approx(r2_score(y, tree.predict(X)))
+
+
+def test_numbers_are_told_to_the_digits_that_count():
+    target = Quantity(0.0, 1.0, -1.0, 1.0)
+    assert target.value_text(212_345.6, 18_123.0) == "212 000 (± 18 000)"
+    assert target.value_text(20.913, 7.1) == "20.9 (± 7.1)"
+    assert target.value_text(-0.0123, 0.00456) == "-0.0123 (± 0.0046)"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "log"}, "loss must be one of"),
+        ({"leaf": "round"}, "leaf must be one of"),
+        ({"quantile": 1.0}, "quantile must be a share"),
+        ({"depth": 0}, "with leaf='linear'"),
+        ({"depth": 99}, "depth must be at most"),
+    ],
+)
+def test_what_cannot_be_is_refused(houses, options, message):
+    X, y = houses
+    with pytest.raises(ValueError, match=message):
+        SORCTRegressor(**options).fit(X, y)
+
+
+def test_targets_that_are_no_quantity_are_refused(houses):
+    X, y = houses
+    with pytest.raises(ValueError, match="several outputs are not supported"):
+        SORCTRegressor().fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="y must be numbers"):
+        SORCTRegressor().fit(X, np.where(y > 0, "a", "b"))
+    tree = SORCTRegressor(1, **QUICK).fit(X, y).tree_
+    for ask in (tree.predict_proba, tree.predict_bayes):
+        with pytest.raises(TypeError, match="predicts a quantity"):
+            ask(X)
+    with pytest.raises(TypeError, match="no page for a quantity"):
+        tree.report()

@@ -1,0 +1,159 @@
+"""Trees of a quantity for people and machines: every way says what predict says."""
+
+import json
+import sqlite3
+import subprocess
+from shutil import which
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+
+from sorct import SORCTClassifier, SORCTRegressor, explain, export, export_text
+from sorct.show.plotting import ReliabilityDisplay, ResidualDisplay
+
+KINDS = {
+    "constant": {"depth": 2, "alpha_local": 0.05},
+    "linear": {"depth": 1, "alpha_local": 0.05, "leaf": "linear"},
+    "lasso": {"depth": 0, "alpha_local": 0.1, "leaf": "linear"},
+    "flat": {"depth": 2, "alpha_local": 500.0},
+    "empty": {"depth": 1, "alpha_local": 1e6},
+}
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Numbers, dates, levels and missing cells."""
+    rng, n = np.random.default_rng(0), 160
+    days = pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    X = pd.DataFrame(
+        {
+            "size": rng.uniform(20.0, 200.0, n),
+            "age's": rng.integers(0, 90, n).astype(float),
+            "zone": rng.choice(list("ABC"), n),
+            "when": pd.Timestamp("2020-01-01") + days,
+        }
+    )
+    y = 1000.0 * X["size"] + 20_000.0 * (X.zone == "A") * (X["size"] > 100)
+    y = (y - 300.0 * X["age's"] + rng.normal(0.0, 3000.0, n)).to_numpy()
+    X.loc[rng.random(n) < 0.1, "age's"] = np.nan
+    return X, y
+
+
+@pytest.fixture(scope="module", params=sorted(KINDS))
+def fitted(request, table):
+    X, y = table
+    model = SORCTRegressor(n_starts=2, tol=1e-4, random_state=0, **KINDS[request.param])
+    tree = model.fit(X, y).tree_
+    written = X.assign(when=X["when"].dt.strftime("%Y-%m-%d"))
+    return tree, X, written, tree.predict(X)
+
+
+def assert_same(found, predicted):
+    np.testing.assert_allclose(found, predicted, rtol=0.0, atol=1e-9 * 2e5)
+
+
+def test_python(fitted):
+    tree, _, written, predicted = fitted
+    room = {}
+    exec(export.to_python(tree), room)
+    rows = written.to_dict("records")
+    assert_same([room["predict"](row) for row in rows], predicted)
+
+
+@pytest.mark.skipif(which("node") is None, reason="needs node")
+def test_javascript(fitted, tmp_path):
+    tree, _, written, predicted = fitted
+    rows = json.loads(written.to_json(orient="records", double_precision=15))
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    code = export.to_javascript(tree, module="commonjs")
+    code += "const rows = require('./rows.json');"
+    code += "console.log(JSON.stringify(rows.map(predict)));"
+    (tmp_path / "tree.cjs").write_text(code)
+    done = subprocess.run(
+        ["node", str(tmp_path / "tree.cjs")], capture_output=True, check=True, text=True
+    )
+    np.testing.assert_allclose(json.loads(done.stdout), predicted, rtol=1e-8)
+
+
+def test_sql(fitted):
+    tree, _, written, predicted = fitted
+    with sqlite3.connect(":memory:") as database:
+        written.to_sql("data", database, index=False)
+        found = pd.read_sql(export.to_sql(tree), database)
+        assert_same(found["predicted_value"], predicted)
+        few = pd.read_sql(export.to_sql(tree, keep=["zone"]), database)
+    assert list(few.columns) == ["zone", "predicted_value"]
+    assert_same(few["predicted_value"], predicted)
+
+
+@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-12), ("float32", 1e-5)])
+def test_onnx(fitted, dtype, close):
+    runtime = pytest.importorskip("onnxruntime")
+    tree, X, _, predicted = fitted
+    model = export.to_onnx(tree, dtype=dtype)
+    session = runtime.InferenceSession(model.SerializeToString())
+    told = {one.name: one.doc_string for one in model.graph.input}
+    feeds = {}
+    for name, doc in told.items():
+        column = X[name]
+        if "days since" in doc:
+            column = (column - pd.Timestamp(doc[-10:])).dt.days
+        kind = object if name == "zone" else dtype
+        feeds[name] = column.to_numpy().astype(kind).reshape(-1, 1)
+    (value,) = session.run(None, feeds)
+    np.testing.assert_allclose(value[:, 0], predicted, rtol=0.0, atol=close * 2e5)
+
+
+def test_rules_have_a_line_per_leaf(fitted):
+    tree, *_ = fitted
+    text = export_text(tree)
+    assert text.count("≈ ") >= len([1 for leaf in tree.view.leaves if leaf.mass.sum()])
+    assert "% of rows" in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_an_explanation_adds_up(fitted):
+    tree, X, _, predicted = fitted
+    for row in (0, 7):
+        found = explain(tree, X.iloc[[row]], reach=1e5)
+        assert found.predicted == pytest.approx(predicted[row], rel=1e-12)
+        for move in found.moves:
+            typical = X.iloc[[row]].copy()
+            value = move.typical
+            typical[move.variable] = pd.Timestamp(value) if "-" in str(value) else value
+            rest = float(tree.predict(typical)[0])
+            assert move.move == pytest.approx(found.predicted - rest, abs=1e-6)
+        for change in found.changes:
+            if change.value is None:
+                continue
+            other = X.iloc[[row]].copy()
+            value = None if change.value == "missing" else change.value
+            value = pd.Timestamp(value) if "-" in str(value) else value
+            other[change.variable] = value
+            reached = float(tree.predict(other)[0])
+            assert reached == pytest.approx(change.to, rel=1e-6)
+            assert (reached >= 1e5) != (found.predicted >= 1e5)
+        assert "To reach 100000" in str(found)
+        json.dumps(found.to_dict())
+
+
+def test_a_display_of_residuals(table):
+    X, y = table
+    model = SORCTRegressor(1, 0.5, n_starts=1, tol=1e-3, random_state=0).fit(X, y)
+    display = ResidualDisplay.from_estimator(model, X, y)
+    assert display.r2 == pytest.approx(model.score(X, y))
+    for kind, against in (("observed", y), ("residual", y - model.predict(X))):
+        display.plot(kind=kind)
+        np.testing.assert_allclose(display.points_.get_offsets()[:, 1], against)
+        pyplot.close(display.figure_)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        display.plot(kind="other")
+    with pytest.raises(TypeError, match="predicts a quantity"):
+        ReliabilityDisplay.from_estimator(model, X, y)
+    classes = SORCTClassifier(1, n_starts=1, tol=1e-3).fit(X, y > np.median(y))
+    with pytest.raises(TypeError, match="got one of classes"):
+        ResidualDisplay.from_estimator(classes, X, y)
+    with pytest.raises(ValueError, match="reach is for quantities"):
+        explain(classes.tree_, X.iloc[[0]], reach=1.0)
