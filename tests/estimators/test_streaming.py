@@ -202,11 +202,11 @@ def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
 # -- checkpoints -----------------------------------------------------------------------
 
 
-class Killed(BaseException):
+class Killed(Exception):  # noqa: N818
     """What ends a process."""
 
 
-@pytest.mark.parametrize("after", ["survey", "draw", "search", 1, 3, 5])
+@pytest.mark.parametrize("after", ["survey", "draw", "search", 3])
 def test_a_fit_that_was_ended_goes_on_to_the_same_tree(
     table, fitted, tmp_path, monkeypatch, after
 ):

@@ -45,14 +45,17 @@ class Batch(NamedTuple):
     @classmethod
     def of(cls, X: Any, y: Any, weight: Any = None) -> Batch:
         """Check some rows; messages are those of a whole table."""
+        if hasattr(y, "isna") and y.isna().any():
+            raise ValueError(
+                "Input y contains NaN: the target has missing cells. Fill them in, or "
+                "leave these rows out."
+            )
         X, y = as_table(X), column_or_1d(y)
         if len(X) != len(y):
             raise ValueError(
                 f"Expected as many labels as rows in every part, got {len(y)} labels "
                 f"for {len(X)} rows."
             )
-        if y.dtype.kind == "O" and any(label is None for label in y.tolist()):
-            raise ValueError("Input y contains NaN: the target has missing cells.")
         assert_all_finite(y, input_name="y")
         y = plain_labels(np.asarray(y))
         if weight is None:
