@@ -153,6 +153,12 @@ def draw_case(rng: np.random.Generator) -> Callable[..., Case]:
     return draw
 
 
+@pytest.fixture
+def few_strengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the L1 rival of a comparison try five strengths in place of 25."""
+    monkeypatch.setattr("sorct.estimators.compare.rivals._STRENGTHS", 5)
+
+
 @pytest.fixture(scope="session")
 def iris():
     """Load iris as a frame with named classes."""

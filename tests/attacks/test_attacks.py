@@ -22,10 +22,10 @@ from tests.show.export.databases import postgresql
 
 #: Cases that take half a second or so; ``make test-slow`` has five times as many.
 FEW = {
-    "bad_calls": 10,
+    "bad_calls": 4,
     "bad_lines": 10,
     "mutations": 120,
-    "exports": 3,
+    "exports": 2,
     "injection": 1,
     "signals": 1,
     "writers": 1,

@@ -10,29 +10,6 @@ import pytest
 
 from tests.cli.tables import QUICK, write_table
 
-SORCT = [sys.executable, "-m", "sorct"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder with a table and a model that a process wrote.
-
-    Results are UTF-8, also where the locale knows no such letters.
-    """
-    place = tmp_path_factory.mktemp("process")
-    write_table(place / "data.csv")
-    line = ["fit", "data.csv", "--target", "y", "--json", "--out", "model.json", *QUICK]
-    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([*SORCT, *line], cwd=place, capture_output=True, env=env)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.decode("utf-8"))
-    assert found["out"] == "model.json"
-    assert "├─ yes" in found["rules"]
-    assert done.stderr.startswith(b"sorct: note: the model is in model.json;")
-    assert done.stderr.count(b"\n") == 1
-    return place
-
-
 # Imports all, then runs in a child what every line of its input holds; the child ends
 # as any interpreter does. Prints how it ended.
 PARENT = """
@@ -56,14 +33,19 @@ runpy.run_module("sorct", run_name="__main__", alter_sys=True)
 
 
 @pytest.fixture(scope="module")
-def run(folder):
-    """Run lines in the folder: gives exit code, standard output, standard error."""
+def run(tmp_path_factory):
+    """Run lines in a folder with a table: exit code, standard output and error.
+
+    Results are read as UTF-8; the streams are those of a locale that knows ASCII only.
+    """
+    folder = tmp_path_factory.mktemp("process")
+    write_table(folder / "data.csv")
     out, err = folder / "out.txt", folder / "err.txt"
     paths = os.pathsep.join(filter(None, sys.path))
     with subprocess.Popen(
         [sys.executable, "-c", PARENT],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "ascii"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -78,6 +60,25 @@ def run(folder):
 
         yield call
         process.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def written(run):
+    """Have a process write a model; what it says of it."""
+    line = ["fit", "data.csv", "--target", "y", "--json", "--out", "model.json", *QUICK]
+    code, out, err = run(*line)
+    assert code == 0, err
+    return out, err
+
+
+def test_results_are_utf_8_also_where_the_locale_is_not(written):
+    """Rules are drawn with lines that ASCII does not have."""
+    out, err = written
+    found = json.loads(out)
+    assert found["out"] == "model.json"
+    assert "├─ yes" in found["rules"]
+    assert err.startswith("sorct: note: the model is in model.json;")
+    assert err.count("\n") == 1
 
 
 def test_the_exit_code_is_that_of_main(run):
@@ -95,6 +96,7 @@ os.dup2(write, 1)
 """
 
 
+@pytest.mark.usefixtures("written")
 def test_a_reader_that_leaves_is_no_failure(run):
     """As in ``sorct show model.json | head -1``: quiet, and 0."""
     assert run("show", "model.json")[1] != ""

@@ -276,12 +276,13 @@ def test_a_tree_costs_no_more_than_it_may():
     """Chosen by cross-validation."""
     small_table().to_csv("data.csv", index=False)
     line = ["fit", "data.csv", "--target", "y", "--alphas-local", "0,0.1,4", "-q"]
-    line += ["--cv", "2", "--rule", "best", "--n-solutions", "3", "--out", "m.json"]
+    line += ["--cv", "2", "--rule", "best", "--n-solutions", "1", "--out", "m.json"]
     prices = ["--feature-cost", "a=400", "--max-cost", "399"]
     assert main([*line, *prices]) == 0
     assert "a" not in Tree.from_json("m.json").variables_used
 
 
+@pytest.mark.usefixtures("few_strengths")
 @pytest.mark.filterwarnings("ignore:.*did not converge")
 def test_compare_takes_raw_tables_and_the_options(capsys):
     """As Python does."""

@@ -12,7 +12,7 @@ from sorct import Path, SORCTClassifier, SORCTClassifierCV
 from sorct.cli import main
 from tests.cli.tables import small_table
 
-GRID = ["--alphas-local", "0.1,1,8", "--alphas-global", "0", "--n-solutions", "2"]
+GRID = ["--alphas-local", "0.1,1,8", "--alphas-global", "0", "--n-solutions", "1"]
 # A search without a race: what is said of scores does not depend on it.
 ONE = ["--loss", "log", "--depth", "1", "--scaling", "auto", *GRID]
 
@@ -42,7 +42,7 @@ def test_a_path_tells_scores_on_rows_held_out(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     small_table().to_csv("data.csv", index=False)
     line = ["path", "data.csv", "--target", "y", "--all", "--gamma", "512", *GRID]
-    assert main([*line, "--cv", "4", "--out", "scored.json"]) == 0
+    assert main([*line, "--cv", "2", "--out", "scored.json"]) == 0
     header = capsys.readouterr().out.splitlines()[2]
     assert header.split()[-4:] == ["held", "out", "std.", "error"]
     assert main([*line, "--cv", "0", "--out", "plain.json"]) == 0
@@ -56,8 +56,8 @@ def test_a_path_tells_scores_on_rows_held_out(tmp_path, monkeypatch, capsys):
         loss="cost",
         gamma=512.0,
         scaling="auto",
-        cv=StratifiedKFold(4, shuffle=True, random_state=0),
-        n_solutions=2,
+        cv=StratifiedKFold(2, shuffle=True, random_state=0),
+        n_solutions=1,
         random_state=0,
     ).fit(frame[["a", "b", "c"]], frame["y"])
     # The relaxed trees follow.
@@ -65,7 +65,7 @@ def test_a_path_tells_scores_on_rows_held_out(tmp_path, monkeypatch, capsys):
     for tree, other, score in zip(scored, plain, scores, strict=True):
         np.testing.assert_array_equal(tree.coef, other.coef)
         assert tree.training.cv_score == score
-        assert tree.training.cv_folds == 4
+        assert tree.training.cv_folds == 2
     assert main([*line, "--cv", "3", "--time-limit", "9"]) == 2
 
 
@@ -112,7 +112,7 @@ def test_a_score_that_is_never_a_number_is_said_after_training(
     monkeypatch.chdir(tmp_path)
     small_table().to_csv("data.csv", index=False)
     monkeypatch.setattr("sorct.estimators.folds._checked_score", lambda _: np.nan)
-    line = ["fit", "data.csv", "--target", "y", "--out", "out.json", "--cv", "3"]
+    line = ["fit", "data.csv", "--target", "y", "--out", "out.json", "--cv", "2"]
     assert main([*line, "--scoring", "f1_macro", *ONE]) == 1
     err = capsys.readouterr().err
     assert "error: The scorer 'f1_macro' gives no number for any tree" in err
@@ -128,7 +128,7 @@ def test_a_score_that_can_be_computed_is_taken(tmp_path, monkeypatch, capsys, sc
     frame.loc[:9, "w"] = 0.0
     frame.to_csv("data.csv", index=False)
     line = ["fit", "data.csv", "--target", "y", "--sample-weight", "w", "--json"]
-    assert main([*line, "--scoring", scoring, "--cv", "3", *ONE]) == 0
+    assert main([*line, "--scoring", scoring, "--cv", "2", *ONE]) == 0
     told = json.loads(capsys.readouterr().out)["tree"]["training"]
     assert told["cv_scoring"] == scoring
 

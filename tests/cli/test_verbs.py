@@ -18,7 +18,7 @@ from sorct.cli.completion import verbs_of
 from sorct.cli.parser import build_parser
 from tests.cli.tables import QUICK, write_table
 
-FAST = ["--alphas-local", "0.1,1", "--cv", "3", "--n-solutions", "2"]
+FAST = ["--alphas-local", "0.1,1", "--cv", "2", "--n-solutions", "1"]
 # One setting in place of a race of several.
 ONE = ["--loss", "log", "--depth", "1", "--scaling", "auto"]
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
     data = str(place / "data.csv")
     model, path = str(place / "model.json"), str(place / "path.json")
     assert main(["fit", data, "--target", "y", "--out", model, "-q", *QUICK]) == 0
-    grid = ["--alphas-local", "0.1,1", "--n-solutions", "4", "--depth", "2"]
+    grid = ["--alphas-local", "0.1,1", "--n-solutions", "2", "--depth", "2"]
     grid += ["--alphas-global", "0,1"]
     assert main(["path", data, "--target", "y", "--out", path, "-q", *grid]) == 0
     return place
@@ -59,8 +59,10 @@ def frame_of(folder):
 
 def test_fit_chooses_by_cross_validation_and_prints_rules(run, folder):
     """Without any option: rules, score, seed; nothing is written."""
+    few = pd.read_csv(folder / "data.csv", usecols=["a", "y"], nrows=30)
+    few.to_csv(folder / "few.csv", index=False)
     before = sorted(folder.iterdir())
-    code, out, err = run("fit data.csv --target y")
+    code, out, err = run("fit few.csv --target y")
     assert code == 0
     assert out.startswith("Tree of depth 1")
     said = r"(?m)^Log-loss in cross-validation \(10 folds\): 0\.\d{3} \(standard error "
@@ -116,8 +118,8 @@ def test_the_score_said_is_that_of_the_search(run, folder):
         alphas_local=[0.1, 1],
         loss="log",
         scaling="auto",
-        n_solutions=2,
-        cv=StratifiedKFold(3, shuffle=True, random_state=3),
+        n_solutions=1,
+        cv=StratifiedKFold(2, shuffle=True, random_state=3),
         rule="one-standard-error",
         random_state=3,
     ).fit(*frame_of(folder))
@@ -223,7 +225,7 @@ def test_bars_are_drawn_on_a_terminal_only(run, monkeypatch, verb):
     rich = pytest.importorskip("rich")
     monkeypatch.delenv("TERM", raising=False)
     console, error = rich.get_console(), Terminal()
-    grid = "" if "alpha" in verb else "--alphas-local 1 --n-solutions 2"
+    grid = "" if "alpha" in verb else "--alphas-local 1 --n-solutions 1"
     folds = {
         "fit": f"--cv 2 {shlex.join(ONE)}",
         "compare": "--folds 2 --cv 2 --depth 1",
@@ -383,7 +385,7 @@ def test_path_prints_its_frontier(run, folder):
     assert len(path) == 4
     assert path.trees[0].training["target"] == "y"
     code, out, _ = run(
-        "path data.csv --target y --alphas-local 0.1,1 --n-solutions 4 --all"
+        "path data.csv --target y --alphas-local 0.1,1 --n-solutions 1 --all"
     )
     assert code == 0
     assert "accuracy" in out
@@ -473,6 +475,7 @@ def test_datasets_tells_a_file_that_holds_other_rows(run, tmp_path):
     assert loads["monks-1"] == "no: its file holds other rows"
 
 
+@pytest.mark.usefixtures("few_strengths")
 def test_compare_prints_methods_tests_and_a_sentence(run):
     """As text and as JSON."""
     flags = "--folds 2 --cv 2 --depth 1 --alphas-local 1 --n-solutions 1 --paper"
@@ -496,6 +499,7 @@ def test_compare_prints_methods_tests_and_a_sentence(run):
     assert found["notes"] == []
 
 
+@pytest.mark.usefixtures("few_strengths")
 def test_the_page_for_users_tells_the_truth(tmp_path, monkeypatch, capsys):
     """Every line of its first example runs, and every flag that it names exists."""
     page = (FilePath(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")

@@ -42,6 +42,7 @@ def brier(proba, y, classes):
 # -- fits ------------------------------------------------------------------------------
 
 
+@pytest.mark.every_value
 @kinds
 @several
 def test_an_overconfident_tree_says_less_and_is_right(rng, kind, n_classes):
@@ -62,6 +63,7 @@ def test_an_overconfident_tree_says_less_and_is_right(rng, kind, n_classes):
         assert calibrated.score(fresh, truth) > plain.score(fresh, truth) - 0.02
 
 
+@pytest.mark.every_value
 @kinds
 @several
 def test_files_keep_the_maps(rng, kind, n_classes):
@@ -86,6 +88,7 @@ def test_the_same_seed_gives_the_same_maps(rng, kind):
     assert one.calibration == two.calibration != other.calibration
 
 
+@pytest.mark.every_value
 @kinds
 @pytest.mark.parametrize("loss", ["cost", "log"])
 def test_costs_act_on_calibrated_probabilities(rng, kind, loss):

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -24,16 +24,22 @@ from sorct.data.encoder import TableEncoder
 from tests.data.test_encoder import mixed_table
 from tests.reference import Reference
 
-settings = pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"depth": 1, "alpha_local": 0.1, "gamma": 32.0},
-        {"depth": 2, "alpha_global": 0.05, "cost_matrix": [[0.0, 3.0], [1.0, 0.0]]},
-        {"depth": 3, "alpha_local": 0.02, "alpha_global": 0.02, "min_recall": 0.7},
-    ],
-    ids=["default", "local", "costs", "floors"],
-)
+SETTINGS = {
+    "default": {},
+    "local": {"depth": 1, "alpha_local": 0.1, "gamma": 32.0},
+    "costs": {
+        "depth": 2,
+        "alpha_global": 0.05,
+        "cost_matrix": [[0.0, 3.0], [1.0, 0.0]],
+    },
+    "floors": {
+        "depth": 3,
+        "alpha_local": 0.02,
+        "alpha_global": 0.02,
+        "min_recall": 0.7,
+    },
+}
+settings = pytest.mark.parametrize("name", SETTINGS)
 unconverged = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning"
 )
@@ -51,11 +57,27 @@ def clouds(rng):
     return rng.normal(0.0, 1.0, (200, 3)) + 0.8 * y[:, np.newaxis], y
 
 
+def few(name, **options):
+    """Make a classifier of these settings with two starts."""
+    return model(**{"n_starts": 2, **SETTINGS[name], **options})
+
+
 @pytest.fixture(scope="module")
-def iris():
-    """Load iris as a frame with named classes."""
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    return X, y.map({0: "setosa", 1: "versicolor", 2: "virginica"}).to_numpy()
+def known():
+    """Keep fits by the name of their settings."""
+    return {}
+
+
+@pytest.fixture
+def usual(known, clouds):
+    """Give the fit of a name to the clouds, made once: all tests draw the same."""
+
+    def give(name):
+        if name not in known:
+            known[name] = few(name).fit(*clouds)
+        return known[name]
+
+    return give
 
 
 def truth_of(clf, X, y, weight=None):
@@ -104,11 +126,11 @@ def test_the_contract_holds_by_default(estimator, check):
 
 
 @settings
-def test_frames_and_arrays_give_the_same_tree(clouds, options):
+def test_frames_and_arrays_give_the_same_tree(clouds, usual, name):
     """Names change nothing but names."""
     X, y = clouds
     frame = pd.DataFrame(X, columns=list("abc"))
-    named, plain = model(**options).fit(frame, y), model(**options).fit(X, y)
+    named, plain = few(name).fit(frame, y), usual(name)
     assert_same_fit(named, plain)
     np.testing.assert_allclose(
         named.predict_proba(frame), plain.predict_proba(X), atol=1e-12
@@ -138,7 +160,7 @@ def test_it_works_in_a_pipeline_and_a_grid_search(iris):
     """Parameters are reached by name, and the best is refitted."""
     pipe = make_pipeline(StandardScaler(), model(n_starts=2))
     grid = {"sorctclassifier__alpha_local": [0.01, 10.0]}
-    search = GridSearchCV(pipe, grid, cv=3).fit(*iris)
+    search = GridSearchCV(pipe, grid, cv=StratifiedKFold(2)).fit(*iris)
     assert search.best_params_ == {"sorctclassifier__alpha_local": 0.01}
     assert search.best_score_ > 0.9
     assert search.score(*iris) > 0.9
@@ -148,43 +170,41 @@ def test_it_works_in_a_pipeline_and_a_grid_search(iris):
 
 
 @settings
-def test_the_number_of_jobs_changes_nothing(clouds, options):
+def test_the_number_of_jobs_changes_nothing(clouds, usual, name):
     """One thread or two, to the last bit."""
-    one, two = (model(n_jobs=n_jobs, **options).fit(*clouds) for n_jobs in (1, 2))
-    assert_same_fit(one, two)
+    assert_same_fit(usual(name), few(name, n_jobs=2).fit(*clouds))
 
 
 @settings
-def test_start_k_is_the_same_for_any_number_of_starts(clouds, options):
-    """The first three rows of six are the three of three."""
-    three, six = (
-        model(n_starts=n, **options).fit(*clouds).starts_.drop(columns="seconds")
-        for n in (3, 6)
+def test_start_k_is_the_same_for_any_number_of_starts(clouds, usual, name):
+    """The first two rows of five are the two of two."""
+    two, five = (
+        clf.starts_.drop(columns="seconds")
+        for clf in (usual(name), few(name, n_starts=5).fit(*clouds))
     )
-    assert len(six) == 6
-    pd.testing.assert_frame_equal(three, six.head(3), check_exact=True)
+    assert len(five) == 5
+    pd.testing.assert_frame_equal(two, five.head(2), check_exact=True)
 
 
 @settings
-def test_weight_two_is_the_row_twice_and_weight_zero_is_no_row(rng, clouds, options):
+def test_weight_two_is_the_row_twice_and_weight_zero_is_no_row(rng, clouds, name):
     """To the last bit, classes and ranges included."""
     X, y = clouds
     X[0], weight = 100.0, rng.integers(0, 4, len(y))
     weight[0] = 0
-    weighted = model(**options).fit(X, y, sample_weight=weight)
-    repeated = model(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted = few(name).fit(X, y, sample_weight=weight)
+    repeated = few(name).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert_same_fit(weighted, repeated)
 
 
-@pytest.mark.parametrize("exponent", [-1000, -30, 30, 1000, 1023])
-def test_a_common_factor_of_the_weights_changes_nothing(rng, clouds, exponent):
+def test_a_common_factor_of_the_weights_changes_nothing(rng, clouds):
     """Powers of two are exact, so the trees are equal to the last bit."""
     weight = rng.uniform(0.5, 1.0, 200)
-    one, other = (
-        model(depth=2).fit(*clouds, sample_weight=factor * weight)
-        for factor in (1.0, 2.0**exponent)
-    )
-    assert_same_fit(one, other)
+    one = few("default", depth=2).fit(*clouds, sample_weight=weight)
+    for exponent in (-1000, -30, 30, 1000, 1023):
+        scaled = 2.0**exponent * weight
+        other = few("default", depth=2).fit(*clouds, sample_weight=scaled)
+        assert_same_fit(one, other)
 
 
 def test_a_class_of_weight_zero_is_no_class(iris):
@@ -197,13 +217,13 @@ def test_a_class_of_weight_zero_is_no_class(iris):
 @pytest.mark.every_value
 @settings
 @pytest.mark.parametrize("decimals", [0, 9])
-def test_the_order_of_rows_changes_nothing(rng, clouds, options, decimals):
+def test_the_order_of_rows_changes_nothing(rng, clouds, name, decimals):
     """To the last bit, with any weights, many rows being equal or none."""
     X, y = clouds
     X, weight = X.round(decimals), rng.uniform(0.1, 2.0, len(y))
     order = rng.permutation(len(y))
-    clf = model(**options).fit(X, y, sample_weight=weight)
-    other = model(**options).fit(X[order], y[order], sample_weight=weight[order])
+    clf = few(name).fit(X, y, sample_weight=weight)
+    other = few(name).fit(X[order], y[order], sample_weight=weight[order])
     assert_same_fit(clf, other)
 
 
@@ -212,11 +232,11 @@ def test_the_order_of_rows_changes_nothing(rng, clouds, options, decimals):
 
 @settings
 @pytest.mark.parametrize("weighted", [False, True])
-def test_numbers_are_the_references(rng, clouds, options, weighted):
+def test_numbers_are_the_references(rng, clouds, usual, name, weighted):
     """Cost, recall, objective and masses."""
     X, y = clouds
     weight = rng.uniform(0.5, 2.0, len(y)) if weighted else None
-    clf = model(**options).fit(X, y, sample_weight=weight)
+    clf = few(name).fit(X, y, sample_weight=weight) if weighted else usual(name)
     truth, tree = truth_of(clf, X, y, weight), clf.tree_
     assert clf.cost_ == pytest.approx(truth.cost(tree), abs=1e-10)
     assert clf.objective_ == pytest.approx(truth.objective(tree), abs=1e-10)
@@ -228,10 +248,10 @@ def test_numbers_are_the_references(rng, clouds, options, weighted):
 
 
 @settings
-def test_the_tree_is_the_best_start(clouds, options):
+def test_the_tree_is_the_best_start(clouds, name):
     """Or that without the cuts that people have no use for, solved again."""
     best, followable = (
-        model(followable=given, **options).fit(*clouds) for given in (False, True)
+        few(name, followable=given).fit(*clouds) for given in (False, True)
     )
     assert best.objective_ == best.starts_.objective.min()
     starts = (one.starts_.drop(columns="seconds") for one in (best, followable))
@@ -244,7 +264,8 @@ def test_the_tree_is_the_best_start(clouds, options):
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.3, 100.0])
 def test_sparsities_are_shares_of_exact_zeros(iris, alpha):
     """delta^L is the mean over cuts, delta^G counts whole columns."""
-    clf = model(alpha_local=alpha / 2, alpha_global=alpha / 2).fit(*iris)
+    penalties = {"alpha_local": alpha / 2, "alpha_global": alpha / 2}
+    clf = model(n_starts=2, **penalties).fit(*iris)
     per_cut = [np.mean(clf.coef_[:, t] == 0.0) for t in range(3)]
     unused = [not any(row) for row in clf.coef_.tolist()]
     assert clf.local_sparsity_ == pytest.approx(100.0 * np.mean(per_cut))
@@ -252,6 +273,7 @@ def test_sparsities_are_shares_of_exact_zeros(iris, alpha):
     assert (clf.local_sparsity_ == 100.0) == (alpha == 100.0)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("floor", [0.0, 0.5, 0.7])
 @pytest.mark.parametrize("as_mapping", [False, True])
 def test_floors_on_recall_are_met(clouds, iris, floor, as_mapping):
@@ -303,7 +325,8 @@ def test_costs_shift_predictions_to_the_class_that_is_dear_to_miss(clouds):
 def test_depth_none_is_the_smallest_that_works(rng, K, depth):
     """Up to a class for every leaf."""
     y = np.arange(120) % K
-    clf = model().fit(y[:, np.newaxis] + rng.normal(0, 0.1, (120, 2)), y)
+    X = y[:, np.newaxis] + rng.normal(0, 0.1, (120, 2))
+    clf = model(n_starts=1).fit(X, y)
     assert clf.tree_.depth == depth
     assert set(clf.leaf_class_) == set(range(K))
     assert clf.coef_.shape == (2, 2**depth - 1)
@@ -313,7 +336,7 @@ def test_depth_none_is_the_smallest_that_works(rng, K, depth):
 @pytest.mark.parametrize("depth", range(1, 9))
 def test_every_depth_to_eight_fits(clouds, depth):
     """A deeper tree is a tree like any other."""
-    clf = model(depth=depth, n_starts=2, max_iter=200).fit(*clouds)
+    clf = model(depth=depth, n_starts=1, max_iter=50).fit(*clouds)
     assert clf.coef_.shape == (3, 2**depth - 1)
     assert len(clf.leaf_class_) == 2**depth
     np.testing.assert_allclose(clf.predict_proba(clouds[0]).sum(axis=1), 1.0)
@@ -324,7 +347,7 @@ def test_every_depth_to_eight_fits(clouds, depth):
 def test_any_gamma_gives_finite_numbers(clouds, gamma):
     """From almost no decision to almost a step."""
     X, y = clouds
-    clf = model(depth=2, gamma=gamma, alpha_local=0.01).fit(X, y)
+    clf = model(depth=2, gamma=gamma, alpha_local=0.01, n_starts=2).fit(X, y)
     numbers = (clf.coef_, clf.threshold_, clf.recall_, clf.objective_, clf.residual_)
     assert all(np.isfinite(number).all() for number in numbers)
     assert clf.objective_ == pytest.approx(truth_of(clf, X, y).objective(clf.tree_))
@@ -397,6 +420,7 @@ def listening():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("fitted", [False, True])
 def test_an_interrupted_fit_changes_nothing(clouds, iris, n_jobs, fitted, listening):

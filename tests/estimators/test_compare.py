@@ -246,6 +246,7 @@ def test_it_is_said_which_folds_lack_classes():
     assert none.startswith("In 1 of 4 folds all rows to score are of one class")
 
 
+@pytest.mark.usefixtures("few_strengths")
 def test_every_method_has_all_measures(rng):
     """Sound ones: the tables agree with the folds, the baseline knows the shares."""
     X = rng.normal(size=(90, 3))
@@ -265,6 +266,7 @@ def test_every_method_has_all_measures(rng):
     assert {"accuracy", "log_loss", "auc"} <= set(record)
 
 
+@pytest.mark.usefixtures("few_strengths")
 def test_a_class_with_fewer_rows_than_folds_is_told_of(rng):
     """Three rows, four folds: one of them cannot score it."""
     X = rng.normal(size=(63, 2))
@@ -428,6 +430,7 @@ def all_pairs():
 # -- all of it ---------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("few_strengths")
 def test_a_slanted_line_speaks_against_axis_parallel_cuts():
     """CART needs a staircase."""
     X = np.random.default_rng(0).uniform(size=(160, 5))
@@ -438,6 +441,7 @@ def test_a_slanted_line_speaks_against_axis_parallel_cuts():
     assert found.n_variables == 5
 
 
+@pytest.mark.usefixtures("few_strengths")
 def test_frames_and_arrays_with_one_seed_give_the_same(rng):
     """Folds, scores and sentence."""
     X = rng.uniform(size=(60, 2))
@@ -458,6 +462,7 @@ def test_a_line_with_a_rare_side_does_not_speak_against_linear_rules():
     assert found.frame["score"]["L1 logistic"] > 0.96
 
 
+@pytest.mark.usefixtures("few_strengths")
 def test_two_slanted_lines_that_cross_support_oblique_cuts():
     """No line fits, and no small staircase: a tree of depth 2 does."""
     X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(240, 4))
@@ -466,6 +471,7 @@ def test_two_slanted_lines_that_cross_support_oblique_cuts():
     assert found.sentence.startswith("These data support oblique cuts:"), found.frame
 
 
+@pytest.mark.usefixtures("few_strengths")
 def test_noise_supports_nothing(rng):
     """Classes by a coin."""
     X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, 80)
@@ -473,6 +479,7 @@ def test_noise_supports_nothing(rng):
     assert found.sentence.startswith("These data support none")
 
 
+@pytest.mark.usefixtures("few_strengths")
 def test_three_classes_and_levels_that_only_the_test_part_has(rng):
     """Rare levels count as the first; scores other than accuracy are named."""
     X, _ = wide_table(rng)

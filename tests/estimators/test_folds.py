@@ -85,11 +85,11 @@ GRIDS = {
 
 @pytest.fixture(scope="module")
 def plain_paths(request, iris):
-    """Options, and the paths of a plain loop over three folds and of all rows."""
+    """Options, and the paths of a plain loop over two folds and of all rows."""
     X, y = iris
     options = {"alphas_global": 0.0, "depth": 2, **GRIDS[request.param]}
     options |= {"alphas_local": ALPHAS, "random_state": 0, "relax": False}
-    folds = list(StratifiedKFold(3).split(X, y))
+    folds = list(StratifiedKFold(2).split(X, y))
     paths = [sorct_path(X.iloc[train], y[train], **options) for train, _ in folds]
     tests = [test for _, test in folds]
     return GRIDS[request.param], paths, tests, sorct_path(X, y, **options)
@@ -123,12 +123,12 @@ def test_scores_are_those_of_a_plain_loop(iris, plain_paths, scoring, score):
         ]
     )
     results = search.cv_results_
-    for k in range(3):
+    for k in range(2):
         np.testing.assert_array_equal(results[f"split{k}_score"], scores[k])
     np.testing.assert_array_equal(results["mean_score"], scores.mean(axis=0))
     np.testing.assert_allclose(results["std_score"], scores.std(axis=0, ddof=1))
     np.testing.assert_allclose(
-        results["se_score"], scores.std(axis=0, ddof=1) / np.sqrt(3)
+        results["se_score"], scores.std(axis=0, ddof=1) / np.sqrt(2)
     )
     assert search.best_score_ == scores.mean(axis=0).max()
     assert search.path_ == whole
@@ -141,7 +141,7 @@ def test_scores_are_those_of_a_plain_loop(iris, plain_paths, scoring, score):
 @pytest.mark.parametrize("as_list", [False, True])
 @pytest.mark.parametrize(
     "cv",
-    [KFold(4, shuffle=True, random_state=1), ShuffleSplit(2, random_state=5)],
+    [KFold(3, shuffle=True, random_state=1), ShuffleSplit(2, random_state=5)],
     ids=["folds", "splits"],
 )
 def test_folds_are_the_users(iris, cv, as_list):
@@ -160,7 +160,7 @@ def test_weights_reach_the_paths_and_the_scorer(rng, clouds):
     X, y = clouds
     weight = rng.uniform(0.2, 3.0, len(y))
     search = model().fit(X, y, sample_weight=weight)
-    for k, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
+    for k, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
         path = sorct_path(
             X[train],
             y[train],
@@ -227,7 +227,7 @@ def test_rows_of_folds_come_in_any_form(clouds, given, weighted):
         pytest.param(True, id="frame"),
     ],
 )
-@pytest.mark.parametrize("cv", [3, KFold(4)], ids=["number", "splitter"])
+@pytest.mark.parametrize("cv", [2, KFold(3)], ids=["number", "splitter"])
 def test_rows_of_weight_zero_count_for_nothing(rng, clouds, kind, framed, cv):
     """The search is that without these rows, to the last bit."""
     X, y = clouds
@@ -317,14 +317,14 @@ def test_a_class_may_have_no_weight_in_a_fold(iris, options):
 
 @pytest.fixture(scope="module")
 def weighted_paths():
-    """Two clouds with weights, and the paths of a plain loop over three folds."""
+    """Two clouds with weights, and the paths of a plain loop over two folds."""
     rng = np.random.default_rng(int(os.environ.get("SORCT_TEST_SEED", "0")))
     y, weight = np.arange(90) % 2, rng.uniform(0.2, 3.0, 90)
     X = rng.normal(0.0, 1.0, (90, 3)) + 0.9 * y[:, np.newaxis]
     options = {"alphas_local": [0.1], "n_solutions": 1, "random_state": 0}
     paths = [
         (test, sorct_path(X[train], y[train], sample_weight=weight[train], **options))
-        for train, test in StratifiedKFold(3).split(X, y)
+        for train, test in StratifiedKFold(2).split(X, y)
     ]
     return X, y, weight, paths
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 from sorct import SORCTClassifierCV, sorct_path
 from sorct.estimators.scorers import in_words
 
-FIXED = {"loss": "log", "scaling": "auto", "n_solutions": 2, "random_state": 0}
+FIXED = {"loss": "log", "scaling": "auto", "n_solutions": 1, "random_state": 0}
 GRID = {"alphas_local": [0.1, 1.0, 4.0], "alphas_global": 0.0, **FIXED}
 
 
@@ -27,12 +27,18 @@ def search_of(X, y, cv, weight=None, **options):
     return SORCTClassifierCV(1, cv=cv, **options).fit(X, y, weight)
 
 
+@pytest.fixture(scope="module", params=["log", "cost"])
+def unweighted(request):
+    """A search by either loss in which all rows count the same."""
+    return search_of(*rare_table(), 2, loss=request.param)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rates_are_those_of_a_plain_loop(rng, weighted):
     """Accuracy is a mean over folds, recall and precision are of all held-out rows."""
     X, y = rare_table()
     weight = rng.integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
-    cv = StratifiedKFold(3, shuffle=True, random_state=1)
+    cv = StratifiedKFold(2, shuffle=True, random_state=1)
     search = search_of(X, y, cv, weight if weighted else None)
     true, said, counts, accuracy = [], [[], [], []], [], [[], [], []]
     for train, test in cv.split(X, y):
@@ -68,8 +74,7 @@ def test_recall_of_a_class_that_is_never_held_out_is_not_told():
 
 def test_what_a_rare_class_hides_is_told_of_held_out_rows():
     """In the rules of a tree that a search chose."""
-    X, y = rare_table()
-    search = search_of(X, y, 3)
+    search = search_of(*rare_table(), 2)
     text = str(search.tree_).replace("\n  ", " ")
     recall, precision = (
         dict(zip(search.classes_, rates, strict=True))
@@ -108,20 +113,20 @@ def test_scores_are_told_as_people_tell_them(name, words, score):
 @pytest.mark.parametrize("rule", ["best", "one-standard-error"])
 def test_why_a_tree_was_chosen_is_told(rule):
     """What was compared by what, what was chosen, and how it compares."""
-    search = search_of(*rare_table(), 3, rule=rule, alphas_local=[0.1, 1.0, 12.0])
+    search = search_of(*rare_table(), 2, rule=rule, alphas_local=[0.1, 1.0, 12.0])
     score = -search.best_score_
     best = -search.select("best").training.cv_score
     alpha = search.best_params_["alpha_local"]
     used = len(search.tree_.variables_used)
     assert search.why_.startswith(
-        "One setting was tried, and 3 trees compared by log-loss on 3 folds. Chosen by "
+        "One setting was tried, and 3 trees compared by log-loss on 2 folds. Chosen by "
         f"the rule {rule}: loss log, depth 1, gamma 192, scaling auto, alpha_local "
         f"{alpha:g}, with {used} variable{'s' * (used > 1)}; its log-loss is "
         f"{score:.4g}"
     )
     end = ", the best." if score == best else f" of the best ({best:.4g})."
     assert search.why_.endswith(end)
-    limited = search_of(*rare_table(), 3, rule=rule, max_features=1)
+    limited = search_of(*rare_table(), 2, rule=rule, max_features=1)
     assert limited.why_.endswith(" within the limits.")
 
 
@@ -131,7 +136,7 @@ def test_why_a_tree_was_chosen_is_told(rule):
 def test_weighted_classes_are_scored_with_their_weights():
     """The score is a log-loss in which every class counts the same."""
     X, y = rare_table()
-    cv = StratifiedKFold(3, shuffle=True, random_state=1)
+    cv = StratifiedKFold(2, shuffle=True, random_state=1)
     search = search_of(X, y, cv, class_weight="balanced")
     share = (y == "fraud").mean()
     weight = np.where(y == "fraud", 1.0 / share, 1.0 / (1.0 - share))
@@ -151,19 +156,15 @@ def test_weighted_classes_are_scored_with_their_weights():
 
 
 @pytest.mark.parametrize("weights", ["balanced", {"fraud": 6.0}])
-def test_weighted_classes_are_found_more_often(weights):
+def test_weighted_classes_are_found_more_often(unweighted, weights):
     """By either loss; what is told counts rows by their own weights."""
-    X, y = rare_table()
-    for loss in ("log", "cost"):
-        plain, weighted = (
-            search_of(X, y, 3, loss=loss, class_weight=one).tree_
-            for one in (None, weights)
-        )
-        assert weighted.training.cv_recall[0] > plain.training.cv_recall[0] + 0.1
-        assert weighted.class_share.tolist() == pytest.approx(plain.class_share)
-        text = str(weighted).replace("\n  ", " ")
-        assert "Rows were weighted by class in training (fraud: " in text
-        assert "To find more of it: min_recall or scoring=" in text
+    plain, loss = unweighted.tree_, unweighted.loss
+    weighted = search_of(*rare_table(), 2, loss=loss, class_weight=weights).tree_
+    assert weighted.training.cv_recall[0] > plain.training.cv_recall[0] + 0.1
+    assert weighted.class_share.tolist() == pytest.approx(plain.class_share)
+    text = str(weighted).replace("\n  ", " ")
+    assert "Rows were weighted by class in training (fraud: " in text
+    assert "To find more of it: min_recall or scoring=" in text
 
 
 def test_a_fold_may_miss_a_weighted_class():

@@ -328,8 +328,9 @@ def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkey
     kept = rng.random(90) < 0.8
     monkeypatch.setattr("sorct.estimators.contest.FEW_ROWS", 85)
     monkeypatch.setattr("sorct.estimators.contest._LOOK_ROWS", 40)
-    zeroed = model(depths=1).fit(X, y, sample_weight=kept.astype(float))
-    without = model(depths=1).fit(X[kept], y[kept])
+    one = {"depths": 1, "alphas_local": 1.0}
+    zeroed = model(**one).fit(X, y, sample_weight=kept.astype(float))
+    without = model(**one).fit(X[kept], y[kept])
     assert zeroed.tree_.training.cv_folds == without.tree_.training.cv_folds == 4
     assert zeroed.race_.equals(without.race_)
     assert zeroed.tree_ == without.tree_
@@ -360,13 +361,14 @@ def test_what_is_given_is_not_chosen(two_clouds, given):
 def test_directions_leave_the_likelihood_one_cut(two_clouds):
     """Deeper trees race by the expected cost; if the loss is given, nothing is."""
     X, y = two_clouds
-    search = model(monotonic_cst={"x0": 1}, scaling="auto").fit(X, y)
+    one = {"monotonic_cst": {"x0": 1}, "alphas_local": 1.0}
+    search = model(scaling="auto", **one).fit(X, y)
     deeper = search.race_[search.race_["depth"] > 1]
     assert set(deeper["loss"]) == {"cost"}
-    given = model(monotonic_cst={"x0": 1}, loss="log").fit(X, y)
+    given = model(loss="log", **one).fit(X, y)
     assert set(given.race_["depth"]) == {1}
     with pytest.raises(ValueError, match='monotonic_cst with loss="log" needs one cut'):
-        model(monotonic_cst={"x0": 1}, loss="log", depths=2).fit(X, y)
+        model(loss="log", depths=2, **one).fit(X, y)
 
 
 def test_the_rules_of_the_choice_can_be_followed_by_hand(raced):
@@ -391,7 +393,7 @@ def noisy(rng, n_noise, n=300):
 def test_limits_give_a_tree_within_them_that_helps(rng, most):
     """At least a variable, and the right ones, however weak the penalties are."""
     X, y = noisy(rng, 4, 150)
-    weak = {"alphas_local": [0.01, 0.1], "loss": "log", "depths": 1}
+    weak = {"alphas_local": [0.01, 0.1], "loss": "log", "depths": 1, "scaling": "auto"}
     search = model(max_features=most, **weak).fit(X, y)
     assert 1 <= len(search.tree_.variables_used) <= most
     assert set(search.tree_.variables_used) <= {"x0", "x1"}
@@ -399,19 +401,20 @@ def test_limits_give_a_tree_within_them_that_helps(rng, most):
 
 
 @pytest.mark.parametrize(
-    ("n_noise", "options"),
+    ("n_noise", "n", "options"),
     [
         (
-            15,
+            10,
+            150,
             {"depths": 1, "loss": "log", "scaling": "auto", "n_solutions": 1, "cv": 2},
         ),
-        pytest.param(40, {}, marks=pytest.mark.slow, id="default"),
+        pytest.param(40, 300, {}, marks=pytest.mark.slow, id="default"),
     ],
     ids=str,
 )
-def test_columns_that_mean_nothing_stay_out(rng, n_noise, options):
+def test_columns_that_mean_nothing_stay_out(rng, n_noise, n, options):
     """Two of many columns decide: both are found, with four others at most."""
-    X, y = noisy(rng, n_noise)
+    X, y = noisy(rng, n_noise, n)
     search = SORCTClassifierCV(random_state=0, **options).fit(X, y)
     assert {"x0", "x1"} <= set(search.tree_.variables_used)
     assert len(search.tree_.variables_used) <= 6

@@ -45,7 +45,7 @@ def raw_table(rng, n=240):
 def fitted():
     """A tree on such a table."""
     X, y = raw_table(np.random.default_rng(0))
-    clf = SORCTClassifier(alpha_local=0.02, n_starts=10, random_state=0).fit(X, y)
+    clf = SORCTClassifier(alpha_local=0.02, n_starts=4, random_state=0).fit(X, y)
     return clf, X, y
 
 
@@ -60,7 +60,7 @@ def test_both_penalties_choose_variables(fitted):
     """Levels that are used together count once, in the cut and in the tree."""
     _, X, y = fitted
     for alphas in ((0.3, 0.0), (0.0, 0.3)):
-        clf = SORCTClassifier(1, *alphas, n_starts=10, random_state=0).fit(X, y)
+        clf = SORCTClassifier(1, *alphas, n_starts=4, random_state=0).fit(X, y)
         tree = clf.tree_
         used = len(tree.variables_used)
         assert 0 < used < 6
@@ -270,7 +270,7 @@ def test_probabilities_keep_their_direction_everywhere(depth, n_classes, seed):
         pytest.skip("too few leaves")
     X, y = debt_table(seed, n_classes)
     clf = SORCTClassifier(
-        depth, 0.001, n_starts=6, random_state=seed, positive_class=1,
+        depth, 0.001, n_starts=3, random_state=seed, positive_class=1,
         monotonic_cst={"debt": 1, "income": -1},
     ).fit(X, y)  # fmt: skip
     grid = np.linspace(-0.5, 1.5, 15)

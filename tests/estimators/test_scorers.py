@@ -64,6 +64,7 @@ def test_three_classes_have_scorers_of_their_own():
         compare(np.eye(6), list("abcabc"), scoring="roc_auc")
 
 
+@pytest.mark.usefixtures("few_strengths")
 @pytest.mark.parametrize(
     "scoring", ["f1", pytest.param("average_precision", marks=pytest.mark.slow)]
 )

@@ -143,12 +143,15 @@ def test_the_limits_are_three_and_five():
 def test_the_variables_counted_are_all_that_matter(name, mixed):
     """Changing all other variables of the test rows changes no probability."""
     model = fitted(name, mixed)
-    touched = 0
-    for column in mixed.X_test:
-        changed = mixed.X_test.copy()
-        changed[column] = changed[column].sample(frac=1.0, random_state=1).to_numpy()
-        other = fitted(name, replace(mixed, X_test=changed))
-        touched += not np.array_equal(other.proba, model.proba)
+    rows, changed = mixed.X_test, []
+    for column in rows:
+        other = rows[column].sample(frac=1.0, random_state=1).to_numpy()
+        changed.append(rows.assign(**{column: other}))
+    # One below the other: that test rows choose nothing is held below.
+    X, y = pd.concat(changed), np.tile(mixed.y_test, len(changed))
+    proba = fitted(name, replace(mixed, X_test=X, y_test=y)).proba
+    parts = np.split(proba, len(changed))
+    touched = sum(not np.array_equal(part, model.proba) for part in parts)
     assert touched <= model.n_variables <= LIMITS[name]
 
 
@@ -261,6 +264,8 @@ def test_a_run_on_iris(place, nothing_fits, monkeypatch, k):
     """A row per method and split, limits kept; then nothing is left to fit."""
     monkeypatch.setattr(frontier_report, "DPI", 40)
     skipped = {"ebm"} | ({"rpart"} if rpart_program() is None else set())
+    # Quick are those that differ in more than a rule or the learner of a peer.
+    skipped |= {"ours-1se", "boosting", "l1"} if k == 3 else set()
     skipped |= {name for name, limit in LIMITS.items() if limit != k}
     names = [name for name in METHODS if name not in skipped]
     with monkeypatch.context() as real:

@@ -26,13 +26,32 @@ PROBLEMS = {
     },
     "deep": {"depth": 3, "n_classes": 2, "alpha_local": 2.0**-4},
 }
-problems = pytest.mark.parametrize("options", PROBLEMS.values(), ids=PROBLEMS)
-shallow = pytest.mark.parametrize("options", list(PROBLEMS.values())[:3])
+problems = pytest.mark.parametrize("name", PROBLEMS)
+shallow = pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "deep"])
 
 
 def search(problem, n_jobs=1, seed=0, callback=None, **options):
     """Run a search."""
     return IteratedSearch(SOLVER, n_jobs, **options).run(problem, seed, callback)
+
+
+@pytest.fixture(scope="module")
+def known():
+    """Keep what was searched, by the name of the problem."""
+    return {}
+
+
+@pytest.fixture
+def searched(known, draw_case):
+    """Give a problem of a name and its search, made once: all draw the same."""
+
+    def give(name):
+        if name not in known:
+            case = draw_case(**PROBLEMS[name])
+            known[name] = case, search(case.problem)
+        return known[name]
+
+    return give
 
 
 def close(one, other, share):
@@ -51,18 +70,21 @@ def assert_same_search(one, other):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("name", "jobs"),
     [
-        pytest.param(options, id=name, marks=[pytest.mark.slow] * (name == "deep"))
-        for name, options in PROBLEMS.items()
+        ("free", (1, 2, 5)),
+        ("local", (2,)),
+        ("floors", (5,)),
+        pytest.param("local", (1, 5), marks=pytest.mark.slow),
+        pytest.param("floors", (1, 2), marks=pytest.mark.slow),
+        pytest.param("deep", (1, 2, 5), marks=pytest.mark.slow),
     ],
 )
-def test_neither_jobs_nor_repetition_change_anything(draw_case, options):
+def test_neither_jobs_nor_repetition_change_anything(searched, name, jobs):
     """One thread, two, or five, again and again: the same descents to the last bit."""
-    problem = draw_case(**options).problem
-    first, *others = (search(problem, n_jobs) for n_jobs in (1, 1, 2, 5))
-    for other in others:
-        assert_same_search(first, other)
+    (problem, *_), first = searched(name)
+    for n_jobs in jobs:
+        assert_same_search(first, search(problem, n_jobs))
 
 
 def test_other_seeds_search_elsewhere(draw_case):
@@ -74,35 +96,33 @@ def test_other_seeds_search_elsewhere(draw_case):
 
 
 @problems
-def test_the_best_is_the_best_of_all_descents(draw_case, options):
+def test_the_best_is_the_best_of_all_descents(searched, name):
     """Up to 1e-5, below which nothing counts as better; a tree of the problem."""
-    problem, truth, _ = draw_case(**options)
-    result = search(problem)
+    (_, truth, _), result = searched(name)
     best = result.best
     feasible = [s.objective for s in result.starts if s.feasible]
     assert best.feasible == bool(feasible)
     assert best.objective <= min(feasible) * (1.0 + 2e-5) + 1e-12
     assert best.objective == pytest.approx(truth.objective(best.params), abs=1e-10)
     assert np.all(truth.recall(best.params) >= truth.floor - 1e-4)
-    assert set(best.params.leaf_class) == set(range(options["n_classes"]))
+    assert set(best.params.leaf_class) == set(range(truth.n_classes))
     assert result.status is Status.CONVERGED
     assert truth.floor.any() or truth.residual(best.params, 0 * truth.floor) <= 1.1e-6
 
 
 @shallow
-def test_it_is_no_worse_than_a_few_starts(draw_case, options):
+def test_it_is_no_worse_than_a_few_starts(searched, name):
     """Within 0.1 %, which is what the search calls the same, in trees not too deep."""
-    problem = draw_case(**options).problem
-    few = Multistart(SOLVER, n_starts=4).run(problem, 0).best
-    best = search(problem).best
+    (problem, *_), result = searched(name)
+    few, best = Multistart(SOLVER, n_starts=4).run(problem, 0).best, result.best
     assert best.feasible or not few.feasible
     assert best.objective <= few.objective or close(best.objective, few.objective, 1e-3)
 
 
 @problems
-def test_the_summary_counts_the_descents(draw_case, options):
+def test_the_summary_counts_the_descents(searched, name):
     """Recounted from the list of descents."""
-    result = search(draw_case(**options).problem)
+    _, result = searched(name)
     summary, best = result.summary, result.best.objective
     values = [s.objective for s in result.starts if s.feasible]
     near = [v for v in values if v <= 1.01 * best + 2e-5]
@@ -124,9 +144,9 @@ def test_the_summary_counts_the_descents(draw_case, options):
 
 
 @problems
-def test_it_ends_when_two_runs_agree_or_after_sixteen(draw_case, options):
+def test_it_ends_when_two_runs_agree_or_after_sixteen(searched, name):
     """Every run ends with a polish, and runs come one after the other."""
-    result = search(draw_case(**options).problem)
+    _, result = searched(name)
     runs = [start.run for start in result.starts]
     assert runs == sorted(runs)
     assert [s.run for s in result.starts if s.kind == "polished"] == sorted(set(runs))

@@ -160,7 +160,15 @@ def test_damage_to_variables_of_every_kind(real_documents):
     assert n_refused > 200
 
 
-@pytest.mark.parametrize("name", ["all-holes", "all-two", "lines-two", "curves-mixed"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("all-holes", marks=pytest.mark.slow),
+        "all-two",
+        "lines-two",
+        "curves-mixed",
+    ],
+)
 def test_damage_to_what_leaves_say(rng, name):
     """Shares, costs and both kinds of maps; for two classes there is one map."""
     data = MAKERS[name](rng)[0].to_dict()

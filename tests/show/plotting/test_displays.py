@@ -55,6 +55,8 @@ MAKERS = {
         told["clf"], *told["data"], cv=2
     ),
 }
+#: Drawn as others are, with less to be seen; they have tests of their own elsewhere.
+PLAINER = {"tree", "path", "heatmap", "frontier"}
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +86,13 @@ def told(iris):
     }
 
 
-@pytest.fixture(scope="module", params=MAKERS)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] * (name in PLAINER))
+        for name in MAKERS
+    ],
+)
 def display(request, told):
     """Make every display in turn."""
     return MAKERS[request.param](told)
@@ -126,19 +134,17 @@ def test_given_axes_are_used_and_no_others(display):
     assert not np.array_equal(before[:, :half], after[:, :half])
 
 
-def test_without_axes_a_figure_is_made(display):
-    """One, which pyplot shows."""
-    display.plot()
-    assert len(pyplot.get_fignums()) == 1
-    assert display.figure_ is pyplot.gcf()
-    assert display.ax_ in display.figure_.axes
-
-
-def test_drawing_leaves_no_traces(display):
-    """The same picture twice, and the user's settings as they were."""
+def test_without_axes_a_figure_is_made_that_leaves_no_traces(display):
+    """One, which pyplot shows; the same picture twice, settings as they were."""
     before = dict(mpl.rcParams)
-    first, second = (pixels(display.plot().figure_) for _ in range(2))
-    assert np.array_equal(first, second)
+    pictures = []
+    for n in (1, 2):
+        display.plot()
+        assert len(pyplot.get_fignums()) == n
+        assert display.figure_ is pyplot.gcf()
+        assert display.ax_ in display.figure_.axes
+        pictures.append(pixels(display.figure_))
+    assert np.array_equal(*pictures)
     assert dict(mpl.rcParams) == before
 
 

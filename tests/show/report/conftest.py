@@ -74,6 +74,12 @@ def window(browser):
     return context.new_page()
 
 
+@pytest.fixture(scope="module")
+def left():
+    """Tell what tests of this module leave in the one window; no report at first."""
+    return {"report": None}
+
+
 class Watch:
     """What went wrong in pages, and what they asked for."""
 
@@ -103,38 +109,46 @@ class Watch:
 
 
 @pytest.fixture
-def visit(browser, window, tmp_path):
+def visit(browser, window, left, tmp_path):
     """Open reports from disk; afterwards nothing must have gone wrong or out.
 
-    The first report of a test is opened in the one window, unless it needs another
-    kind of browser; a further one gets a window of its own, so that both stay open.
+    All are opened in the one window, unless they need another kind of browser.
+    Opening is what takes time: tests that make all choices they rely on go on, with
+    ``again``, in the page that another test of their module left.
     """
-    pages, contexts, watch = [], [], Watch()
+    files, contexts, watch = {window.url.split("#")[0]}, [], Watch()
+    watch.begin(window)
 
-    def open_report(report, width=1280, color_scheme=None, **options):
-        file = tmp_path / f"report{len(pages)}.html"
+    def go_on():
+        window.mouse.move(0, 0)
+        window.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0); }")
+        return window
+
+    def open_report(report, width=1280, color_scheme=None, again=False, **options):
+        if again and left["report"] is report:
+            return go_on()
+        file = tmp_path / f"report{len(files)}.html"
         report.write_html(file)
+        files.add(file.as_uri())
         size = {"width": width, "height": 900}
-        if options or window in pages:
+        if options:
             contexts.append(browser.new_context(viewport=size, **options))
             page = contexts[-1].new_page()
+            watch.begin(page)
         else:
             page = window
+            left["report"] = report if (width, color_scheme) == (1280, None) else None
             page.set_viewport_size(size)
             page.mouse.move(0, 0)
         if color_scheme is not None:
             page.emulate_media(color_scheme=color_scheme)
-        pages.append(page)
-        watch.begin(page)
         page.goto(file.as_uri())
         if options.get("java_script_enabled", True):
             page.wait_for_selector("html[data-ready]", state="attached")
         return page
 
     yield open_report
-    files = {page.url.split("#")[0] for page in pages}
-    for page in pages:
-        watch.end(page)
+    watch.end(window)
     for context in contexts:
         context.close()
     window.context.clear_permissions()

@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import product
 from pathlib import Path as FilePath
 
 import pytest
@@ -25,12 +26,12 @@ ROOT = FilePath(__file__).parents[3]
 # -- copies, training ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("by", ["mouse", "keys"])
-def test_rules_sql_and_json_can_be_copied(visit, case, by):
-    """Of the tree shown; the JSON loads and predicts the same."""
+def test_rules_sql_and_json_can_be_copied(visit, case):
+    """Of the tree shown, by mouse and by keys; the JSON loads and predicts the same."""
     page = visit(case.report)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    for k in (0, case.summary["chosen"], len(case.path) - 1):
+    points = 0, case.summary["chosen"], len(case.path) - 1
+    for k, by in product(points, ("mouse", "keys")):
         page.click(f'#heatmap td[data-point="{k}"]')
         copied = {}
         for name in ("Rules", "SQL", "JSON"):

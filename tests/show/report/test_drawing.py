@@ -34,7 +34,7 @@ def assert_detail(page, summary, point, n):
 @pytest.mark.parametrize("by", ["mouse", "Enter", "Space"])
 def test_a_cut_shows_its_coefficients_and_sides(visit, case, by):
     """Every cut of the tree, by a click or a key."""
-    page, chosen = visit(case.report), case.summary["chosen"]
+    page, chosen = visit(case.report, again=True), case.summary["chosen"]
     tree = case.summary["trees"][case.summary["points"][chosen]["tree"]]
     cuts = [n for n, entry in enumerate(tree["nodes"]) if "label" not in entry]
     assert len(cuts) > 1
@@ -86,7 +86,7 @@ def test_a_leaf_tells_its_samples(visit, case, by, width):
 
 def test_the_tip_of_a_leaf_at_the_lower_edge_is_in_the_window(visit, case):
     """It is then above the leaf."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
     leaf = page.locator("#drawing .node").last
     leaf.evaluate("(one) => one.scrollIntoView({ block: 'end' })")
     box = leaf.bounding_box()
@@ -99,7 +99,7 @@ def test_the_tip_of_a_leaf_at_the_lower_edge_is_in_the_window(visit, case):
 
 def test_a_leaf_lists_samples_to_start_from(visit, case):
     """The panel of a leaf has a button for each, which fills the form."""
-    page, summary = visit(case.report), case.summary
+    page, summary = visit(case.report, again=True), case.summary
     tree = summary["trees"][summary["points"][summary["chosen"]]["tree"]]
     n, entry = next(
         (n, entry)

@@ -9,7 +9,7 @@ from tests.show.report.reading import assert_shows, tab_to, text
 
 def test_a_point_of_the_frontier_shows_its_tree(visit, case):
     """By mouse; the heatmap and everything else follow."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
     marks = page.locator("#frontier circle")
     assert marks.count() == len(places(case))
     for n in range(marks.count()):
@@ -28,7 +28,7 @@ def places(case):
 
 def test_arrow_keys_move_along_the_frontier(visit, case):
     """From the mark of the tree shown to either end, and no further."""
-    page, points = visit(case.report), case.summary["points"]
+    page, points = visit(case.report, again=True), case.summary["points"]
     tab_to(page, "#frontier circle")
     assert (
         page.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
@@ -49,7 +49,7 @@ def test_arrow_keys_move_along_the_frontier(visit, case):
 
 def test_a_cell_of_the_heatmap_shows_its_tree(visit, case):
     """Every one, by mouse, for every quantity on display."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
     values = page.eval_on_selector_all(
         "#quantity option", "(all) => all.map((one) => one.value)"
     )
@@ -62,7 +62,7 @@ def test_a_cell_of_the_heatmap_shows_its_tree(visit, case):
 
 def test_arrow_keys_move_in_the_heatmap(visit, case):
     """Down and across the grid, and not over its edge."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
     n_local, n_global = case.path.alphas_local.size, case.path.alphas_global.size
     tab_to(page, "#heatmap td[data-point]")
     for _ in range(n_local):
@@ -87,7 +87,7 @@ def test_arrow_keys_move_in_the_heatmap(visit, case):
 @pytest.mark.parametrize("by", ["mouse", "keys"])
 def test_the_slider_finds_the_best_tree_with_so_many_variables(visit, case, by):
     """Most accurate among those with at most k."""
-    page, points = visit(case.report), case.summary["points"]
+    page, points = visit(case.report, again=True), case.summary["points"]
     counts = [point["n_variables"] for point in points]
     if by == "keys":
         tab_to(page, "#most")
@@ -112,7 +112,7 @@ def test_the_slider_finds_the_best_tree_with_so_many_variables(visit, case, by):
 
 def test_the_heatmap_colours_what_is_asked_for(visit, case):
     """More variables, more colour."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
     page.select_option("#quantity", "n_variables")
     share = page.eval_on_selector_all(
         "#heatmap td[data-point]",
@@ -126,7 +126,7 @@ def test_the_heatmap_colours_what_is_asked_for(visit, case):
 
 def test_charts_follow_the_width_of_the_window(visit, case):
     """Drawn anew, the tree shown still marked."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
     page.click('#heatmap td[data-point="1"]')
     for width in (390, 700, 1280):
         page.set_viewport_size({"width": width, "height": 900})

@@ -12,7 +12,7 @@ from tests.show.report.reading import lit_cuts, probabilities, tab_to, text
 
 def test_the_form_has_the_variables_used(visit, case):
     """Those and no others, by name."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
     for k in (0, len(case.path) - 1):
         page.click(f'#heatmap td[data-point="{k}"]')
         labels = page.locator("#values label").all_inner_texts()
@@ -36,7 +36,7 @@ _TRY_ALL = """(rows) => rows.map((values) => {
 
 def test_probabilities_are_those_of_the_tree(visit, case, rng):
     """To 1e-9 for random rows, half of them far outside of the training range."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
     for k in (0, 1, len(case.path) - 1):
         page.click(f'#heatmap td[data-point="{k}"]')
         tree = case.path.trees[k]
@@ -65,7 +65,8 @@ def test_a_tree_whose_leaves_say_more_answers_by_them(visit, rng):
 
 def test_the_route_lights_up(visit, case, rng):
     """That of ``explain``, in the drawing and in words."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
+    page.click(f'#heatmap td[data-point="{case.summary["chosen"]}"]')
     rows, frame = random_rows(rng, case.chosen, 4)
     for n, row in enumerate(rows):
         page.evaluate(_TRY_ALL, [row])
@@ -151,7 +152,8 @@ def test_values_change_by_slider_and_level(visit, case):
 
 def test_any_listed_sample_can_be_the_start(visit, case):
     """Chosen with the keys, which stay in the list."""
-    page = visit(case.report)
+    page = visit(case.report, again=True)
+    page.click(f'#heatmap td[data-point="{case.summary["chosen"]}"]')
     tab_to(page, "#sample")
     page.keyboard.press("Home")
     assert text(page, "#sample option:checked") == "own values"
