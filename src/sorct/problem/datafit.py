@@ -27,7 +27,7 @@ from typing import Protocol
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.problem.compilation import compiled_inside
+from sorct.problem.compilation import compiled_apart, compiled_inside
 
 # Rules that renew the leaves. PURE and LEARNED have the loss -log V, RESIDUAL one of
 # response - V; the other two V itself.
@@ -329,7 +329,7 @@ def renew_logits(
     return change > _SAME_PROBA
 
 
-@compiled_inside
+@compiled_apart
 def shift_payoff(
     unit: float, centre: FloatArray, cuts: FloatArray, payoff: FloatArray
 ) -> None:
@@ -340,7 +340,7 @@ def shift_payoff(
             payoff[0, leaf] -= unit * centre[j] * cuts[j, n_branches + leaf]
 
 
-@compiled_inside
+@compiled_apart
 def fill_value_gradient(
     ridge: float,
     unit: float,

@@ -273,7 +273,7 @@ def _size_after_prox(part: FloatArray, amount: float) -> float:
         tau = (total - amount) / n_active
 
 
-@compiled_inside
+@compiled_apart
 def _cut_to(part: FloatArray, size: float) -> None:
     """Cut all entries to a size."""
     for j in range(part.shape[0]):
