@@ -2,8 +2,8 @@
 
     python examples/plot_gallery.py docs/images
 
-uses breast cancer and wine, which come with scikit-learn, and a planted tree of depth 3
-with three true variables per cut.
+uses breast cancer, wine and diabetes, which come with scikit-learn, and a planted tree
+of depth 3 with three true variables per cut.
 """
 
 import sys
@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 from PIL import Image
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.model_selection import train_test_split
 from sorct.datasets import make_planted_tree
 from sorct.plotting import (
@@ -23,11 +23,12 @@ from sorct.plotting import (
     PathDisplay,
     RecallDisplay,
     ReliabilityDisplay,
+    ResidualDisplay,
     StabilityDisplay,
     TreeDisplay,
 )
 
-from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
+from sorct import SORCTClassifier, SORCTClassifierCV, SORCTRegressorCV, sorct_path
 
 Rows = tuple[pd.DataFrame, pd.Series]
 
@@ -78,9 +79,18 @@ def draw_cancer() -> dict[str, Any]:
     }
 
 
+def draw_diabetes() -> ResidualDisplay:
+    """Draw what was observed of a quantity against what was predicted."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    search = SORCTRegressorCV(random_state=0).fit(X_train, y_train)
+    return ResidualDisplay.from_estimator(search, X_test, y_test).plot()
+
+
 def main(folder: Path) -> None:
     """Fit, draw, save."""
     displays = {"tree": draw_planted(), "heatmap": draw_wine(), **draw_cancer()}
+    displays["residual"] = draw_diabetes()
     for name, display in displays.items():
         save_small(display.figure_, folder / f"plot_{name}.png")
 
