@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 from PIL import Image
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.model_selection import train_test_split
 from sorct.datasets import make_planted_tree
 from sorct.plotting import (
@@ -23,11 +23,12 @@ from sorct.plotting import (
     PathDisplay,
     RecallDisplay,
     ReliabilityDisplay,
+    ResidualDisplay,
     StabilityDisplay,
     TreeDisplay,
 )
 
-from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
+from sorct import SORCTClassifier, SORCTClassifierCV, SORCTRegressor, sorct_path
 
 Rows = tuple[pd.DataFrame, pd.Series]
 
@@ -78,9 +79,18 @@ def draw_cancer() -> dict[str, Any]:
     }
 
 
+def draw_diabetes() -> ResidualDisplay:
+    """Residuals of a tree of depth 1 on rows that it has not seen."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = SORCTRegressor(1, 2.0, n_starts=2, random_state=0).fit(X[:300], y[:300])
+    display = ResidualDisplay.from_estimator(model, X[300:], y[300:])
+    return display.plot(kind="residual")
+
+
 def main(folder: Path) -> None:
     """Fit, draw, save."""
     displays = {"tree": draw_planted(), "heatmap": draw_wine(), **draw_cancer()}
+    displays["residuals"] = draw_diabetes()
     for name, display in displays.items():
         save_small(display.figure_, folder / f"plot_{name}.png")
 
