@@ -78,7 +78,10 @@ FAILURES = {
     "one class": (FIT.format("one-class.csv"), "one class only, 'u'"),
     "missing class": (FIT.format("no-target.csv"), "column 'y' has 1 missing cell(s)"),
     "no variables": (FIT.format("alone.csv"), "no column to train on"),
-    "a quantity": (FIT.format("quantity.csv"), "60 distinct values in 60 rows"),
+    "a quantity": (
+        FIT.format("quantity.csv") + " --task classes",
+        "60 distinct values in 60 rows",
+    ),
     "infinity": (FIT.format("infinite.csv"), "infinity"),
     "latin": (FIT.format("latin.csv"), "--encoding cp1252"),
     "a spreadsheet": (FIT.format("sheet.csv"), "save it as CSV"),
