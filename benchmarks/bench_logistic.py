@@ -37,7 +37,8 @@ from benchmarks.timing import print_table
 from sorct import Path, sorct_path
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import TableOptions
-from sorct.estimators.fitting import STEEPNESS, Effort, Model, Prepared
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import STEEPNESS, Model, Prepared
 from sorct.search.sweep import Grid, Sweep
 
 N_PENALTIES, WEAKEST = 17, 1e-3

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sorct.estimators.classifier import SORCTClassifier
     from sorct.estimators.compare.comparison import compare
     from sorct.estimators.cross_validated import SORCTClassifierCV
-    from sorct.estimators.fitting import InfeasibleError
+    from sorct.estimators.effort import InfeasibleError
     from sorct.estimators.path import PAPER_ALPHAS, sorct_path
     from sorct.estimators.regressor import SORCTRegressor
     from sorct.estimators.regressor_cv import SORCTRegressorCV

@@ -18,7 +18,7 @@ from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
 from sorct.data.table import take_rows
 from sorct.data.target import Classes
 from sorct.estimators.checks import checked_samples
-from sorct.estimators.fitting import InfeasibleError
+from sorct.estimators.effort import InfeasibleError
 from sorct.tree.calibration import LITTLE, Calibration, CurveMap, LogisticMap, Map
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from sorct.data.wording import shown
 from sorct.estimators.calibrating import HeldFolds
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import check_real
-from sorct.estimators.fitting import Effort, Model, Prepared
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.promises import Promise, hold_out
 from sorct.estimators.searching import (
     check_starts,

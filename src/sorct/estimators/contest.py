@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from sorct._typing import FloatArray
-from sorct.estimators.fitting import InfeasibleError
+from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.folds import (
     Data,
     FoldScores,

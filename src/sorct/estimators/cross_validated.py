@@ -36,12 +36,13 @@ from sorct.estimators.checks import (
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.contest import Contest, run_in_parallel
-from sorct.estimators.fitting import Effort, Model
-from sorct.estimators.folds import Data, DefaultScorer, PathTask
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import Model
+from sorct.estimators.folds import Data, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.promises import hold_out
 from sorct.estimators.race import DEEPEST, Choices
-from sorct.estimators.scorers import scorer_name
+from sorct.estimators.scorers import DefaultScorer, scorer_name
 from sorct.estimators.settling import searched_model, settled
 from sorct.estimators.streaming import begin, choice_on_all, source_of
 from sorct.estimators.tree_search import TreeSearch, listed_values

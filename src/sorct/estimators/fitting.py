@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
@@ -25,9 +24,7 @@ from sorct.estimators.call import versions
 from sorct.estimators.checks import (
     check_confidence,
     check_memory,
-    check_n_jobs,
     check_real,
-    check_whole,
     checked_cost_matrix,
     checked_floor,
     checked_samples,
@@ -43,6 +40,7 @@ from sorct.estimators.decisions import (
     meets,
     told_by_parts,
 )
+from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
     check_quantity_model,
     checked_depth,
@@ -59,26 +57,8 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     from sorct.estimators.promises import Promise
     from sorct.problem.problem import Problem
-    from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
     from sorct.solvers.solution import Solution
     from sorct.tree.path import Limits
-
-
-class InfeasibleError(ValueError):
-    """No tree was found that meets the floors on recall.
-
-    Attributes
-    ----------
-    recall : dict
-        Expected recall of every class in the tree that came closest.
-    """
-
-    def __init__(self, message: str, recall: dict[Any, float]) -> None:
-        super().__init__(message, recall)
-        self.recall = recall
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 LOSSES = ("cost", "log")
@@ -145,48 +125,6 @@ class Model:
     def read(self, y: Any) -> AnyArray:
         """Check the target: numbers, or labels of classes."""
         return number_column(y) if self.of_quantity else label_samples(y)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How hard to try; as the user gave it."""
-
-    tol: Any = 1e-6
-    max_iter: Any = 2000
-    time_limit: Any = None
-    n_jobs: Any = None
-    random_state: Any = None
-
-    def check(self) -> None:
-        """Check all of it."""
-        check_real("tol", self.tol, "a finite number > 0", positive=True)
-        check_whole("max_iter", self.max_iter)
-        check_n_jobs(self.n_jobs)
-        if self.time_limit is not None:
-            expected = "a number of seconds > 0 or None"
-            check_real("time_limit", self.time_limit, expected, positive=True)
-
-    def solver(self) -> AugmentedLagrangian:
-        """Solver that ends where it was asked to."""
-        from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-
-        return AugmentedLagrangian(float(self.tol), min(int(self.max_iter), 2**31))
-
-    def seconds_left(self, spent: float) -> float | None:
-        """Rest of the time limit, if there is one."""
-        if self.time_limit is None:
-            return None
-        return max(float(self.time_limit) - spent, 0.0)
-
-    def shared(self, n_trees: int) -> Effort:
-        """Effort of one of several trees that share the time limit."""
-        if self.time_limit is None:
-            return self
-        return replace(self, time_limit=float(self.time_limit) / n_trees)
-
-    def seed(self) -> int:
-        """Draw the seed of the search."""
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
 
 @dataclass(frozen=True)

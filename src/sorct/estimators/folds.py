@@ -6,7 +6,6 @@ every fold, and on all rows. Everything here can be sent to another process.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,14 @@ from sklearn.utils.validation import validate_data
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.quantity import Quantity
 from sorct.data.table import Table, as_table, take_rows
-from sorct.data.target import Classes, unequal
+from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.classifier import SORCTClassifier
-from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
+from sorct.estimators.effort import Effort, InfeasibleError
+from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.path import path_alphas, trace
 from sorct.estimators.regressor import SORCTRegressor
-from sorct.estimators.scorers import MINUS
+from sorct.estimators.scorers import DefaultScorer, QuantityScorer, takes_weights
 from sorct.tree.path import NO_LIMITS, Limits, Path, frame_of
 from sorct.tree.tree import Tree
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-#: Probabilities below this count as this in a log-loss.
-LEAST_PROBA = 1e-6
 # A first look at settings; and how exactly trees are solved that only serve to be
 # scored.
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
@@ -416,88 +414,6 @@ def trace_all(task: PathTask, data: Data) -> Path | InfeasibleError:
         return task.run(data)
     except InfeasibleError as error:
         return error
-
-
-@dataclass(frozen=True)
-class DefaultScorer:
-    """Scorer where none is named: mean worth of the predictions to the target.
-
-    If ``by_log`` and no error costs more than others, minus the log-loss instead: it
-    tells more of a tree, so that chance has less of a say. ``factor`` says how much the
-    rows of every class count, if not all the same.
-    """
-
-    cost_matrix: FloatArray
-    target: Classes
-    by_log: bool = False
-    factor: FloatArray | None = None
-
-    @property
-    def name(self) -> str:
-        """What the score is called."""
-        name = self.target.default_score(self.cost_matrix)
-        if self._is_log_loss:
-            name = "minus the log-loss"
-        if self.factor is None:
-            return name
-        begin = MINUS if name.startswith(MINUS) else ""
-        return f"{begin}weighted {name.removeprefix(begin)}"
-
-    @property
-    def _is_log_loss(self) -> bool:
-        return self.by_log and not unequal(self.cost_matrix)
-
-    def of(self, tree: Tree, table: Table, y: AnyArray, weight: Any = None) -> float:
-        """Score a tree on some rows."""
-        if self.factor is not None:
-            counts = self.factor[self.target.known_codes(y)]
-            weight = counts if weight is None else weight * counts
-        if self._is_log_loss:
-            return -self._log_loss(tree, table, y, weight)
-        predicted = self.target.known_codes(tree.predict_table(table))
-        true = self.target.known_codes(y)
-        worth = self.target.worth(self.cost_matrix, true, predicted)
-        return float(np.average(worth, weights=weight))
-
-    def _log_loss(self, tree: Tree, table: Table, y: AnyArray, weight: Any) -> float:
-        """Mean of -log of the class's probability; a class never seen has the least."""
-        own = tree.class_target.codes(y)
-        proba = tree.predict_proba_table(table)[np.arange(len(own)), own]
-        proba = np.maximum(np.where(own >= 0, proba, 0.0), LEAST_PROBA)
-        return float(np.average(-np.log(proba), weights=weight))
-
-
-@dataclass(frozen=True)
-class QuantityScorer:
-    """Scorer of a quantity where none is named: minus the mean of the loss itself.
-
-    It is the squared error also under "huber", which only trains differently.
-    """
-
-    loss: str
-    quantile: float = 0.5
-
-    @property
-    def name(self) -> str:
-        """What the score is called."""
-        names = {"absolute": "mean absolute error", "quantile": "mean pinball loss"}
-        return MINUS + names.get(self.loss, "mean squared error")
-
-    def of(self, tree: Tree, table: Table, y: AnyArray, weight: Any = None) -> float:
-        """Score a tree on some rows."""
-        gap = np.asarray(y, dtype=np.float64) - tree.predict_table(table)
-        worth = gap**2
-        if self.loss == "absolute":
-            worth = np.abs(gap)
-        elif self.loss == "quantile":
-            worth = gap * (self.quantile - (gap < 0.0))
-        return -float(np.average(worth, weights=weight))
-
-
-def takes_weights(scorer: Any) -> bool:
-    """Whether a scorer can be given sample weights; those of scikit-learn can."""
-    parameters = inspect.signature(scorer).parameters.values()
-    return any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters)
 
 
 def _estimator(tree: Tree, X: Any) -> SORCTClassifier | SORCTRegressor:

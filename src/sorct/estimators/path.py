@@ -20,7 +20,8 @@ from sorct.data.parts import PartedSet
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
-from sorct.estimators.fitting import Effort, InfeasibleError, Model, Prepared
+from sorct.estimators.effort import Effort, InfeasibleError
+from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.quantities import QUANTITY_LOSSES
 from sorct.estimators.streaming import Streamed, source_of
 from sorct.solvers.solution import Status

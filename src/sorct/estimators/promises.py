@@ -30,7 +30,8 @@ from sorct.data.target import Classes, unequal
 from sorct.data.wording import shown
 from sorct.estimators.checks import checked_floor, checked_samples
 from sorct.estimators.decisions import ABOVE, critical_weights
-from sorct.estimators.fitting import InfeasibleError, Model
+from sorct.estimators.effort import InfeasibleError
+from sorct.estimators.fitting import Model
 from sorct.tree.decision import predicted_codes
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.estimators.fitting import InfeasibleError
+from sorct.estimators.effort import InfeasibleError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,13 +23,14 @@ from sorct.estimators.candidates import RULES, Candidates
 from sorct.estimators.checks import MOST_STARTS, check_whole, checked_samples
 from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.cross_validated import CHOOSE
-from sorct.estimators.fitting import Effort, Model
-from sorct.estimators.folds import Data, PathTask, QuantityScorer
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import Model
+from sorct.estimators.folds import Data, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, number_column, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
-from sorct.estimators.scorers import scorer_name
+from sorct.estimators.scorers import QuantityScorer, scorer_name
 from sorct.estimators.tree_search import TreeSearch, listed_values
 from sorct.tree.tree import Tree
 

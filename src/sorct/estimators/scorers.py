@@ -1,20 +1,28 @@
-"""Scorers: whether a scorer of scikit-learn can score these classes, on these folds.
+"""Scorers: those where none is named, and whether one of scikit-learn will do.
 
-Tried on the most frequent class, which costs nothing, before any model is fitted.
+The latter is tried on the most frequent class, which costs nothing, before any model
+is fitted.
 """
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import check_scoring, get_scorer_names
 
-from sorct._typing import AnyArray
+from sorct._typing import AnyArray, FloatArray
+from sorct.data.table import Table
+from sorct.data.target import Classes, unequal
 from sorct.data.wording import listed
+from sorct.tree.tree import Tree
 
+#: Probabilities below this count as this in a log-loss.
+LEAST_PROBA = 1e-6
 #: How the name of a score begins that is the less the better, turned round.
 MINUS = "minus the "
 # How parts of the names of scorers are said.
@@ -91,3 +99,88 @@ def _misfit(scoring: str, y_train: AnyArray, y_test: AnyArray, error: Exception)
         f"The scorer {scoring!r} does not work {where} ({cause}); use one that does, "
         f"such as {instead}."
     )
+
+
+# -- where none is named ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DefaultScorer:
+    """Scorer where none is named: mean worth of the predictions to the target.
+
+    If ``by_log`` and no error costs more than others, minus the log-loss instead: it
+    tells more of a tree, so that chance has less of a say. ``factor`` says how much the
+    rows of every class count, if not all the same.
+    """
+
+    cost_matrix: FloatArray
+    target: Classes
+    by_log: bool = False
+    factor: FloatArray | None = None
+
+    @property
+    def name(self) -> str:
+        """What the score is called."""
+        name = self.target.default_score(self.cost_matrix)
+        if self._is_log_loss:
+            name = "minus the log-loss"
+        if self.factor is None:
+            return name
+        begin = MINUS if name.startswith(MINUS) else ""
+        return f"{begin}weighted {name.removeprefix(begin)}"
+
+    @property
+    def _is_log_loss(self) -> bool:
+        return self.by_log and not unequal(self.cost_matrix)
+
+    def of(self, tree: Tree, table: Table, y: AnyArray, weight: Any = None) -> float:
+        """Score a tree on some rows."""
+        if self.factor is not None:
+            counts = self.factor[self.target.known_codes(y)]
+            weight = counts if weight is None else weight * counts
+        if self._is_log_loss:
+            return -self._log_loss(tree, table, y, weight)
+        predicted = self.target.known_codes(tree.predict_table(table))
+        true = self.target.known_codes(y)
+        worth = self.target.worth(self.cost_matrix, true, predicted)
+        return float(np.average(worth, weights=weight))
+
+    def _log_loss(self, tree: Tree, table: Table, y: AnyArray, weight: Any) -> float:
+        """Mean of -log of the class's probability; a class never seen has the least."""
+        own = tree.class_target.codes(y)
+        proba = tree.predict_proba_table(table)[np.arange(len(own)), own]
+        proba = np.maximum(np.where(own >= 0, proba, 0.0), LEAST_PROBA)
+        return float(np.average(-np.log(proba), weights=weight))
+
+
+@dataclass(frozen=True)
+class QuantityScorer:
+    """Scorer of a quantity where none is named: minus the mean of the loss itself.
+
+    It is the squared error also under "huber", which only trains differently.
+    """
+
+    loss: str
+    quantile: float = 0.5
+
+    @property
+    def name(self) -> str:
+        """What the score is called."""
+        names = {"absolute": "mean absolute error", "quantile": "mean pinball loss"}
+        return MINUS + names.get(self.loss, "mean squared error")
+
+    def of(self, tree: Tree, table: Table, y: AnyArray, weight: Any = None) -> float:
+        """Score a tree on some rows."""
+        gap = np.asarray(y, dtype=np.float64) - tree.predict_table(table)
+        worth = gap**2
+        if self.loss == "absolute":
+            worth = np.abs(gap)
+        elif self.loss == "quantile":
+            worth = gap * (self.quantile - (gap < 0.0))
+        return -float(np.average(worth, weights=weight))
+
+
+def takes_weights(scorer: Any) -> bool:
+    """Whether a scorer can be given sample weights; those of scikit-learn can."""
+    parameters = inspect.signature(scorer).parameters.values()
+    return any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sklearn.exceptions import ConvergenceWarning
 
 from sorct.estimators.checks import MOST_STARTS, check_whole
-from sorct.estimators.fitting import Effort, Prepared
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import Prepared
 from sorct.solvers.solution import Status
 
 if TYPE_CHECKING:

@@ -29,7 +29,8 @@ from sorct.data.table_parts import TableParts
 from sorct.data.target import Classes
 from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.class_weights import class_factors
-from sorct.estimators.fitting import Effort, Model, Prepared
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import Model, Prepared
 from sorct.tree.tree import Tree
 
 Found = TypeVar("Found")

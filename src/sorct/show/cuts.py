@@ -20,7 +20,8 @@ from sorct.show.numbers import (
     printed_weights,
     rounded,
 )
-from sorct.tree.view import Cut, Piece, Reading
+from sorct.tree.reading import Piece, Reading
+from sorct.tree.view import Cut
 
 # Days that a calendar has, from the year 1 to 9999.
 _FIRST_DAY, _LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")

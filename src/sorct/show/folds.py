@@ -11,7 +11,7 @@ from typing import Any
 
 from sorct.data.wording import printable, readable
 from sorct.show.numbers import allowed_error, rounded
-from sorct.tree.view import Piece, Reading
+from sorct.tree.reading import Piece, Reading
 
 # Names that are told of one weight, weights that are told, letters of a name.
 _NAMES, _WEIGHTS, _LETTERS = 3, 6, 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sorct.data.wording import plain_number, write_out
-from sorct.tree.view import Reading
+from sorct.tree.reading import Reading
 
 # A number is printed such that its rounding moves a cut by less than this share of its
 # largest term, also for columns far from zero.

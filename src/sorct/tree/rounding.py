@@ -18,7 +18,7 @@ import numpy as np
 from sorct._typing import FloatArray
 from sorct.data.terms import Summand
 from sorct.data.wording import shown
-from sorct.tree.view import Reading
+from sorct.tree.reading import Reading
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree

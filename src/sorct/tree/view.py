@@ -3,24 +3,18 @@
 Text, explanations, plots, report and exports read a view and walk no tree themselves.
 It lists the nodes that decide something, in reading order: a cut, what is below "yes",
 what is below "no".
-
-A cut stays the same when it is multiplied by a positive number, or when its sign and
-its two sides are swapped. So it is shown such that the summand with the largest scaled
-coefficient has weight 1, and that a larger value of it makes "yes" more probable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.data.encoder import TableEncoder
-from sorct.data.terms import OTHER, Summand, Term
-from sorct.data.variables import Variable
+from sorct.data.terms import Term
 from sorct.tree.link import cdf
 from sorct.tree.prune import (
     NOBODY,
@@ -29,181 +23,17 @@ from sorct.tree.prune import (
     node_classes,
     only_children,
 )
+from sorct.tree.reading import Reading, Terms
 from sorct.tree.topology import Topology
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
-
-# Scales that differ by more than this cannot be compared: products would overflow.
-_LEAST = 1e-150
 
 #: A side of a cut that gets a smaller share of the training sample than this is not
 #: shown: it would read "0.0 % of samples".
 FEW = 5e-4
 # But it is shown if it gets at least this share of some class, which may be a rare one.
 _MUCH_OF_A_CLASS = 0.1
-
-#: What variables add to a cut, by their positions in the table.
-Terms: TypeAlias = dict[int, Term]
-
-
-@dataclass(frozen=True)
-class Piece:
-    """What of a cut is printed together: a variable, or a column chosen by itself.
-
-    Weights are those of the reading.
-
-    Attributes
-    ----------
-    name : str
-        Name of the variable.
-    places : tuple of int
-        Positions of its summands in the reading.
-    levels : tuple of pairs
-        Of a category, all its levels and what each adds; empty for all else.
-    others : float or None
-        What any other level adds, None if there can be none.
-    missing : float or None
-        What a missing cell adds in place of all that; None if it has no own weight.
-    """
-
-    name: str
-    places: tuple[int, ...]
-    levels: tuple[tuple[Any, float], ...] = ()
-    others: float | None = None
-    missing: float | None = None
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A cut as people read it: "yes" when the sum is above the threshold.
-
-    Attributes
-    ----------
-    summands : tuple of Summand
-        Largest weight in scaled units first.
-    columns, variables : tuple of int
-        The column of every summand, and the position of its variable.
-    weights : tuple of float
-        Weights on raw columns, the first being 1.
-    threshold : float
-        In the units of the first.
-    pieces : tuple of Piece
-        The same by what is printed together, in the order of the first summands.
-    """
-
-    summands: tuple[Summand, ...]
-    columns: tuple[int, ...]
-    variables: tuple[int, ...]
-    weights: tuple[float, ...]
-    threshold: float
-    pieces: tuple[Piece, ...] = ()
-
-    @classmethod
-    def of(cls, encoder: TableEncoder, terms: Terms, threshold: float) -> Reading:
-        """Read "the sum of the terms is above the threshold", in scaled units."""
-        found = _by_size(terms)
-        summands = tuple(summand for summand, _ in found)
-        if not _comparable(summands):
-            summands = tuple(summand.scaled() for summand in summands)
-        for column in np.argsort(
-            [s.column + encoder.first_column[i] for s, i in found]
-        ):
-            summand = summands[column]
-            threshold += summand.weight * (summand.lower / summand.span)
-        lead = summands[0].raw_weight if summands else 1.0
-        variables = tuple(i for _, i in found)
-        return cls(
-            summands=summands,
-            columns=tuple(encoder.columns_of(i).start + s.column for s, i in found),
-            variables=variables,
-            weights=tuple(s.raw_weight / lead for s in summands),
-            # A threshold of 0 has no sign, whichever way the cut is turned.
-            threshold=threshold / lead + 0.0,
-            pieces=tuple(_pieces(encoder, terms, summands, variables)),
-        )
-
-    @property
-    def is_left(self) -> bool:
-        """Whether "yes" means left: the first summand speaks for "yes"."""
-        return not self.summands or self.summands[0].raw_weight > 0.0
-
-
-def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
-    """Summands and their variables, largest first; a missing cell after its variable.
-
-    It counts as much as its variable, lest a cut be read in units of what is missing.
-    """
-    found = []
-    for i, term in terms.items():
-        summands = term.summands()
-        known = [abs(s.weight) for s in summands if not s.is_missing]
-        for summand in summands:
-            if summand.weight == 0.0 and _are_apart(summands):
-                continue
-            follows = summand.is_missing and bool(known)
-            size = max(known) if follows else abs(summand.weight)
-            found.append((-size, follows, summand, i))
-    found.sort(key=lambda entry: entry[:2])
-    return [(summand, i) for _, _, summand, i in found]
-
-
-def _are_apart(summands: tuple[Summand, ...]) -> bool:
-    """Whether a variable is printed level by level, as in the paper."""
-    return any(s.is_level and s.member is None for s in summands)
-
-
-def _comparable(summands: tuple[Summand, ...]) -> bool:
-    """Whether raw columns can be weighed in the units of the first of them."""
-    if not summands:
-        return True
-    first = summands[0].span
-    sizes = [max(s.span, s.largest) for s in summands]
-    # What a missing cell adds may be next to nothing, or nothing.
-    weighed = [s for s in summands if not s.is_missing]
-    return all(_LEAST < size / first < 1.0 / _LEAST for size in sizes) and all(
-        s.span / first > _LEAST and abs(s.weight) > _LEAST for s in weighed
-    )
-
-
-def _pieces(
-    encoder: TableEncoder,
-    terms: Terms,
-    summands: tuple[Summand, ...],
-    variables: tuple[int, ...],
-) -> Iterator[Piece]:
-    """Summands of a variable together, unless its columns are chosen by themselves."""
-    lead = summands[0].raw_weight if summands else 1.0
-    places: dict[tuple[int, int], list[int]] = {}
-    for k, i in enumerate(variables):
-        apart = _are_apart(terms[i].summands())
-        places.setdefault((i, k if apart else -1), []).append(k)
-    for (i, place), own in places.items():
-        known = [k for k in own if not summands[k].is_missing]
-        if not known or place >= 0:
-            yield Piece(encoder.names[i], tuple(own))
-            continue
-        blank = [k for k in own if k not in known]
-        missing = summands[blank[0]].raw_weight / lead if blank else None
-        piece = Piece(encoder.names[i], (*known, *blank), missing=missing)
-        if summands[known[0]].is_level:
-            piece = _with_levels(piece, terms[i], encoder.variables[i], lead)
-        yield piece
-
-
-def _with_levels(piece: Piece, term: Term, variable: Variable, lead: float) -> Piece:
-    """Piece of a category with what its levels and all others add."""
-    choices = [one for one in variable.choices or () if one is not None]
-    levels = [(one, term.value(one) / lead) for one in choices if one is not OTHER]
-    others = None
-    # There is no third truth.
-    is_truth = all(isinstance(level, bool) for level in choices)
-    if not (is_truth or term.refuses_unknown):
-        # An object is a level that training never saw.
-        others = term.value(object()) / lead
-    elif OTHER in choices:
-        others = term.value(OTHER) / lead
-    return replace(piece, levels=tuple(levels), others=others)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,8 @@ from sorct.show.cuts import cut_text, missing_text, plain_question
 from sorct.show.folds import folds
 from sorct.show.numbers import printed_threshold, printed_weights
 from sorct.show.plotting._style import drawn_names
-from sorct.tree.view import Cut, Leaf, Piece, Reading, View
+from sorct.tree.reading import Piece, Reading
+from sorct.tree.view import Cut, Leaf, View
 
 # Shares that differ by no more may read the same.
 _ROUNDING = 0.01

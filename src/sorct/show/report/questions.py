@@ -11,7 +11,8 @@ from sorct.show.cuts import cut_text, missing_text, plain_question
 from sorct.show.folds import folds
 from sorct.show.numbers import plain_number, printed_threshold, printed_weights
 from sorct.show.report.rows import DIGITS
-from sorct.tree.view import Cut, Piece, Reading
+from sorct.tree.reading import Piece, Reading
+from sorct.tree.view import Cut
 
 # Terms of a cut that is written out, at most.
 _TERMS = 3
