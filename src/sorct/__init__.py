@@ -55,7 +55,7 @@ __all__ = [
 _PLACES = {
     "PAPER": "sorct.data.options",
     "PAPER_ALPHAS": "sorct.estimators.path",
-    "InfeasibleError": "sorct.estimators.fitting",
+    "InfeasibleError": "sorct.estimators.effort",
     "Path": "sorct.tree.path",
     "PenaltyBounds": "sorct.estimators.bounds",
     "SORCTClassifier": "sorct.estimators.classifier",
