@@ -236,3 +236,10 @@ def test_targets_that_are_no_quantity_are_refused(houses):
             ask(X)
     with pytest.raises(TypeError, match="no page for a quantity"):
         tree.report()
+
+
+@pytest.mark.parametrize("kind", [SORCTRegressor, SORCTRegressorCV])
+def test_files_are_refused_before_they_are_read(kind):
+    """Only classifiers train on tables that come in batches."""
+    with pytest.raises(ValueError, match=f"{kind.__name__} takes a table in memory"):
+        kind().fit("folder/*.parquet", "y")

@@ -22,6 +22,7 @@ from sorct.estimators.searching import (
     starts_frame,
     warn_if_slow,
 )
+from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_estimator import TreeEstimator
 from sorct.tree.tree import Tree
 
@@ -182,6 +183,7 @@ class SORCTRegressor(TreeRegressor):
             raise ValueError(
                 "SORCTRegressor requires y to be passed, but the target y is None."
             )
+        refuse_source(X, type(self).__name__)
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         seed, call = effort.seed(), call_text(type(self), self.get_params(deep=False))

@@ -31,6 +31,7 @@ from sorct.estimators.quantities import LEAVES, checked_depth, number_column, ta
 from sorct.estimators.race import FINALISTS, QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.scorers import QuantityScorer, scorer_name
+from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_search import TreeSearch, listed_values
 from sorct.tree.tree import Tree
 
@@ -182,6 +183,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
                 f"{shown(self.scoring)}."
             )
         named = None if self.scoring is None else check_scoring(self, self.scoring)
+        refuse_source(X, type(self).__name__)
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         model, effort = self._checked_options()

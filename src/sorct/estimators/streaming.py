@@ -48,6 +48,16 @@ def source_of(X: Any, y: Any, sample_weight: Any) -> Source | None:
     return None
 
 
+def refuse_source(X: Any, who: str) -> None:
+    """Refuse a table that comes in batches, where that is not known how to train on."""
+    if is_dask(X) or names_files(X):
+        raise ValueError(
+            f"{who} takes a table in memory, got {type(X).__name__}; only classifiers "
+            "train on files and on Dask. Read it first, such as by sorct.read_table, or "
+            "take a sample of its rows."
+        )
+
+
 @dataclass(frozen=True)
 class Streamed:
     """A table in batches as a training problem.
