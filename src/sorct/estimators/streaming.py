@@ -53,7 +53,7 @@ def refuse_source(X: Any, who: str) -> None:
     if is_dask(X) or names_files(X):
         raise ValueError(
             f"{who} takes a table in memory, got {type(X).__name__}; only classifiers "
-            "train on files and on Dask. Read it first, such as by sorct.read_table, or "
+            "train on files and on Dask. Read it first, as by sorct.read_table, or "
             "take a sample of its rows."
         )
 
