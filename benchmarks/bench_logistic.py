@@ -76,7 +76,7 @@ class Logistic:
     @property
     def gamma(self) -> float:
         """Steepness of the only cut, as gamma="auto" has it."""
-        return STEEPNESS * self.n_columns
+        return STEEPNESS["auto"] * self.n_columns
 
     @property
     def alphas(self) -> np.ndarray:
