@@ -292,7 +292,9 @@ def _places_to_try(line: _Line) -> FloatArray:
     n_even = int(min(np.abs(slope).max(initial=0.0) / _CLOSEST, 1e9))
     if 4 * n_even < _AROUND.size * slope.size:
         return np.linspace(0.0, 1.0, max(n_even, 64) + 1)
-    places = np.subtract.outer(_AROUND, line.score[turning]) / slope
+    # A cut that hardly turns has its border beyond all numbers, and so beyond 1.
+    with np.errstate(over="ignore"):
+        places = np.subtract.outer(_AROUND, line.score[turning]) / slope
     even = np.linspace(0.0, 1.0, 65)
     return np.concatenate([places[(places > 0.0) & (places < 1.0)], even])
 
