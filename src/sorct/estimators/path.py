@@ -158,7 +158,7 @@ def sorct_path(
     limits = Limits(max_features, None, max_cost)
     model.check()
     effort.check()
-    limits.check()
+    limits.check_with(feature_cost)
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
