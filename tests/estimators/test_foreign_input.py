@@ -48,7 +48,7 @@ def test_labelled_costs_are_aligned_with_the_classes(iris):
 
 
 def test_costs_in_a_frame_without_row_labels_have_them_in_the_first_column(iris):
-    """polars has none; without them, an order of rows would be guessed."""
+    """A polars frame has none; without them, an order of rows would be guessed."""
     X, y = iris
     turned = COSTS.loc[["virginica", "setosa", "versicolor"], COSTS.columns[::-1]]
     bare = pl.DataFrame({name: turned[name].to_numpy() for name in turned})
