@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import cpu_count
-from sklearn.metrics import accuracy_score, r2_score
 from threadpoolctl import threadpool_limits
 
 from sorct._typing import AnyArray, FloatArray, IntArray
@@ -25,7 +24,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.product import Product, make_product
 from sorct.data.quantity import Quantity
 from sorct.data.table import Table, as_table
-from sorct.data.target import Classes, data_given, label_column, unequal
+from sorct.data.target import Classes, data_given, unequal
 from sorct.tree.calibration import Calibration
 from sorct.tree.decision import predicted_codes
 from sorct.tree.files import read_json, write_json
@@ -554,9 +553,8 @@ class Tree:
         tree = replace(self, coef=coef, threshold=threshold, training=told)
         if not has_data:
             return Rounded(tree)
-        y = label_column(y)
-        score = r2_score if self.of_quantity else accuracy_score
-        before, after = (float(score(y, one.predict(X))) for one in (self, tree))
+        y, score = self.target.read(y), self.target.agreement
+        before, after = (score(y, one.predict(X)) for one in (self, tree))
         return Rounded(tree, before, after)
 
     def report(
