@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import validate_data
 
 from sorct.data.options import TableOptions
-from sorct.data.quantity import Quantity
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.table import as_table, has_numbers
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
@@ -27,7 +27,7 @@ from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import Data, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
-from sorct.estimators.quantities import LEAVES, checked_depth, number_column, target_of
+from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.scorers import QuantityScorer, scorer_name
