@@ -105,7 +105,7 @@ def _check_sources(tree):
 
 
 def _check_sql(source):
-    head = source.partition("\nWITH ")[0]
+    head = re.split("\n(?:WITH|SELECT)\\s", source, maxsplit=1)[0]
     lines = re.split("[\n\r\x0b\x0c\x85\u2028\u2029]", head)
     assert all(line.startswith("-- ") for line in lines), (
         f"a comment ends: {head!r:.300}"
