@@ -15,8 +15,10 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.data.as_text import warn_of_text
 from sorct.data.dates import is_dates
+from sorct.data.in_order import in_order
 from sorct.data.kinds import learn_dates, learn_levels, learn_numbers
 from sorct.data.options import PAPER_TABLE, TableOptions
+from sorct.data.samples import threads_for
 from sorct.data.table import (
     Table,
     as_table,
@@ -395,6 +397,11 @@ class ScaledColumns(Sequence[FloatArray]):
     def __getitem__(self, j: Any) -> Any:
         return self._encoder.scale(self._table, slice(None), np.array([j]))[0]
 
+    def some_rows(self, rows: IntArray | slice) -> FloatArray:
+        """Some rows of all columns, shape (n_columns, n)."""
+        every = np.arange(len(self))
+        return self._encoder.scale(self._table.take(rows), slice(None), every)
+
 
 def rows_stood_for(weight: FloatArray) -> FloatArray | None:
     """How many rows every row stands for by its weight; None means one each.
@@ -439,12 +446,15 @@ def _learn_numbers(
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(numbers.sum()):
             refuse_infinite(numbers, names)
-    found: list[Variable] = []
+
     # Some columns at a time: reading a matrix row by row is quicker than one by one.
-    for first in range(0, len(names), _AT_ONCE):
+    def learn(first: int) -> list[Variable]:
         columns = np.ascontiguousarray(numbers[:, first : first + _AT_ONCE].T)
-        found += [
+        return [
             learn_numbers(name, column, count, options)
             for name, column in zip(names[first:], columns, strict=False)
         ]
-    return found
+
+    firsts = range(0, len(names), _AT_ONCE)
+    learned = in_order(learn, firsts, threads_for(len(numbers)))
+    return [one for some in learned for one in some]
