@@ -318,6 +318,16 @@ class TableEncoder:
             out[:] = encoded[:, column - int(self.first_column[i])]
         return scaled
 
+    def scale_all(self, table: Table) -> FloatArray:
+        """Scaled values of a table, in column order (n_columns, n)."""
+        if table.numbers.shape[1] < self.n_columns:
+            return self.scale(table, slice(None), np.arange(self.n_columns))
+        # Numbers alone, side by side: all of them at once.
+        lower, span = np.array([v.affine for v in self.variables]).T
+        scaled = (table.numbers - lower) / np.where(span == 0.0, 1.0, span)
+        scaled[:, span == 0.0] = 0.0
+        return scaled.T
+
     @cached_property
     def _place(self) -> dict[int, int]:
         """Where the raw numbers of a variable stand in a table."""
@@ -399,8 +409,7 @@ class ScaledColumns(Sequence[FloatArray]):
 
     def some_rows(self, rows: IntArray | slice) -> FloatArray:
         """Some rows of all columns, shape (n_columns, n)."""
-        every = np.arange(len(self))
-        return self._encoder.scale(self._table.take(rows), slice(None), every)
+        return self._encoder.scale_all(self._table.take(rows))
 
 
 def rows_stood_for(weight: FloatArray) -> FloatArray | None:

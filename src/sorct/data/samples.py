@@ -32,8 +32,8 @@ LANES = 8
 
 # Rows that a search looks at; the tree it finds is finished on all.
 MANY_ROWS = 16_384
-# Rows that are encoded together: few enough to stay near the processor.
-_AT_ONCE = 8 * BLOCK
+# Rows that a thread encodes, block by block: what it holds stays near the processor.
+_AT_ONCE = 16 * BLOCK
 
 
 class Samples(NamedTuple):
@@ -172,20 +172,19 @@ def row_keys(columns: Columns, n_rows: int, n_threads: int = 1) -> IntArray:
     odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
 
     def keys(first: int) -> IntArray:
-        return _keys(columns.some_rows(slice(first, first + _AT_ONCE)), odd)
+        begins = range(first, min(first + _AT_ONCE, n_rows), BLOCK)
+        some = (columns.some_rows(slice(begin, begin + BLOCK)) for begin in begins)
+        return np.concatenate([_keys(x, odd) for x in some])
 
     firsts = range(0, n_rows, _AT_ONCE)
     return np.concatenate(list(in_order(keys, firsts, n_threads)))
 
 
 def _keys(x: FloatArray, odd: IntArray) -> IntArray:
-    keys = np.zeros(x.shape[1], dtype=np.int64)
-    for column, factor in zip(x, odd, strict=True):
-        # Adding 0 turns -0.0 into 0.0, which has other bits but is equal.
-        bits = (column + 0.0).view(np.int64)
-        mixed = (bits ^ (bits >> 29)) * factor
-        keys += mixed ^ (mixed >> 32)
-    return keys
+    # Adding 0 turns -0.0 into 0.0, which has other bits but is equal.
+    bits = (x + 0.0).view(np.int64)
+    mixed = (bits ^ (bits >> 29)) * odd[:, np.newaxis]
+    return np.asarray((mixed ^ (mixed >> 32)).sum(axis=0))
 
 
 def threads_for(n_rows: int) -> int:
@@ -241,11 +240,10 @@ def _lay_out(
     padded[:n_rows] = total
 
     def fill(first: int) -> None:
-        some = columns.some_rows(rows[first : first + _AT_ONCE])
         for begin in range(first, min(first + _AT_ONCE, n_rows), BLOCK):
             end = min(begin + BLOCK, n_padded)
             block = x[p * begin : p * end].reshape(p, end - begin)
-            given = some[:, begin - first : begin - first + BLOCK]
+            given = columns.some_rows(rows[begin:end])
             block[:, : given.shape[1]] = given
 
     for _ in in_order(fill, range(0, n_rows, _AT_ONCE), n_threads):
