@@ -271,6 +271,7 @@ def workers(n_rows: int) -> None:
     """Two processes of Dask: the same tree, and what a pass costs beside the work."""
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
+
     from sorct import SORCTClassifier
 
     options = {"depth": DEPTH, "alpha_local": 0.02, "random_state": 0}

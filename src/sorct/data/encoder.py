@@ -324,7 +324,8 @@ class TableEncoder:
             return self.scale(table, slice(None), np.arange(self.n_columns))
         # Numbers alone, side by side: all of them at once.
         lower, span = np.array([v.affine for v in self.variables]).T
-        scaled = (table.numbers - lower) / np.where(span == 0.0, 1.0, span)
+        scaled = np.asarray(table.numbers - lower)
+        scaled /= np.where(span == 0.0, 1.0, span)
         scaled[:, span == 0.0] = 0.0
         return scaled.T
 
