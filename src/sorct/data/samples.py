@@ -125,7 +125,7 @@ class Rows(NamedTuple):
         return self._replace(weight=self.weight * (share / kept)[self.codes])
 
 
-class Columns(Protocol):
+class GivenColumns(Protocol):
     """Columns of a table in [0, 1] that may be made when they are asked for."""
 
     def __len__(self) -> int: ...
@@ -145,7 +145,7 @@ class HeldColumns(list[FloatArray]):
 
 
 def make_samples(
-    columns: Columns,
+    columns: GivenColumns,
     codes: IntArray,
     weight: FloatArray,
     n_codes: int,
@@ -160,14 +160,14 @@ def make_samples(
 
 
 def lay_out_part(
-    columns: Columns, codes: IntArray, weight: FloatArray, n_codes: int
+    columns: GivenColumns, codes: IntArray, weight: FloatArray, n_codes: int
 ) -> Samples:
     """Lay out some of the rows, with their shares of the weight of all of them."""
     order = np.argsort(codes, kind="stable")
     return _lay_out(columns, order, codes[order], weight[order], n_codes, None)
 
 
-def row_keys(columns: Columns, n_rows: int, n_threads: int = 1) -> IntArray:
+def row_keys(columns: GivenColumns, n_rows: int, n_threads: int = 1) -> IntArray:
     """Hash every row by its bits (sums of odd multiples modulo 2^64)."""
     odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
 
@@ -193,7 +193,7 @@ def threads_for(n_rows: int) -> int:
 
 
 def merge_equal_rows(
-    columns: Columns,
+    columns: GivenColumns,
     codes: IntArray,
     weight: FloatArray,
     response: FloatArray | None = None,
@@ -224,7 +224,7 @@ def _sum_groups(values: FloatArray, begins: IntArray) -> FloatArray:
 
 
 def _lay_out(
-    columns: Columns,
+    columns: GivenColumns,
     rows: IntArray,
     codes: IntArray,
     total: FloatArray,
@@ -321,7 +321,7 @@ class TrainingSet:
     @classmethod
     def from_columns(
         cls,
-        columns: Columns,
+        columns: GivenColumns,
         codes: IntArray,
         weight: FloatArray,
         n_codes: int,
