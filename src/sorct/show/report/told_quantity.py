@@ -118,13 +118,17 @@ class ToldQuantity:
         }
         if shown is None or shown.y is None:
             return found
-        said = _said(tree, shown)
-        found |= tree.quantity.measures(tree.cost_matrix, shown.y, said)
-        square, whole = (shown.y - said) ** 2, float(shown.y.var())
-        if len(said) < 2 or whole == 0.0:
+        gap, whole = shown.y - _said(tree, shown), float(shown.y.var())
+        square = gap**2
+        found["rmse"], found["mae"] = (
+            float(np.sqrt(square.mean())),
+            float(np.abs(gap).mean()),
+        )
+        if whole == 0.0:
             return {**found, "r2": None}
+        r2 = float(1.0 - square.mean() / whole)
         error = float(square.std() / np.sqrt(len(square)) / whole)
-        return {**found, "good": found["r2"], "good_error": error}
+        return {**found, "r2": r2, "good": r2, "good_error": error}
 
 
 def _said(tree: Tree, shown: Shown) -> FloatArray:
