@@ -42,6 +42,7 @@ from sorct.estimators.decisions import (
 )
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
+    by_spread,
     check_quantity_model,
     checked_depth,
     datafit_of,
@@ -323,16 +324,17 @@ class Prepared:
 
         codes = np.zeros(len(y), dtype=np.int64)
         columns, response = encoder.columns(X), target.scaled(y)
+        data = TrainingSet.from_columns(columns, codes, weight, 1, response)
         penalty = Penalty.of(
             Strengths(),
             encoder.n_columns,
             1,
             start=encoder.group_start,
-            **rules.arrays(encoder),
+            **by_spread(rules.arrays(encoder), data.variance, encoder.group_start),
         )
         problem = Problem(
-            TrainingSet.from_columns(columns, codes, weight, 1, response),
-            datafit_of(model),
+            data,
+            datafit_of(model).within(response),
             penalty._replace(boxed=topology.n_branches),
             Constraint.none(1),
             topology,

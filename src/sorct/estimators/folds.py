@@ -99,7 +99,10 @@ class Data:
 
 @dataclass(frozen=True)
 class PathTask:
-    """One path to trace: a model on the rows of a fold, or on all."""
+    """One path to trace: a model on the rows of a fold, or on all.
+
+    Of strengths that are not given, ``every`` so manieth is taken, from the strongest.
+    """
 
     model: Model
     target: Classes | Quantity
@@ -110,6 +113,7 @@ class PathTask:
     call: str
     relax: bool = True
     limits: Limits = NO_LIMITS
+    every: int = 1
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
@@ -131,6 +135,10 @@ class PathTask:
             return self
         seed, prepared = self.effort.seed(), self._prepared(data)
         local, linf = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
+        if self.alphas_local is None:
+            local = local[:: -self.every][::-1]
+        if self.alphas_global is None:
+            linf = linf[:: -self.every][::-1]
         return replace(self, alphas_local=local, alphas_global=linf)
 
     def coarse(self) -> PathTask:

@@ -266,7 +266,7 @@ def trace(
         for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
     ]
     trees, points = _decided(prepared, points)
-    loosened = _relaxed(prepared, points, trees, effort, limits) if relax else []
+    loosened = _relaxed(prepared, points, trees, effort, limits, seed) if relax else []
     return Path(
         alphas_local, alphas_global, tuple(trees), swept.seconds, tuple(loosened)
     )
@@ -329,12 +329,13 @@ def _relaxed(
     own: list[Tree],
     effort: Effort,
     limits: Limits,
+    seed: int,
 ) -> list[Tree]:
     """The relaxed tree of every point, within the limits on variables if any.
 
     Where it misses a floor on recall that the point's own tree meets, it is the latter.
     """
-    from sorct.search.relax import RELAXED, relaxed
+    from sorct.search.relax import relaxed, relaxed_share
     from sorct.search.subset import Subsets
 
     trees = []
@@ -346,12 +347,12 @@ def _relaxed(
             subsets = Subsets(problem, effort.solver(), groups, allows)
             found = subsets.within(solution)
         else:
-            found = relaxed(problem, solution, effort.solver())
+            found = relaxed(problem, solution, effort.solver(), seed=seed)
         tree = _tree_or_error(prepared, found, strengths)
         if isinstance(tree, InfeasibleError) or found.feasible < solution.feasible:
             trees.append(before)
             continue
-        told = replace(tree.training, relaxed=RELAXED)
+        told = replace(tree.training, relaxed=relaxed_share(problem))
         trees.append(replace(tree, training=told))
     return trees
 

@@ -31,6 +31,8 @@ LEAVES = ("constant", "linear")
 #: Depth where none is given.
 USUAL_DEPTH = 2
 _DEEPEST = 12
+# A variable pays at least so much beside the mean.
+_LEAST_SPREAD = 0.05
 
 
 def check_quantity_model(model: Model) -> None:
@@ -103,6 +105,22 @@ def datafit_of(model: Model) -> Residual:
 
     linear = model.leaf == "linear"
     return Residual.of(model.loss, float(model.quantile), linear=linear)
+
+
+def by_spread(
+    arrays: dict[str, FloatArray], variance: FloatArray, start: IntArray
+) -> dict[str, FloatArray]:
+    """Arrays of a penalty in which every variable pays for what it can move.
+
+    Columns are scaled by their range, so a column with a few large numbers moves most
+    rows little per unit of its coefficient. Strengths are multiplied by the standard
+    deviation of a variable's columns, beside the mean of all: the LASSO on columns of
+    unit variance, as is usual.
+    """
+    spread = np.sqrt(np.add.reduceat(variance, start[:-1]))
+    spread = np.maximum(spread / spread.mean(), _LEAST_SPREAD) if spread.any() else 1.0
+    scaled = {name: arrays[name] * spread for name in ("local", "linf")}
+    return {**arrays, **scaled}
 
 
 def tree_of_quantity(

@@ -35,8 +35,11 @@ from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_search import TreeSearch, listed_values
 from sorct.tree.tree import Tree
 
-# Settings that are traced in full where rows are not too many for that.
-_FINALISTS, _MANY_ROWS = 3, 3000
+# Rows that trees on folds are trained on, at most; where there are more, one setting
+# is traced in full instead of two.
+_FOLD_ROWS = 4000
+# Of the default strengths of a path, every second is tried.
+_EVERY = 2
 #: Depths that a race goes through.
 DEPTHS = (0, 1, 2, 3, 4)
 
@@ -69,7 +72,11 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
     scoring : str, callable or None, default=None
         Any scorer of scikit-learn; None means minus the mean squared error, or the mean
         loss itself if that is "absolute" or "quantile".
-    rule, max_features, max_features_per_cut, max_cost, n_solutions, relax, n_jobs,
+    rule : {"paired", "best", "one-standard-error"}, default="paired"
+        "paired" takes the tree with the fewest variables that is not behind the best by
+        more than one standard error of the difference, fold by fold; the others are as
+        in ``SORCTClassifierCV``.
+    max_features, max_features_per_cut, max_cost, n_solutions, relax, n_jobs,
     random_state, progress
         As in ``SORCTClassifierCV``.
     tol, max_iter, categorical, categorical_features, min_frequency, handle_unknown,
@@ -113,7 +120,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         gamma: str | float | Sequence[float] = "auto",
         cv: Any = 5,
         scoring: Any = None,
-        rule: str = "best",
+        rule: str = "paired",
         max_features: int | None = None,
         max_features_per_cut: int | None = None,
         max_cost: float | None = None,
@@ -194,6 +201,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, number_column(y), given)
         folds = data.folds(self._folds(data.seen.y, target), target)
+        folds = [(train.some(_FOLD_ROWS), test) for train, test in folds]
         run_all = partial(
             run_in_parallel,
             n_jobs=self.n_jobs,
@@ -242,7 +250,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         relax = bool(self.relax) or self._limits.on_variables
         return PathTask(
             model, target, local, linf, self.n_solutions, replace(effort, n_jobs=1),
-            call, relax, self._limits,
+            call, relax, self._limits, _EVERY,
         )  # fmt: skip
 
     def _choices(self, X: Any) -> QuantityChoices:
@@ -267,7 +275,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             scalings,
             every_depth=not free,
             leaves=tuple(leaves),
-            n_finalists=_FINALISTS if len(X) < _MANY_ROWS else FINALISTS,
+            n_finalists=FINALISTS if len(X) < _FOLD_ROWS else 1,
         )
 
     @property
