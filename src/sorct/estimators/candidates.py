@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -107,9 +107,9 @@ def choose(results: pd.DataFrame, rule: str, allowed: AnyArray) -> int:
     if rule == "paired":
         allowed = allowed & not_behind(results, allowed)
     kept = results[allowed]
-    within = {"best": 0.0, "one-standard-error": kept["se_score"], "paired": np.inf}
+    within: Any = {"one-standard-error": kept["se_score"], "paired": np.inf}
     columns = kept["mean_score"], kept["n_variables"], kept["local_sparsity"]
-    return int(np.flatnonzero(allowed)[sparsest(*columns, within[rule])])
+    return int(np.flatnonzero(allowed)[sparsest(*columns, within.get(rule, 0.0))])
 
 
 def not_behind(results: pd.DataFrame, allowed: AnyArray) -> AnyArray:

@@ -43,6 +43,7 @@ from sorct.estimators.decisions import (
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
     by_spread,
+    check_directions,
     check_quantity_model,
     checked_depth,
     datafit_of,
@@ -314,7 +315,9 @@ class Prepared:
         encoder = TableEncoder.learn(X, model.table, weight)
         target = target_of(y, weight, model)
         topology = checked_depth(model.depth, model.leaf)
-        rules = ColumnRules.priced(model.feature_cost, encoder)
+        given = model.monotonic_cst, model.feature_cost
+        rules = ColumnRules.of_quantity(*given, encoder)
+        check_directions(rules.signs, topology)
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
         begun += _load_compiled_code()
@@ -334,7 +337,7 @@ class Prepared:
         )
         problem = Problem(
             data,
-            datafit_of(model).within(response),
+            datafit_of(model).within(response, falling=bool(rules.signs)),
             penalty._replace(boxed=topology.n_branches),
             Constraint.none(1),
             topology,

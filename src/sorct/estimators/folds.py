@@ -149,14 +149,23 @@ class PathTask:
             self,
             alphas_local=self.alphas_local[-1::-2][::-1],
             alphas_global=self.alphas_global[-1::-2][::-1],
-            n_solutions=min(self.n_solutions, _COARSE_SOLUTIONS),
+            n_solutions=min(self.n_solutions, self._few_solutions),
             relax=self.limits.on_variables,
         ).rough()
+
+    @property
+    def _few_solutions(self) -> int:
+        """Solutions for a first look; of a quantity also on folds."""
+        return _COARSE_SOLUTIONS // (2 if isinstance(self.target, Quantity) else 1)
 
     def rough(self) -> PathTask:
         """The same, solved no more exactly than a score needs."""
         effort = replace(self.effort, tol=max(self.effort.tol, _SCORED_TOL))
-        return replace(self, effort=effort)
+        if not isinstance(self.target, Quantity):
+            return replace(self, effort=effort)
+        # Relaxed trees begin anew: that makes up for what a small pool has missed.
+        few = min(self.n_solutions, self._few_solutions)
+        return replace(self, effort=effort, n_solutions=few)
 
     def _prepared(self, data: Data) -> Prepared:
         model = self._model_for(np.unique(data.y))

@@ -39,6 +39,8 @@ PAPER_ALPHAS = (0.0, *(2.0**r for r in range(-12, 4)))
 # Default strengths: the one that empties the tree, divided by powers of two. Steps are
 # small where variables enter one by one.
 _HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
+# Trees of a quantity are relaxed down to this share of the strongest penalty.
+_WEAK = 2.0**-5
 
 
 def sorct_path(
@@ -198,7 +200,7 @@ def _refuse_of_classes(model: Model) -> None:
     """Refuse for a quantity what only classes can have."""
     if not model.of_quantity:
         return
-    for name in ("cost_matrix", "min_recall", "monotonic_cst", "positive_class"):
+    for name in ("cost_matrix", "min_recall", "positive_class"):
         if getattr(model, name) is not None:
             raise ValueError(
                 f"{name} is for classes; with loss={model.loss!r} a quantity is "
@@ -338,9 +340,14 @@ def _relaxed(
     from sorct.search.relax import relaxed, relaxed_share
     from sorct.search.subset import Subsets
 
-    trees = []
+    trees, of_quantity = [], prepared.problem.of_quantity
+    weak = _WEAK * max(sum(_alphas(strengths)) for _, strengths in points)
     for (solution, strengths), before in zip(points, own, strict=True):
         problem = prepared.problem.at(strengths)
+        if of_quantity and sum(_alphas(strengths)) < weak and not limits.on_variables:
+            # Such a penalty hardly shrinks: there is nothing to relax.
+            trees.append(before)
+            continue
         if limits.on_variables:
             allows = partial(prepared.allows, limits)
             groups = prepared.group_variable

@@ -30,7 +30,7 @@ QUANTITY_LOSSES = ("square", "absolute", "huber", "quantile")
 LEAVES = ("constant", "linear")
 #: Depth where none is given.
 USUAL_DEPTH = 2
-_DEEPEST = 12
+_DEEPEST, _DEEPEST_IN_ORDER = 12, 6
 # A variable pays at least so much beside the mean.
 _LEAST_SPREAD = 0.05
 
@@ -105,6 +105,15 @@ def datafit_of(model: Model) -> Residual:
 
     linear = model.leaf == "linear"
     return Residual.of(model.loss, float(model.quantile), linear=linear)
+
+
+def check_directions(signs: dict[str, int], topology: Topology) -> None:
+    """Refuse trees whose leaves are too many to be kept in order."""
+    if signs and topology.depth > _DEEPEST_IN_ORDER:
+        raise ValueError(
+            f"monotonic_cst needs a depth of at most {_DEEPEST_IN_ORDER}, got "
+            f"{topology.depth}."
+        )
 
 
 def by_spread(

@@ -38,10 +38,12 @@ from sorct.tree.tree import Tree
 # Rows that trees on folds are trained on, at most; where there are more, one setting
 # is traced in full instead of two.
 _FOLD_ROWS = 4000
+# Tables with fewer rows have their folds drawn twice.
+_FEW_ROWS = 300
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
 #: Depths that a race goes through.
-DEPTHS = (0, 1, 2, 3, 4)
+DEPTHS = (0, 1, 2, 3)
 
 
 class SORCTRegressorCV(TreeSearch, TreeRegressor):
@@ -54,7 +56,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
     ----------
     depths : "choose", int, sequence of int or None, default="choose"
         Depths to choose from, all of them if they are listed. "choose" goes from a
-        single linear leaf to depth 4 as long as that pays; None means 2.
+        single linear leaf to depth 3 as long as that pays; None means 2.
     alphas_local, alphas_global : sequence of float, float or None, default=None
         Strengths to choose from, see ``sorct_path``.
     loss : {"square", "absolute", "huber", "quantile"}, default="square"
@@ -136,6 +138,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         handle_unknown: str = "other",
         handle_missing: str = "error",
         scaling: Any = "choose",
+        monotonic_cst: Any = None,
         feature_cost: Any = None,
         progress: bool = False,
     ) -> None:
@@ -164,6 +167,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
         self.scaling = scaling
+        self.monotonic_cst = monotonic_cst
         self.feature_cost = feature_cost
         self.progress = progress
 
@@ -231,6 +235,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             table = replace(table, scaling="auto")
         model = Model(
             table=table,
+            monotonic_cst=self.monotonic_cst,
             feature_cost=self.feature_cost,
             loss=self.loss,
             of_quantity=True,
@@ -277,6 +282,10 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             leaves=tuple(leaves),
             n_finalists=FINALISTS if len(X) < _FOLD_ROWS else 1,
         )
+
+    def _drawings(self, n_rows: int) -> int | None:
+        """How often folds are drawn; None means once."""
+        return 2 if n_rows < _FEW_ROWS else None
 
     @property
     def _is_race(self) -> bool:

@@ -14,8 +14,9 @@ root is V = sum over leaves of reach x payoff, and the factor is the derivative 
 loss of V: 1 for the loss V itself (``_ascend_value``), -1 / V for the loss -log V, and
 for a quantity the derivative of a loss of response - V (``_ascend_loss`` and
 ``_ascend_residual``: values first, from the leaves to the root, then the factor of
-every sample). The latter two also sum up the loss, and ``drawn[k, l]``, minus the derivative in ``payoff[k, l]``: the reach of
-leaf l times minus the factor, over the samples of code k.
+every sample). The latter two also sum up the loss, and ``drawn[k, l]``, minus the
+derivative in ``payoff[k, l]``: the reach of leaf l times minus the factor, over the
+samples of code k.
 
 Leaves may have linear models: the matrix of cuts then has a column of slopes per leaf
 after those of the cuts, and the value of leaf l is payoff[0, l] + unit w_l . x. Slopes

@@ -99,11 +99,15 @@ class Residual:
         loss = self.tilt, self.bend, self.width, self.mixed
         return np.array([*loss, self.low, self.high, float(self.falling)])
 
-    def within(self, response: FloatArray) -> Residual:
-        """The same with constant leaves between the least and largest response."""
+    def within(self, response: FloatArray, *, falling: bool = False) -> Residual:
+        """The same with constant leaves between the least and largest response.
+
+        If ``falling``, they are in order, as directions of columns need it.
+        """
         if self.linear:
             return self
-        return replace(self, low=float(response.min()), high=float(response.max()))
+        low, high = float(response.min()), float(response.max())
+        return replace(self, low=low, high=high, falling=falling)
 
     @property
     def unit(self) -> float:
