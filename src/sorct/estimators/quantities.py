@@ -126,8 +126,10 @@ def by_spread(
     deviation of a variable's columns, beside the mean of all: the LASSO on columns of
     unit variance, as is usual.
     """
-    spread = np.sqrt(np.add.reduceat(variance, start[:-1]))
-    spread = np.maximum(spread / spread.mean(), _LEAST_SPREAD) if spread.any() else 1.0
+    spread: FloatArray = np.sqrt(np.add.reduceat(variance, start[:-1]))
+    if not spread.any():
+        return arrays
+    spread = np.maximum(spread / spread.mean(), _LEAST_SPREAD)
     scaled = {name: arrays[name] * spread for name in ("local", "linf")}
     return {**arrays, **scaled}
 
