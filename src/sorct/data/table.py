@@ -58,7 +58,7 @@ def has_numbers(X: Any) -> bool:
 
 def as_table(X: Any) -> Any:
     """A checked frame of pandas, or a float64 matrix."""
-    X = _in_pandas(X)
+    X = in_pandas(X)
     if np.ma.is_masked(X):
         # A masked cell is a missing one.
         X = np.ma.filled(X.astype(np.float64), np.nan)
@@ -89,7 +89,7 @@ def refuse_masked(values: Any, name: str) -> None:
         )
 
 
-def _in_pandas(X: Any) -> Any:
+def in_pandas(X: Any) -> Any:
     """A frame of another library as one of pandas; all else as it is."""
     # Asked of the type: a lazy frame would work to know its columns.
     if is_frame(X) or not (

@@ -16,7 +16,7 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
-from sorct.data.quantity import Quantity
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.samples import Samples, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
@@ -47,7 +47,6 @@ from sorct.estimators.quantities import (
     check_quantity_model,
     checked_depth,
     datafit_of,
-    number_column,
     target_of,
     tree_of_quantity,
 )

@@ -160,27 +160,14 @@ def sorct_path(
     limits = Limits(max_features, None, max_cost)
     model.check()
     effort.check()
-    limits.check()
+    limits.check_with(feature_cost)
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
     checked_alphas("alphas_local", alphas_local)
     checked_alphas("alphas_global", alphas_global)
-    if y is None:
-        raise ValueError(
-            "sorct_path requires y to be passed, but the target y is None."
-        )
     seed = effort.seed()
-    source = source_of(X, y, sample_weight)
-    if source is None:
-        prepared = Prepared.of(X, y, sample_weight, model, call)
-    else:
-        if limits.on_variables:
-            raise ValueError(
-                "max_features and max_cost exchange variables, for which the table "
-                "must be in memory; select from the path with limits instead."
-            )
-        prepared = Streamed.of(source, model, call).prepared
+    prepared = _prepared(X, y, sample_weight, model, limits, call)
     alphas = path_alphas(prepared, alphas_local, alphas_global, seed)
     path = trace(
         prepared,
@@ -194,6 +181,25 @@ def sorct_path(
     )
     warn_if_slow(path, effort)
     return path
+
+
+def _prepared(
+    X: Any, y: Any, sample_weight: Any, model: Model, limits: Limits, call: str
+) -> Prepared:
+    """The problem of a table in memory, or of rows that come in parts."""
+    if y is None:
+        raise ValueError(
+            "sorct_path requires y to be passed, but the target y is None."
+        )
+    source = source_of(X, y, sample_weight)
+    if source is None:
+        return Prepared.of(X, y, sample_weight, model, call)
+    if limits.on_variables:
+        raise ValueError(
+            "max_features and max_cost exchange variables, for which the table "
+            "must be in memory; select from the path with limits instead."
+        )
+    return Streamed.of(source, model, call).prepared
 
 
 def _refuse_of_classes(model: Model) -> None:

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import assert_all_finite, column_or_1d
 
-from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct._typing import FloatArray, IntArray
 from sorct.data.quantity import Quantity
-from sorct.data.table import refuse_masked
 from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import check_whole
@@ -62,35 +60,6 @@ def checked_depth(depth: Any, leaf: str) -> Topology:
     expected = "a whole number >= 1 (or 0, a single leaf, with leaf='linear')"
     check_whole("depth", depth, expected, _DEEPEST)
     return Topology(int(depth))
-
-
-def number_column(y: Any) -> FloatArray:
-    """Responses as numbers; a clear error for what are none."""
-    refuse_masked(y, "y")
-    given = np.asarray(y)
-    if given.ndim == 2 and given.shape[1] > 1:
-        raise ValueError(
-            f"Expected one number per sample, got y of shape {given.shape}: several "
-            "outputs are not supported. Fit one tree per output."
-        )
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind not in "biufO":
-        raise ValueError(_no_number(y))
-    if np.iscomplexobj(y):
-        raise ValueError("y must be numbers, got complex ones.")
-    try:
-        numbers = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(_no_number(y)) from error
-    assert_all_finite(numbers, input_name="y")
-    return numbers
-
-
-def _no_number(y: AnyArray) -> str:
-    return (
-        f"y must be numbers, got {shown(y.tolist()[0])}; to predict classes take "
-        "SORCTClassifier."
-    )
 
 
 def target_of(y: FloatArray, weight: FloatArray, model: Model) -> Quantity:

@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import validate_data
 
 from sorct.data.options import TableOptions
-from sorct.data.quantity import Quantity
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.table import as_table, has_numbers
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
@@ -27,7 +27,7 @@ from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import Data, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
-from sorct.estimators.quantities import LEAVES, checked_depth, number_column, target_of
+from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.scorers import QuantityScorer, scorer_name
@@ -224,11 +224,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         """What trees are asked to be, and how hard to try."""
         if not isinstance(self.rule, str) or self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
-        self._limits.check()
-        if self.max_cost is not None and self.feature_cost is None:
-            raise ValueError(
-                "max_cost needs feature_cost, what every column costs to collect."
-            )
+        self._limits.check_with(self.feature_cost)
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         table = TableOptions.of(self)
         if _is_free(self.scaling):

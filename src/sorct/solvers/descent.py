@@ -22,9 +22,9 @@ from sorct.problem.compilation import (
 from sorct.problem.datafit import LEARNED
 from sorct.problem.kernels import Buffers, make_buffers
 from sorct.problem.labels import Labelling, make_labelling
-from sorct.problem.problem import (
+from sorct.problem.problem import Problem
+from sorct.problem.subproblem import (
     Point,
-    Problem,
     Subproblem,
     evaluate,
     renew_leaves,

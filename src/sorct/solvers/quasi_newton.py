@@ -13,7 +13,7 @@ from sorct._typing import FloatArray, IntArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
 from sorct.problem.kernels import Buffers
 from sorct.problem.penalty_face import face_gradient, move_on_face, project_on_face
-from sorct.problem.problem import Point, Subproblem
+from sorct.problem.subproblem import Point, Subproblem
 from sorct.problem.thresholds import at_bound
 from sorct.solvers.work import (
     CHANGE,

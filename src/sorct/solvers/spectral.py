@@ -7,7 +7,7 @@ A step is accepted when the objective falls below the largest of the last few va
 from sorct.problem.compilation import compiled_apart, compiled_inside
 from sorct.problem.kernels import Buffers
 from sorct.problem.penalty import prox
-from sorct.problem.problem import Point, Subproblem
+from sorct.problem.subproblem import Point, Subproblem
 from sorct.solvers.work import (
     CHANGE,
     MOVE,

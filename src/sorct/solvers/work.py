@@ -19,7 +19,7 @@ from sorct._typing import BoolArray, FloatArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
 from sorct.problem.datafit import bound_value
 from sorct.problem.kernels import Buffers
-from sorct.problem.problem import Point, Subproblem
+from sorct.problem.subproblem import Point, Subproblem
 from sorct.problem.thresholds import clip_scaled, leaves_box
 
 # Rows of ``Work.vector``. SLOPE is the gradient of the smooth part at the point in the
