@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.quantity import Quantity
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.wording import listed, shown
 from sorct.estimators.checks import checked_samples
 from sorct.estimators.effort import Effort, InfeasibleError
-from sorct.estimators.quantities import number_column
 
 if TYPE_CHECKING:
     from sorct.estimators.fitting import Prepared

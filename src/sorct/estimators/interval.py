@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.quantity import number_column
 from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.checks import checked_samples
-from sorct.estimators.quantities import number_column
 from sorct.tree.tree import Tree
 
 # Rows that the numbers are found on, at most.
