@@ -42,6 +42,12 @@ class Table:
         """Number of rows."""
         return len(self.numbers)
 
+    def take(self, rows: IntArray | slice) -> Table:
+        """Some of the rows, by positions or a slice."""
+        others = {i: numbers[rows] for i, numbers in self.others.items()}
+        codes = {i: codes[rows] for i, codes in self.codes.items()}
+        return Table(self.numbers[rows], others, codes)
+
 
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas DataFrame, told without importing pandas."""
