@@ -11,7 +11,7 @@ within the bounds, the tree is stationary for the problem with its bounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from sorct.estimators.checks import checked_samples
 from sorct.estimators.effort import Effort, InfeasibleError
 
 if TYPE_CHECKING:
+    from sorct.data.samples import GivenColumns
     from sorct.estimators.fitting import Prepared
     from sorct.problem.problem import Problem
     from sorct.solvers.solution import Solution
@@ -93,7 +94,7 @@ class GroupBounds:
 
     def violation(self, attained: FloatArray) -> float:
         """By how much the worst group misses its bound, in spreads of y."""
-        return float(np.max(np.abs(attained) - self.bound))
+        return float((np.abs(attained) - self.bound).max())
 
     def renewed(
         self, multiplier: FloatArray, rate: float, attained: FloatArray
@@ -104,7 +105,7 @@ class GroupBounds:
             gap = attained**2 - bound**2
             return np.maximum(0.0, multiplier + rate * gap / bound**2)
         moved = multiplier + rate * attained
-        return np.sign(moved) * np.maximum(np.abs(moved) - rate * bound, 0.0)
+        return np.asarray(moved - np.clip(moved, -rate * bound, rate * bound))
 
     def on_rows(self, multiplier: FloatArray) -> FloatArray:
         """The multiplier of every row's group, 0 where none is bound."""
@@ -138,7 +139,7 @@ class BoundProblem:
     ----------
     problem : Problem
         With its penalties.
-    columns : sequence of arrays, the encoded table
+    columns : GivenColumns, the encoded table
     response, weight : arrays of shape (n_samples,)
     bounds : GroupBounds
     spread : float
@@ -146,7 +147,7 @@ class BoundProblem:
     """
 
     problem: Problem
-    columns: Sequence[FloatArray]
+    columns: GivenColumns
     response: FloatArray
     weight: FloatArray
     bounds: GroupBounds
@@ -215,7 +216,8 @@ class BoundProblem:
         from sorct.problem.residual import leaf_reach, predicted
 
         zeros = np.zeros(self.response.size, dtype=np.int64)
-        rows = Rows(np.array(self.columns), zeros, self.weight, self.response)
+        X = self.columns.some_rows(slice(None))
+        rows = Rows(X, zeros, self.weight, self.response)
         own = self.problem
         reach = leaf_reach(rows, params, own.gamma, own.n_groups)
         residual = self.response - predicted(rows, params, reach)
