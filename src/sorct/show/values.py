@@ -148,8 +148,8 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
         lines.append(_MIXED if tree.leaf_coef is None else _MIXED_SUMS)
     if any(leaf_words(tree, leaf).says for leaf in view.leaves):
         lines.append(
-            "A leaf between flat cuts may say a number beyond all rows: none reaches "
-            "it alone."
+            "A leaf between flat cuts says more or less than its rows are: none "
+            "reaches it alone."
         )
     if told.loss == "quantile" and told.quantile is not None:
         lines.append(
@@ -165,6 +165,11 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
         lines.append(f"{text}.")
     names = ", ".join(readable(name) for name in tree.variables_used)
     lines.append(f"Variables: {names or 'none'}.")
+    for sign, word in ((1, "falls"), (-1, "rises")):
+        signs = (told.monotonic or {}).items()
+        which = " or ".join(readable(name) for name, given in signs if given == sign)
+        if which:
+            lines.append(f"The prediction never {word} as {which} grows.")
     if tree.variables_cost is not None:
         lines.append(f"The variables used cost {tree.variables_cost:.6g} in all.")
     return lines

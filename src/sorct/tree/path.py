@@ -429,6 +429,14 @@ class Limits:
                 f"max_cost must be a finite number >= 0 or None, got {shown(most)}."
             )
 
+    def check_with(self, feature_cost: Any) -> None:
+        """Refuse, before training, what is no limit or lacks its prices."""
+        self.check()
+        if self.max_cost is not None and feature_cost is None:
+            raise ValueError(
+                "max_cost needs feature_cost, what every column costs to collect."
+            )
+
     def allow(self, trees: tuple[Tree, ...]) -> BoolArray:
         """Which trees are within the limits; an error if none is."""
         self.check()
