@@ -42,6 +42,8 @@ from sorct.estimators.decisions import (
 )
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
+    by_spread,
+    check_directions,
     check_quantity_model,
     checked_depth,
     datafit_of,
@@ -312,7 +314,9 @@ class Prepared:
         encoder = TableEncoder.learn(X, model.table, weight)
         target = target_of(y, weight, model)
         topology = checked_depth(model.depth, model.leaf)
-        rules = ColumnRules.priced(model.feature_cost, encoder)
+        given = model.monotonic_cst, model.feature_cost
+        rules = ColumnRules.of_quantity(*given, encoder)
+        check_directions(rules.signs, topology)
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
         begun += _load_compiled_code()
@@ -322,16 +326,17 @@ class Prepared:
 
         codes = np.zeros(len(y), dtype=np.int64)
         columns, response = encoder.columns(X), target.scaled(y)
+        data = TrainingSet.from_columns(columns, codes, weight, 1, response)
         penalty = Penalty.of(
             Strengths(),
             encoder.n_columns,
             1,
             start=encoder.group_start,
-            **rules.arrays(encoder),
+            **by_spread(rules.arrays(encoder), data.variance, encoder.group_start),
         )
         problem = Problem(
-            TrainingSet.from_columns(columns, codes, weight, 1, response),
-            datafit_of(model),
+            data,
+            datafit_of(model).within(response, falling=bool(rules.signs)),
             penalty._replace(boxed=topology.n_branches),
             Constraint.none(1),
             topology,
