@@ -164,6 +164,12 @@ class Problem:
         count = np.bincount(self.data.rows.codes, minlength=data.n_codes)
         return replace(self, data=data, constraint=self.constraint.raised(count))
 
+    def fewer(self, n_rows: int) -> Problem:
+        """The problem on some of its rows, if it has more than so many."""
+        if self.data.samples.n_rows <= n_rows:
+            return self
+        return replace(self, data=self.data.fewer(n_rows))
+
     def point(self, params: Params) -> Point:
         """Tree in the solver's variables (a copy), within its bounds, leaves in order.
 

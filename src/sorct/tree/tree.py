@@ -13,12 +13,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.product import Product, make_product
 from sorct.data.table import Table, as_table
-from sorct.data.target import data_given, label_column
+from sorct.data.target import data_given
 from sorct.tree.blocks import each_block
 from sorct.tree.decision import checked_priors, predicted_codes
 from sorct.tree.fields import TreeFields
@@ -321,9 +320,8 @@ class Tree(TreeFields):
         tree = replace(self, coef=coef, threshold=threshold, training=told)
         if not has_data:
             return Rounded(tree)
-        y = label_column(y)
-        score = r2_score if self.of_quantity else accuracy_score
-        before, after = (float(score(y, one.predict(X))) for one in (self, tree))
+        y, score = self.target.read(y), self.target.agreement
+        before, after = (score(y, one.predict(X)) for one in (self, tree))
         return Rounded(tree, before, after)
 
     def report(
