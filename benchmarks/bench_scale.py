@@ -5,6 +5,7 @@ Parts can be run one at a time, and leave a line each in ``results/scale.csv``:
     python -m benchmarks.bench_scale memory            # ours, CART, LightGBM
     python -m benchmarks.bench_scale stream 50000000   # files, 8 GB on disk
     python -m benchmarks.bench_scale workers 2000000   # two processes of Dask
+    python -m benchmarks.bench_scale sparse            # text, 100 000 columns
     python -m benchmarks.bench_scale show              # table and picture
 
 ``SORCT_SCALE_FOLDER`` says where files are made; they are removed after, unless
@@ -102,6 +103,36 @@ told["accuracy"] = round(clf.score(test.drop(columns="y"), test["y"]), 4)
 print(told)
 """
 )
+_SPARSE = (
+    _CLOCK
+    + """
+import numpy as np
+from scipy import sparse
+from sorct import SORCTClassifier
+rng = np.random.default_rng(0)
+n, p, length = {n}, {p}, 100
+# Words by Zipf's law; twenty of them are more frequent in one of the classes.
+share = 1.0 / np.arange(10, p + 10)
+y = rng.integers(0, 2, 2 * n)
+telling = rng.choice(np.arange(50, 2000), 20, replace=False)
+words = rng.choice(p, (2 * n, length), p=share / share.sum())
+own = telling[rng.integers(0, 10, (2 * n, 3)) + 10 * y[:, None]]
+words[:, :3] = np.where(rng.uniform(size=own.shape) < 0.4, own, words[:, :3])
+rows = np.repeat(np.arange(2 * n), length)
+counts = np.ones(rows.size)
+X = sparse.csr_array((counts, (rows, words.ravel())), (2 * n, p))
+small = sparse.csr_array(X[:50, :50])
+clf = SORCTClassifier(1, n_starts=1).fit(small, y[:50])
+clf = SORCTClassifier({depth}, {alpha}, loss="log", random_state=0)
+clock = Clock()
+clf.fit(X[:n], y[:n])
+told = clock.read()
+told["megabytes"] = round(status("VmHWM"))
+told["accuracy"] = round(clf.score(X[n:], y[n:]), 4)
+told["objective"], told["passes"] = clf.objective_, len(clf.tree_.encoder.names)
+print(told)
+"""
+)
 _METHODS = {
     "sorct": f"SORCTClassifier({_OPTIONS})",
     "CART, depth 6": "DecisionTreeClassifier(max_depth=6, random_state=0)",
@@ -193,6 +224,13 @@ def memory() -> None:
     for name, method in _METHODS.items():
         told = _told(_IN_MEMORY.format(method=method, **fill))
         _keep("memory", name, ROWS, COLUMNS, **told)
+
+
+def sparse(n_rows: int = 5_000, n_columns: int = 100_000) -> None:
+    """Text as counts of words, depths 1 and 2; under passes stand columns used."""
+    for depth, alpha in ((1, 300.0), (2, 300.0)):
+        told = _told(_SPARSE.format(n=n_rows, p=n_columns, depth=depth, alpha=alpha))
+        _keep("sparse", f"depth {depth}", n_rows, n_columns, **told)
 
 
 # -- in files --------------------------------------------------------------------------
@@ -305,7 +343,10 @@ def workers(n_rows: int) -> None:
 
 def main(words: list[str]) -> None:
     """Run one part."""
-    parts = {"memory": memory, "stream": stream, "workers": workers, "show": show}
+    parts = {
+        "memory": memory, "stream": stream, "workers": workers, "sparse": sparse,
+        "show": show,
+    }  # fmt: skip
     if not words or words[0] not in parts:
         raise SystemExit(f"Expected one of {', '.join(parts)}, got {words}.")
     part = parts[words[0]]
