@@ -38,7 +38,7 @@ _PART = 1_000_000
 _OPTIONS = f"depth={DEPTH}, alpha_local=0.02, random_state=0"
 _FIELDS = (
     "part", "method", "rows", "columns", "seconds", "processor_seconds", "passes",
-    "megabytes", "copies", "accuracy", "objective", "load",
+    "megabytes", "copies", "used", "accuracy", "objective", "load",
 )  # fmt: skip
 
 # A process of its own, so that the peak of its memory is that of one fit; the load
@@ -61,10 +61,10 @@ class Clock:
     def read(self):
         seconds = time.perf_counter() - self.begun
         spent = time.process_time() - self.spent
-        return {
-            "seconds": round(seconds, 2), "processor_seconds": round(spent, 2),
-            "load": round(os.getloadavg()[0], 1),
-        }
+        return dict(
+            seconds=round(seconds, 2), processor_seconds=round(spent, 2),
+            load=round(os.getloadavg()[0], 1),
+        )
 """
 _IN_MEMORY = (
     _CLOCK
@@ -129,7 +129,7 @@ clf.fit(X[:n], y[:n])
 told = clock.read()
 told["megabytes"] = round(status("VmHWM"))
 told["accuracy"] = round(clf.score(X[n:], y[n:]), 4)
-told["objective"], told["passes"] = clf.objective_, len(clf.tree_.encoder.names)
+told["objective"], told["used"] = clf.objective_, len(clf.tree_.encoder.names)
 print(told)
 """
 )
@@ -227,8 +227,8 @@ def memory() -> None:
 
 
 def sparse(n_rows: int = 5_000, n_columns: int = 100_000) -> None:
-    """Text as counts of words, depths 1 and 2; under passes stand columns used."""
-    for depth, alpha in ((1, 300.0), (2, 300.0)):
+    """Text as counts of words, depths 1 and 2."""
+    for depth, alpha in ((1, 3000.0), (2, 3000.0)):
         told = _told(_SPARSE.format(n=n_rows, p=n_columns, depth=depth, alpha=alpha))
         _keep("sparse", f"depth {depth}", n_rows, n_columns, **told)
 
