@@ -11,12 +11,16 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.options import TableOptions
 from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.data.wording import listed, shown
 
 #: What a variable costs that a mapping of prices does not name.
 USUAL_PRICE = 1.0
+# Standard deviation, as a share of the range, at which a variable that is penalised by
+# its spread pays as much as others do; and the least that counts.
+_USUAL_SPREAD, _LEAST_SPREAD = 0.25, 1e-3
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,13 @@ class ColumnRules:
         """Prices alone: columns have no directions."""
         return cls({}, -1, _checked_prices(feature_cost, encoder))
 
-    def arrays(self, encoder: TableEncoder) -> dict[str, FloatArray]:
-        """Arrays of the penalty."""
+    def arrays(
+        self, encoder: TableEncoder, options: TableOptions, variance: FloatArray
+    ) -> dict[str, FloatArray]:
+        """Arrays of the penalty, given the variance of every column."""
         lower, upper = _bounds_of(self.signs, encoder)
         strength = _strengths_of(self.prices, encoder)
+        strength = strength * _spreads_of(encoder, options, variance)
         return {"lower": lower, "upper": upper, "local": strength, "linf": strength}
 
     def record(self, target: Classes | Quantity) -> dict[str, Any]:
@@ -168,6 +175,25 @@ def _strengths_of(prices: dict[str, float], encoder: TableEncoder) -> FloatArray
         return np.ones(variable.size)
     price = np.array([prices[encoder.names[i]] for i in variable])
     return np.asarray(price / price.mean()) if price.any() else np.zeros(variable.size)
+
+
+def _spreads_of(
+    encoder: TableEncoder, options: TableOptions, variance: FloatArray
+) -> FloatArray:
+    """Spread of every group that is penalised by it, beside the usual one; else 1.
+
+    Of several columns, such as the levels of a category, it is the largest standard
+    deviation of what they add, each counting at most 1: for two levels it is twice that
+    of either, for more this is a bound.
+    """
+    first = encoder.group_start
+    total = np.add.reduceat(variance, first[:-1])
+    spread = np.sqrt(np.where(np.diff(first) > 1, np.minimum(2.0 * total, 1.0), total))
+    variable = encoder.column_variable[encoder.group_start[:-1]]
+    by_spread = [
+        options.scaling_of(encoder.names[i]) == "standard" for i in variable.tolist()
+    ]
+    return np.where(by_spread, np.maximum(spread, _LEAST_SPREAD) / _USUAL_SPREAD, 1.0)
 
 
 def _by_column(option: str, given: Any, names: list[str]) -> dict[str, Any]:

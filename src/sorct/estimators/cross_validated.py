@@ -49,6 +49,8 @@ from sorct.estimators.tree_search import TreeSearch, listed_values
 
 #: For a setting that is left to the race.
 CHOOSE = "choose"
+#: Scalings that a race tries on a table with numbers.
+CHOSEN_SCALINGS = ("auto", "quantile", "standard")
 # Scorers under which every row counts the same, however rare its class.
 _FOR_ALL_ROWS = ("accuracy", "neg_log_loss", "neg_brier_score")
 
@@ -376,7 +378,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         gammas = listed_values("gamma", self.gamma)
         scalings: tuple[Any, ...] = (self.scaling,)
         if isinstance(self.scaling, str) and self.scaling == CHOOSE:
-            scalings = ("auto", "quantile") if has_numbers(X) else ("auto",)
+            scalings = CHOSEN_SCALINGS if has_numbers(X) else ("auto",)
         for loss in losses:
             for gamma in gammas:
                 Model(loss=loss, gamma=gamma).check()

@@ -285,15 +285,16 @@ class Prepared:
         if model.by_log or model.confidence is not None:
             # The decision meets the floors, or keeps the promise.
             constraint = Constraint.none(n_classes)
+        rows = data()
         problem = Problem(
-            data(),
+            rows,
             datafit,
             Penalty.of(
                 Strengths(),
                 encoder.n_columns,
                 1,
                 start=encoder.group_start,
-                **rules.arrays(encoder),
+                **rules.arrays(encoder, model.table, rows.variance),
             ),
             constraint,
             topology,
@@ -323,15 +324,16 @@ class Prepared:
 
         codes = np.zeros(len(y), dtype=np.int64)
         columns, response = encoder.columns(X), target.scaled(y)
+        rows = TrainingSet.from_columns(columns, codes, weight, 1, response)
         penalty = Penalty.of(
             Strengths(),
             encoder.n_columns,
             1,
             start=encoder.group_start,
-            **rules.arrays(encoder),
+            **rules.arrays(encoder, model.table, rows.variance),
         )
         problem = Problem(
-            TrainingSet.from_columns(columns, codes, weight, 1, response),
+            rows,
             datafit_of(model),
             penalty._replace(boxed=topology.n_branches),
             Constraint.none(1),
