@@ -419,6 +419,9 @@ class Prepared:
             promise.warn_if_empty(said.predicted(costs), self.classes)
         elif by_costs:
             costs, recall = self._by_costs(tree, said)
+        tree = replace(tree, decision_cost=costs)
+        if tree.followed_limits.any():
+            said = Said.of(tree, self.problem, self.factor)
         found = self._told(tree, said, costs)
         told = replace(
             tree.training,
@@ -428,7 +431,7 @@ class Prepared:
             followed=found.followed,
             confidence=None if promise is None else promise.confidence,
         )
-        return replace(tree, decision_cost=costs, routed=found.routed, training=told)
+        return replace(tree, routed=found.routed, training=told)
 
     def _told(self, tree: Tree, said: Said, costs: FloatArray | None) -> Told:
         """What a decision means for all rows, in memory or in parts."""

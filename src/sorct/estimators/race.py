@@ -302,16 +302,17 @@ class Race:
         """Whether settings differ from the leader's by what was behind elsewhere."""
         if not self.choices.thrifty or settings.depth != leader.depth:
             return False
-        for heat in self.heats:
-            depth = heat.settings.depth
-            if depth != leader.depth and heat.settings == replace(
-                settings, depth=depth
-            ):
-                own = replace(leader, depth=depth)
-                beside = [one for one in self.heats if one.settings == own]
-                if beside and heat.is_behind(beside[0], self._share(_LITTLE)):
-                    return True
-        return False
+        little = self._share(_LITTLE)
+        return any(
+            own is not None and other is not None and other.is_behind(own, little)
+            for depth in self.choices.depths
+            for own in [self._heat(replace(leader, depth=depth))]
+            for other in [self._heat(replace(settings, depth=depth))]
+        )
+
+    def _heat(self, settings: Settings) -> Heat | None:
+        """How settings did, if they were tried."""
+        return next((one for one in self.heats if one.settings == settings), None)
 
     @property
     def _top(self) -> Heat:
@@ -333,7 +334,8 @@ class Race:
         """How many of the strongest penalties of a coarse grid settings may need."""
         if not self.choices.thrifty:
             return None
-        return next(one.n_useful for one in self.heats if one.settings == settings)
+        heat = self._heat(settings)
+        return None if heat is None else heat.n_useful
 
     def _complexity(self, settings: Settings) -> tuple[int, ...]:
         """Depth first, then the order in which values are listed."""
