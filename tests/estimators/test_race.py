@@ -246,6 +246,40 @@ def test_a_leader_of_the_smallest_trees_has_the_next_best_beside_it():
     assert found == [SIMPLE, Settings("log", 1, "auto", "quantile")]
 
 
+def test_what_was_clearly_behind_at_one_depth_is_not_tried_at_the_next():
+    """A scaling that loses with one cut is not worth a look with three."""
+
+    def worth(one):
+        return -0.4 / one.depth - 0.1 * (one.scaling == "quantile")
+
+    _, _, tried = run(FREE, worth)
+    assert {one.depth for one in tried if one.scaling == "quantile"} == {1}
+    # What is not behind is tried with the leader.
+    _, _, tried = run(FREE, by_depth(-0.4, -0.2, -0.2, -0.2))
+    assert replace(SIMPLE, depth=2, scaling="quantile") in tried
+
+
+def test_strengths_far_below_the_best_are_left_out():
+    """But for some to spare; where the weakest was the best, all are tried."""
+    asked = []
+
+    def try_out(waiting, n_strengths):
+        asked.append(n_strengths)
+        n = n_strengths or 9
+        scores = np.linspace(-0.9, -0.2, 9)
+        # Of deeper trees the weakest strength is the best.
+        every = [scores[::-1] if one.depth > 1 else scores for one in waiting]
+        return [[one[-n:]] * 2 for one in every]
+
+    race = Race(replace(FREE, depths=(1, 2)), try_out)
+    race.run()
+    assert asked[:3] == [None, 5, None]
+    scores = [np.array([-0.5, -0.3, -0.4, -0.9, -1.0, -1.0, -1.0])] * 2
+    heat = Heat(SIMPLE, scores)
+    assert heat.n_useful == 7 - 1 + 2
+    assert not heat.ends_at_best
+
+
 def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():
     """Users may read it whether something was left to choose or not."""
     frame = Race(FREE, lambda *_: []).frame()
