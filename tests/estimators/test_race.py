@@ -277,7 +277,11 @@ def test_strengths_far_below_the_best_are_left_out():
     scores = [np.array([-0.5, -0.3, -0.4, -0.9, -1.0, -1.0, -1.0])] * 2
     heat = Heat(SIMPLE, scores)
     assert heat.n_useful == 7 - 1 + 2
-    assert not heat.ends_at_best
+    assert not heat.ends_at_best_of(7)
+    weak = Heat(SIMPLE, [np.array([-0.2, -0.3])] * 2)
+    assert weak.ends_at_best_of(2)
+    assert not weak.ends_at_best_of(3)
+    assert not weak.ends_at_best_of(None)
 
 
 def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():

@@ -226,10 +226,13 @@ class Heat:
         n_strengths = self._means.size
         return max(n_strengths - int(self._means.argmax()) + _WEAKER, _FEWEST)
 
-    @property
-    def ends_at_best(self) -> bool:
-        """Whether the weakest strength was the best, so that others might be better."""
-        return bool(np.isfinite(self.best) and self._means.argmax() == 0)
+    def ends_at_best_of(self, n_strengths: int | None) -> bool:
+        """Whether the weakest of so many strengths was the best: weaker may be better.
+
+        Fewer than were asked for are all that there are.
+        """
+        cut_short = self._means.size == n_strengths
+        return bool(cut_short and np.isfinite(self.best) and self._means.argmax() == 0)
 
     def is_behind(self, other: Heat, little: float, errors: float = 1.0) -> bool:
         """Whether the other one's best is better, by more than little and by chance.
@@ -282,11 +285,12 @@ class Race:
         """Heats of settings; in full where few strengths seem to have been too few."""
         scored = zip(waiting, self.try_out(waiting, n_strengths), strict=True)
         heats = [Heat(settings, scores) for settings, scores in scored]
-        again = [one.settings for one in heats if one.ends_at_best]
-        if n_strengths is None or not again:
+        short = [one for one in heats if one.ends_at_best_of(n_strengths)]
+        if not short:
             return heats
-        more = self._tried(again, None)
-        return [one for one in heats if not one.ends_at_best] + more
+        more = self._tried([one.settings for one in short], None)
+        kept = [one for one in heats if all(one is not other for other in short)]
+        return kept + more
 
     def _next(self) -> list[Settings]:
         """Settings to try, without those that were clearly behind at another depth."""
