@@ -70,7 +70,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         smallest.
     alphas_local, alphas_global : sequence of float, float or None, default=None
         Strengths to choose from, see ``sorct_path``. None means 17 local strengths that
-        suit the data, and 0 for the global one.
+        suit the data, and 0 for the global one; a race leaves out those far below the
+        best.
     loss : {"choose", "cost", "log"}, default="choose"
         See ``SORCTClassifier``.
     gamma : "auto", float or sequence of float, default="auto"
@@ -100,7 +101,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     relax : bool, default=True
         Whether the relaxed trees of the paths are among those to choose from.
     scaling : "choose", or as in ``SORCTClassifier``, default="choose"
-        "choose" tries "auto" and "quantile".
+        "choose" tries "auto", "quantile" and "standard".
     class_weight : "balanced", mapping from class to float, or None, default=None
         As in ``SORCTClassifier``; where ``scoring`` is None, rows that are scored count
         by it as well. With a ``scoring`` under which rare classes count more than their
@@ -129,7 +130,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         One row per candidate: ``loss``, ``depth``, ``gamma``, ``scaling``, ``relaxed``
         (share of the penalties it was refitted under, 1 if it was not),
         ``alpha_local``, ``alpha_global``, ``mean_score``, ``std_score``, ``se_score``
-        (standard error of the mean), ``split<k>_score``, ``rank``, and of the tree
+        (standard error of the mean; folds that hold out the same rows again count
+        once), ``split<k>_score``, ``rank``, and of the tree
         trained on all rows ``n_columns``, ``n_variables``, ``most_variables_per_cut``,
         ``local_sparsity``,
         ``global_sparsity``, ``objective``, ``cost``, ``followed``.
