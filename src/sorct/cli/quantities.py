@@ -22,7 +22,7 @@ LOSSES = ("square", "absolute", "huber", "quantile")
 # Flags that only trees of classes know, and their values if they were not given.
 _OF_CLASSES: dict[str, Any] = {
     "min_recall": [], "cost_matrix": None, "class_weight": [], "calibration": None,
-    "confidence": None, "monotonic": [], "positive_class": None, "followable": None,
+    "confidence": None, "positive_class": None, "followable": None,
     "paper": False,
 }  # fmt: skip
 _OF_QUANTITIES: dict[str, Any] = {"quantile": None, "leaf": None}
@@ -109,7 +109,7 @@ def fit_fixed(
 
 
 def search_for(
-    args: Namespace, data: Training, columns: dict[str, Any], rule: str
+    args: Namespace, data: Training, columns: dict[str, Any]
 ) -> SORCTRegressorCV:
     """A search for settings by cross-validation, not yet fitted."""
     from sorct.estimators.contest import n_drawings
@@ -129,7 +129,7 @@ def search_for(
             model[name] = values
     return SORCTRegressorCV(
         cv=Quantity.splitter(n_folds, args.seed, repeats),
-        rule=args.rule or rule,
+        rule=args.rule or "paired",
         progress=bars.are_shown(args.quiet),
         **model,
         **grid(args),

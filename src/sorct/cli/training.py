@@ -173,7 +173,7 @@ def _fit_quantity(args: Namespace, data: Training, fixed: bool) -> _Fitted:
     if fixed:
         model, lines = fit_fixed(args, data, columns)
         return _Fitted(model.tree_, lines)
-    search = search_for(args, data, columns, _RULE)
+    search = search_for(args, data, columns)
     with threads():
         search.fit(data.X, data.y, data.weight)
     more = {"why": search.why_, "race": search.race_.to_dict("records")}

@@ -54,24 +54,25 @@ class ColumnRules:
         return cls(signs, positive, _checked_prices(feature_cost, encoder))
 
     @classmethod
-    def priced(cls, feature_cost: Any, encoder: TableEncoder) -> ColumnRules:
-        """Prices alone: columns have no directions."""
-        return cls({}, -1, _checked_prices(feature_cost, encoder))
+    def of_quantity(
+        cls, monotonic_cst: Any, feature_cost: Any, encoder: TableEncoder
+    ) -> ColumnRules:
+        """The same for a quantity: directions are those of its number."""
+        signs = _checked_signs(monotonic_cst, encoder)
+        return cls(signs, -1, _checked_prices(feature_cost, encoder))
 
-    def arrays(
-        self, encoder: TableEncoder, options: TableOptions, variance: FloatArray
-    ) -> dict[str, FloatArray]:
-        """Arrays of the penalty, given the variance of every column."""
+    def arrays(self, encoder: TableEncoder) -> dict[str, FloatArray]:
+        """Arrays of the penalty."""
         lower, upper = _bounds_of(self.signs, encoder)
         strength = _strengths_of(self.prices, encoder)
-        strength = strength * _spreads_of(encoder, options, variance)
         return {"lower": lower, "upper": upper, "local": strength, "linf": strength}
 
     def record(self, target: Classes | Quantity) -> dict[str, Any]:
         """What the training record says of them."""
         told: dict[str, Any] = {}
-        if self.signs and isinstance(target, Classes):
+        if self.signs:
             told["monotonic"] = dict(self.signs)
+        if self.signs and isinstance(target, Classes):
             told["positive_class"] = target.labels.tolist()[self.positive]
         if self.prices:
             told["feature_cost"] = dict(self.prices)
@@ -177,10 +178,13 @@ def _strengths_of(prices: dict[str, float], encoder: TableEncoder) -> FloatArray
     return np.asarray(price / price.mean()) if price.any() else np.zeros(variable.size)
 
 
-def _spreads_of(
-    encoder: TableEncoder, options: TableOptions, variance: FloatArray
-) -> FloatArray:
-    """Spread of every group that is penalised by it, beside the usual one; else 1.
+def penalised_by_spread(
+    arrays: dict[str, FloatArray],
+    encoder: TableEncoder,
+    options: TableOptions,
+    variance: FloatArray,
+) -> dict[str, FloatArray]:
+    """Arrays of a penalty in which variables scaled as "standard" pay by their spread.
 
     Of several columns, such as the levels of a category, it is the largest standard
     deviation of what they add, each counting at most 1: for two levels it is twice that
@@ -189,11 +193,13 @@ def _spreads_of(
     first = encoder.group_start
     total = np.add.reduceat(variance, first[:-1])
     spread = np.sqrt(np.where(np.diff(first) > 1, np.minimum(2.0 * total, 1.0), total))
-    variable = encoder.column_variable[encoder.group_start[:-1]]
-    by_spread = [
-        options.scaling_of(encoder.names[i]) == "standard" for i in variable.tolist()
+    pays = [
+        options.scaling_of(encoder.names[i]) == "standard"
+        for i in encoder.column_variable[first[:-1]].tolist()
     ]
-    return np.where(by_spread, np.maximum(spread, _LEAST_SPREAD) / _USUAL_SPREAD, 1.0)
+    factor = np.where(pays, np.maximum(spread, _LEAST_SPREAD) / _USUAL_SPREAD, 1.0)
+    scaled = {name: arrays[name] * factor for name in ("local", "linf")}
+    return {**arrays, **scaled}
 
 
 def _by_column(option: str, given: Any, names: list[str]) -> dict[str, Any]:
