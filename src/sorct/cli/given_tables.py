@@ -95,7 +95,8 @@ def _treatments(args: Namespace, data: Training) -> dict[str, str]:
     encoder = TableEncoder.learn(X, options, weight)
     rules = column_rules(args, data, reading_of(args))
     if data.of_quantity:
-        ColumnRules.priced(rules.get("feature_cost"), encoder)
+        given = rules.get("monotonic_cst"), rules.get("feature_cost")
+        ColumnRules.of_quantity(*given, encoder)
         return {variable.name: treatment(variable) for variable in encoder.variables}
     ColumnRules.of(
         rules.get("monotonic_cst"),

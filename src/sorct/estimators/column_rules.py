@@ -11,12 +11,16 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.options import TableOptions
 from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.data.wording import listed, shown
 
 #: What a variable costs that a mapping of prices does not name.
 USUAL_PRICE = 1.0
+# Standard deviation, as a share of the range, at which a variable that is penalised by
+# its spread pays as much as others do; and the least that counts.
+_USUAL_SPREAD, _LEAST_SPREAD = 0.25, 1e-3
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,12 @@ class ColumnRules:
         return cls(signs, positive, _checked_prices(feature_cost, encoder))
 
     @classmethod
-    def priced(cls, feature_cost: Any, encoder: TableEncoder) -> ColumnRules:
-        """Prices alone: columns have no directions."""
-        return cls({}, -1, _checked_prices(feature_cost, encoder))
+    def of_quantity(
+        cls, monotonic_cst: Any, feature_cost: Any, encoder: TableEncoder
+    ) -> ColumnRules:
+        """The same for a quantity: directions are those of its number."""
+        signs = _checked_signs(monotonic_cst, encoder)
+        return cls(signs, -1, _checked_prices(feature_cost, encoder))
 
     def arrays(self, encoder: TableEncoder) -> dict[str, FloatArray]:
         """Arrays of the penalty."""
@@ -63,8 +70,9 @@ class ColumnRules:
     def record(self, target: Classes | Quantity) -> dict[str, Any]:
         """What the training record says of them."""
         told: dict[str, Any] = {}
-        if self.signs and isinstance(target, Classes):
+        if self.signs:
             told["monotonic"] = dict(self.signs)
+        if self.signs and isinstance(target, Classes):
             told["positive_class"] = target.labels.tolist()[self.positive]
         if self.prices:
             told["feature_cost"] = dict(self.prices)
@@ -168,6 +176,30 @@ def _strengths_of(prices: dict[str, float], encoder: TableEncoder) -> FloatArray
         return np.ones(variable.size)
     price = np.array([prices[encoder.names[i]] for i in variable])
     return np.asarray(price / price.mean()) if price.any() else np.zeros(variable.size)
+
+
+def penalised_by_spread(
+    arrays: dict[str, FloatArray],
+    encoder: TableEncoder,
+    options: TableOptions,
+    variance: FloatArray,
+) -> dict[str, FloatArray]:
+    """Arrays of a penalty in which variables scaled as "standard" pay by their spread.
+
+    Of several columns, such as the levels of a category, it is the largest standard
+    deviation of what they add, each counting at most 1: for two levels it is twice that
+    of either, for more this is a bound.
+    """
+    first = encoder.group_start
+    total = np.add.reduceat(variance, first[:-1])
+    spread = np.sqrt(np.where(np.diff(first) > 1, np.minimum(2.0 * total, 1.0), total))
+    pays = [
+        options.scaling_of(encoder.names[i]) == "standard"
+        for i in encoder.column_variable[first[:-1]].tolist()
+    ]
+    factor = np.where(pays, np.maximum(spread, _LEAST_SPREAD) / _USUAL_SPREAD, 1.0)
+    scaled = {name: arrays[name] * factor for name in ("local", "linf")}
+    return {**arrays, **scaled}
 
 
 def _by_column(option: str, given: Any, names: list[str]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from sorct.estimators.checks import (
     label_samples,
 )
 from sorct.estimators.class_weights import check_class_weight, class_factors
-from sorct.estimators.column_rules import ColumnRules
+from sorct.estimators.column_rules import ColumnRules, penalised_by_spread
 from sorct.estimators.decisions import (
     Said,
     Told,
@@ -42,6 +42,8 @@ from sorct.estimators.decisions import (
 )
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
+    by_spread,
+    check_directions,
     check_quantity_model,
     checked_depth,
     datafit_of,
@@ -284,15 +286,18 @@ class Prepared:
         if model.by_log or model.confidence is not None:
             # The decision meets the floors, or keeps the promise.
             constraint = Constraint.none(n_classes)
+        rows = data()
         problem = Problem(
-            data(),
+            rows,
             datafit,
             Penalty.of(
                 Strengths(),
                 encoder.n_columns,
                 1,
                 start=encoder.group_start,
-                **rules.arrays(encoder),
+                **penalised_by_spread(
+                    rules.arrays(encoder), encoder, model.table, rows.variance
+                ),
             ),
             constraint,
             topology,
@@ -312,7 +317,9 @@ class Prepared:
         encoder = TableEncoder.learn(X, model.table, weight)
         target = target_of(y, weight, model)
         topology = checked_depth(model.depth, model.leaf)
-        rules = ColumnRules.priced(model.feature_cost, encoder)
+        given = model.monotonic_cst, model.feature_cost
+        rules = ColumnRules.of_quantity(*given, encoder)
+        check_directions(rules.signs, topology)
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
         begun += _load_compiled_code()
@@ -322,16 +329,17 @@ class Prepared:
 
         codes = np.zeros(len(y), dtype=np.int64)
         columns, response = encoder.columns(X), target.scaled(y)
+        data = TrainingSet.from_columns(columns, codes, weight, 1, response)
         penalty = Penalty.of(
             Strengths(),
             encoder.n_columns,
             1,
             start=encoder.group_start,
-            **rules.arrays(encoder),
+            **by_spread(rules.arrays(encoder), data.variance, encoder.group_start),
         )
         problem = Problem(
-            TrainingSet.from_columns(columns, codes, weight, 1, response),
-            datafit_of(model),
+            data,
+            datafit_of(model).within(response, falling=bool(rules.signs)),
             penalty._replace(boxed=topology.n_branches),
             Constraint.none(1),
             topology,
@@ -416,6 +424,9 @@ class Prepared:
             promise.warn_if_empty(said.predicted(costs), self.classes)
         elif by_costs:
             costs, recall = self._by_costs(tree, said)
+        tree = replace(tree, decision_cost=costs)
+        if tree.followed_limits.any():
+            said = Said.of(tree, self.problem, self.factor)
         found = self._told(tree, said, costs)
         told = replace(
             tree.training,
@@ -425,7 +436,7 @@ class Prepared:
             followed=found.followed,
             confidence=None if promise is None else promise.confidence,
         )
-        return replace(tree, decision_cost=costs, routed=found.routed, training=told)
+        return replace(tree, routed=found.routed, training=told)
 
     def _told(self, tree: Tree, said: Said, costs: FloatArray | None) -> Told:
         """What a decision means for all rows, in memory or in parts."""

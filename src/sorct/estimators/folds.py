@@ -99,7 +99,10 @@ class Data:
 
 @dataclass(frozen=True)
 class PathTask:
-    """One path to trace: a model on the rows of a fold, or on all."""
+    """One path to trace: a model on the rows of a fold, or on all.
+
+    Of strengths that are not given, ``every`` so manieth is taken, from the strongest.
+    """
 
     model: Model
     target: Classes | Quantity
@@ -110,6 +113,7 @@ class PathTask:
     call: str
     relax: bool = True
     limits: Limits = NO_LIMITS
+    every: int = 1
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
@@ -131,6 +135,10 @@ class PathTask:
             return self
         seed, prepared = self.effort.seed(), self._prepared(data)
         local, linf = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
+        if self.alphas_local is None:
+            local = local[:: -self.every][::-1]
+        if self.alphas_global is None:
+            linf = linf[:: -self.every][::-1]
         return replace(self, alphas_local=local, alphas_global=linf)
 
     def coarse(self) -> PathTask:
@@ -141,14 +149,23 @@ class PathTask:
             self,
             alphas_local=self.alphas_local[-1::-2][::-1],
             alphas_global=self.alphas_global[-1::-2][::-1],
-            n_solutions=min(self.n_solutions, _COARSE_SOLUTIONS),
+            n_solutions=min(self.n_solutions, self._few_solutions),
             relax=self.limits.on_variables,
         ).rough()
+
+    @property
+    def _few_solutions(self) -> int:
+        """Solutions for a first look; of a quantity also on folds."""
+        return _COARSE_SOLUTIONS // (2 if isinstance(self.target, Quantity) else 1)
 
     def rough(self) -> PathTask:
         """The same, solved no more exactly than a score needs."""
         effort = replace(self.effort, tol=max(self.effort.tol, _SCORED_TOL))
-        return replace(self, effort=effort)
+        if not isinstance(self.target, Quantity):
+            return replace(self, effort=effort)
+        # Relaxed trees begin anew: that makes up for what a small pool has missed.
+        few = min(self.n_solutions, self._few_solutions)
+        return replace(self, effort=effort, n_solutions=few)
 
     def _prepared(self, data: Data) -> Prepared:
         model = self._model_for(np.unique(data.y))
@@ -205,6 +222,7 @@ class FoldScores:
     task: PathTask | None = None
     counts: list[FloatArray] | None = None
     r2: FloatArray | None = None
+    n_drawings: float = 1.0
 
     @classmethod
     def of(
@@ -212,8 +230,9 @@ class FoldScores:
         marks: list[Marks | InfeasibleError],
         whole: Path | InfeasibleError,
         task: PathTask,
+        n_drawings: float = 1.0,
     ) -> FoldScores:
-        """From what every fold says."""
+        """From what every fold says, and how often a row was held out."""
         scores = [one.scores if isinstance(one, Marks) else one for one in marks]
         counts = [one.counts for one in marks if isinstance(one, Marks)]
         known = [count for count in counts if count is not None]
@@ -225,6 +244,7 @@ class FoldScores:
             task,
             known if len(known) == len(marks) else None,
             np.mean(r2, axis=0) if len(r2) == len(marks) else None,
+            n_drawings,
         )
 
     @property
@@ -267,7 +287,8 @@ class FoldScores:
             "alpha_global": frame["alpha_global"],
             "mean_score": scores.mean(axis=0),
             "std_score": std,
-            "se_score": std / np.sqrt(len(scores)),
+            # Folds drawn again hold no new rows: they count once.
+            "se_score": std * np.sqrt(self.n_drawings / len(scores)),
         }
         found |= {f"split{k}_score": row for k, row in enumerate(scores)}
         found |= {
@@ -347,7 +368,10 @@ def score_fold(
     if count and isinstance(target, Quantity):
         r2 = np.array([_r2(tree, table, test) for tree in path.offered])
     elif count and isinstance(target, Classes):
-        counts = np.array([_counts(tree, table, test, target) for tree in path.offered])
+        own = target.codes(test.y)
+        counts = np.array(
+            [_counts(tree, table, own, test.weight, target) for tree in path.offered]
+        )
     followed = np.array([_followed(tree) for tree in path.offered])
     return Marks(_scores(path, table, test, scorer), followed, counts, r2)
 
@@ -367,11 +391,17 @@ def _r2(tree: Tree, table: Table, test: Data) -> float:
     return float(r2_score(test.y, tree.predict_table(table), sample_weight=test.weight))
 
 
-def _counts(tree: Tree, table: Table, test: Data, target: Classes) -> FloatArray:
+def _counts(
+    tree: Tree,
+    table: Table,
+    own: IntArray,
+    weight: FloatArray | None,
+    target: Classes,
+) -> FloatArray:
     """Weight of rows by class and by the class predicted."""
     n_classes = len(target)
-    pairs = target.codes(test.y) * n_classes + target.codes(tree.predict_table(table))
-    found = np.bincount(pairs, test.weight, minlength=n_classes**2)
+    pairs = own * n_classes + target.codes(tree.predict_table(table))
+    found = np.bincount(pairs, weight, minlength=n_classes**2)
     return np.asarray(found, dtype=np.float64).reshape(n_classes, n_classes)
 
 

@@ -28,7 +28,9 @@ QUANTITY_LOSSES = ("square", "absolute", "huber", "quantile")
 LEAVES = ("constant", "linear")
 #: Depth where none is given.
 USUAL_DEPTH = 2
-_DEEPEST = 12
+_DEEPEST, _DEEPEST_IN_ORDER = 12, 6
+# A variable pays at least so much beside the mean.
+_LEAST_SPREAD = 0.05
 
 
 def check_quantity_model(model: Model) -> None:
@@ -72,6 +74,33 @@ def datafit_of(model: Model) -> Residual:
 
     linear = model.leaf == "linear"
     return Residual.of(model.loss, float(model.quantile), linear=linear)
+
+
+def check_directions(signs: dict[str, int], topology: Topology) -> None:
+    """Refuse trees whose leaves are too many to be kept in order."""
+    if signs and topology.depth > _DEEPEST_IN_ORDER:
+        raise ValueError(
+            f"monotonic_cst needs a depth of at most {_DEEPEST_IN_ORDER}, got "
+            f"{topology.depth}."
+        )
+
+
+def by_spread(
+    arrays: dict[str, FloatArray], variance: FloatArray, start: IntArray
+) -> dict[str, FloatArray]:
+    """Arrays of a penalty in which every variable pays for what it can move.
+
+    Columns are scaled by their range, so a column with a few large numbers moves most
+    rows little per unit of its coefficient. Strengths are multiplied by the standard
+    deviation of a variable's columns, beside the mean of all: the LASSO on columns of
+    unit variance, as is usual.
+    """
+    spread: FloatArray = np.sqrt(np.add.reduceat(variance, start[:-1]))
+    if not spread.any():
+        return arrays
+    spread = np.maximum(spread / spread.mean(), _LEAST_SPREAD)
+    scaled = {name: arrays[name] * spread for name in ("local", "linf")}
+    return {**arrays, **scaled}
 
 
 def tree_of_quantity(

@@ -12,10 +12,11 @@ threshold is in the solver's units, n_columns times the model's:
 where the value of leaf l for a sample of code k is ``payoff[k, l]``. The value of the
 root is V = sum over leaves of reach x payoff, and the factor is the derivative of a
 loss of V: 1 for the loss V itself (``_ascend_value``), -1 / V for the loss -log V, and
-for a quantity the derivative of a loss of response - V (``_ascend_loss``: values first,
-from the leaves to the root, then the factor of every sample). The latter also sums up
-the loss, and ``drawn[k, l]``, minus the derivative in ``payoff[k, l]``: the reach of
-leaf l times minus the factor, over the samples of code k.
+for a quantity the derivative of a loss of response - V (``_ascend_loss`` and
+``_ascend_residual``: values first, from the leaves to the root, then the factor of
+every sample). The latter two also sum up the loss, and ``drawn[k, l]``, minus the
+derivative in ``payoff[k, l]``: the reach of leaf l times minus the factor, over the
+samples of code k.
 
 Leaves may have linear models: the matrix of cuts then has a column of slopes per leaf
 after those of the cuts, and the value of leaf l is payoff[0, l] + unit w_l . x. Slopes
@@ -180,31 +181,8 @@ def _fill_residual_factor(
     return loss
 
 
-@compiled_inside
-def _add_slopes(ratio: float, n_branches: int, n: int, buffers: Buffers) -> None:
-    """Add the linear parts of the leaves to their values."""
-    for leaf in range(buffers.branch.shape[0] - n_branches):
-        for i in range(n):
-            linear = ratio * buffers.branch[n_branches + leaf, i]
-            buffers.value[n_branches + leaf, i] += linear
-
-
-@compiled_inside
-def _pull_slopes(
-    ratio: float, n_branches: int, factor: FloatArray, buffers: Buffers
-) -> None:
-    """Derivatives of the scores of slopes replace the scores."""
-    for leaf in range(buffers.branch.shape[0] - n_branches):
-        t, pull = n_branches + leaf, 0.0
-        for i in range(factor.size):
-            d = -ratio * factor[i] * buffers.reach[n_branches + leaf, i]
-            buffers.branch[t, i] = d
-            pull += abs(d)
-        buffers.pull[t] = pull
-
-
 @compiled_apart
-def _ascend_loss(
+def _ascend_residual(
     samples: Samples,
     b: int,
     shape: FloatArray,
@@ -212,11 +190,74 @@ def _ascend_loss(
     with_gradient: bool,
     buffers: Buffers,
 ) -> None:
-    """Values from the leaves up, then a loss of V and what hangs on it.
+    """Values from the leaves up, then a loss of response - V and what hangs on it.
 
-    ``shape`` is empty for the loss -log V. ``ratio`` is what a leaf's value changes by
-    per unit of the score of its slopes.
+    To the loss comes shape[3] times the variance of what leaves say of a sample around
+    V. ``ratio`` is what a leaf's value changes by per unit of the score of its slopes.
     """
+    branch, reach, value = buffers.branch, buffers.reach, buffers.value
+    n_branches, mixing = buffers.mass.shape[1] - 1, shape[3]
+    first, n = samples.start[b], samples.start[b + 1] - samples.start[b]
+    slopes = branch.shape[0] > n_branches
+    for leaf in range(n_branches + 1):
+        node = n_branches + leaf
+        for i in range(n):
+            value[node, i] = buffers.payoff[0, leaf]
+        if slopes:
+            for i in range(n):
+                value[node, i] += ratio * branch[node, i]
+    _ascend(n_branches, n, branch, value)
+    factor, root, weight = value[2 * n_branches + 1, :n], value[0, :n], reach[0, :n]
+    response, loss = samples.response[first : first + n], 0.0
+    loss = _fill_residual_factor(shape, root, response, weight, factor)
+    for leaf in range(n_branches + 1):
+        node = n_branches + leaf
+        for i in range(n):
+            loss += mixing * reach[node, i] * (value[node, i] - root[i]) ** 2
+    buffers.loss[0] += loss
+    if not with_gradient:
+        return
+    # Minus the derivatives in the values of leaves, then in their reach.
+    for i in range(n):
+        factor[i] += 2.0 * mixing * root[i]
+    for leaf in range(n_branches + 1):
+        node, drawn, pull = n_branches + leaf, 0.0, 0.0
+        for i in range(n):
+            own = reach[node, i] * (factor[i] - 2.0 * mixing * value[node, i])
+            drawn += own
+            pull += abs(own)
+            if slopes:
+                branch[node, i] = -ratio * own
+            value[node, i] *= factor[i] - mixing * value[node, i]
+        buffers.drawn[0, leaf] += drawn
+        if slopes:
+            buffers.pull[node] = ratio * pull
+    _ascend(n_branches, n, branch, value)
+    for t in range(n_branches):
+        pull = 0.0
+        for i in range(n):
+            gain = value[2 * t + 2, i] - value[2 * t + 1, i]
+            d = reach[t, i] * gain * density(branch[t, i])
+            branch[t, i] = d
+            pull += abs(d)
+        buffers.pull[t] = pull
+
+
+@compiled_inside
+def _ascend(n_branches: int, n: int, branch: FloatArray, value: FloatArray) -> None:
+    """Values of the cuts from those of the leaves."""
+    for step in range(n_branches):
+        t = n_branches - 1 - step
+        for i in range(n):
+            gain = value[2 * t + 1, i] - value[2 * t + 2, i]
+            value[t, i] = value[2 * t + 2, i] + branch[t, i] * gain
+
+
+@compiled_apart
+def _ascend_loss(
+    samples: Samples, b: int, with_gradient: bool, buffers: Buffers
+) -> None:
+    """Values from the leaves up, then the loss -log V and what hangs on it."""
     branch, reach, value = buffers.branch, buffers.reach, buffers.value
     n_branches = buffers.mass.shape[1] - 1
     first, n = samples.start[b], samples.start[b + 1] - samples.start[b]
@@ -228,19 +269,9 @@ def _ascend_loss(
             own = value[n_branches + leaf, begin:end]
             for i in range(own.size):
                 own[i] = payoff
-    _add_slopes(ratio, n_branches, n, buffers)
-    for step in range(n_branches):
-        t = n_branches - 1 - step
-        for i in range(n):
-            gain = value[2 * t + 1, i] - value[2 * t + 2, i]
-            value[t, i] = value[2 * t + 2, i] + branch[t, i] * gain
+    _ascend(n_branches, n, branch, value)
     factor, root, weight = value[2 * n_branches + 1, :n], value[0, :n], reach[0, :n]
-    if shape.size == 0:
-        buffers.loss[0] += _fill_factor(root, weight, factor)
-    else:
-        response = samples.response[first : first + n]
-        loss = _fill_residual_factor(shape, root, response, weight, factor)
-        buffers.loss[0] += loss
+    buffers.loss[0] += _fill_factor(root, weight, factor)
     if not with_gradient:
         return
     for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
@@ -258,7 +289,6 @@ def _ascend_loss(
             branch[t, i] = d
             pull += abs(d)
         buffers.pull[t] = pull
-    _pull_slopes(ratio, n_branches, factor, buffers)
 
 
 @compiled_inside
@@ -348,8 +378,10 @@ def accumulate(
         fill_scores(x, buffers.columns, n_columns, cuts, slope, buffers.branch)
         fill_cdf(buffers.branch, n_branches, n)
         _descend_reach(samples, b, buffers)
-        if by_loss:
-            _ascend_loss(samples, b, shape, ratio, with_gradient, buffers)
+        if shape.size > 0:
+            _ascend_residual(samples, b, shape, ratio, with_gradient, buffers)
+        elif by_loss:
+            _ascend_loss(samples, b, with_gradient, buffers)
         elif with_gradient:
             _add_second(samples, b, x, slope, buffers)
             _ascend_value(samples, b, buffers)

@@ -28,6 +28,7 @@ from sorct.problem.datafit import (
     PURE,
     RESIDUAL,
     TANGENT,
+    bound_value,
     fill_logit_gradient,
     fill_payoff,
     fill_value_gradient,
@@ -84,8 +85,9 @@ class Subproblem(NamedTuple):
     ``tilt`` has no rows, or two: what is added to the gradient, and the point around
     which ``hold`` keeps the tree (see ``solvers/in_parts.py``); flat, the cuts before
     the logits. Leaves are not renewed then.
-    ``shape`` has the loss of a residual and is empty for all else; ``unit`` is that of
-    the slopes of linear leaves.
+    ``shape`` has the loss of a residual and what binds the values of leaves (see
+    ``Residual.shape``), and is empty for all else; ``unit`` is that of the slopes of
+    linear leaves.
     """
 
     rule: int
@@ -227,6 +229,14 @@ def residual(
     for t in range(n_branches):
         moved = clip_scaled(point.cuts[p, t] - step * gradient[p, t], step)
         worst = max(worst, abs(moved - point.cuts[p, t]))
+    if sub.shape.size > 0:
+        wanted = buffers.drawn[0]
+        for leaf in range(wanted.size):
+            wanted[leaf] = point.logit[0, leaf] - buffers.logit_gradient[0, leaf]
+        for leaf in range(wanted.size):
+            bound = bound_value(sub.shape, wanted, leaf)
+            worst = max(worst, abs(bound - point.logit[0, leaf]))
+        return worst
     for k in range(point.logit.shape[0]):
         for leaf in range(point.logit.shape[1]):
             worst = max(worst, abs(buffers.logit_gradient[k, leaf]))

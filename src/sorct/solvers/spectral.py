@@ -41,7 +41,7 @@ def propose_spectral(sub: Subproblem, point: Point, step: float, work: Work) -> 
         for i in range(p * n_branches, move.size):
             move[i] = -step * slope[i]
         settled = settle_thresholds(sub, point, work)
-    settle_logits(point, work)
+    settle_logits(sub, point, work)
 
 
 @compiled_inside
