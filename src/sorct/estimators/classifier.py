@@ -31,11 +31,11 @@ from sorct.estimators.searching import (
     searched,
     starts_frame,
     warn_if_slow,
+    why_short,
 )
 from sorct.estimators.sparse_fit import SparseFit, search_sparse
 from sorct.estimators.streaming import begin, refuse_checkpoint, source_of
 from sorct.estimators.tree_classifier import TreeClassifier
-from sorct.solvers.solution import Status
 from sorct.tree.calibration import Calibration
 from sorct.tree.tree import Tree
 
@@ -481,7 +481,7 @@ class SORCTClassifier(TreeClassifier):
         promise: Promise | None,
     ) -> None:
         if not result.best.feasible:
-            tried = f"{len(result.starts)} descents{_why_short(result.status)}"
+            tried = f"{len(result.starts)} descents{why_short(result.status)}"
             prepared.refuse(result.best.recall, tried, "n_starts")
         effort = self._checked_options()[1]
         best = prepared.finished(problem, result.best, effort)
@@ -494,9 +494,3 @@ class SORCTClassifier(TreeClassifier):
         told = str(self.status_), str(result.summary)
         self._keep_tree(prepared.tree(best, alphas, *told, calibration, promise))
         warn_if_slow(self.status_, best, effort, stacklevel=6)
-
-
-def _why_short(status: Status) -> str:
-    """Why there were not more starts, if so."""
-    late, stopped = " before time_limit", " before the callback"
-    return {Status.TIME_LIMIT: late, Status.STOPPED: stopped}.get(status, "")
