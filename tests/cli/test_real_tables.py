@@ -295,6 +295,7 @@ def test_a_tree_costs_no_more_than_it_may():
 
 @pytest.mark.usefixtures("few_strengths")
 @pytest.mark.filterwarnings("ignore:.*did not converge")
+@pytest.mark.slow
 def test_compare_takes_raw_tables_and_the_options(capsys):
     """As Python does."""
     frame = small_table()
