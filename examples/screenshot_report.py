@@ -3,8 +3,8 @@
     python examples/screenshot_report.py docs/images/report.png
     python examples/screenshot_report.py docs/images/report_quantity.png diabetes
 
-make the pictures of the README and of docs/regression.md. Needs the program ``chromium`` and the Python package
-``playwright``.
+make the pictures of the README and of docs/regression.md. Needs the program
+``chromium`` and the Python package ``playwright``.
 """
 
 import shutil
