@@ -317,6 +317,11 @@ def rows_for(sheet: Sheet, tree: Tree, *, all_variables: bool = False) -> pd.Dat
     variables = tree.encoder.variables
     needed = {v.name: v for v in variables if all_variables or v.name in used}
     missing = [name for name in needed if name not in sheet.columns]
+    if len(missing) > 1:
+        raise WorkError(
+            f"There are no columns {listed(missing)} in {sheet.name}. The tree needs "
+            f"them. Got {listed(sheet.columns)}."
+        )
     if missing:
         raise no_such("column", missing[0], sheet.columns, sheet.name, _NEEDED)
     continua = [name for name, v in needed.items() if v.choices is None]

@@ -131,6 +131,9 @@ def cell(value: Any) -> str:
     return printable(value)
 
 
+_NO_SCORE = "- no tree of it can be followed by hand, or is feasible"
+
+
 def race_table(race: pd.DataFrame, scoring: str) -> str:
     """What a search tried; the first lines, if there are many."""
     name, _ = in_words(scoring, 0.0)
@@ -144,7 +147,10 @@ def race_table(race: pd.DataFrame, scoring: str) -> str:
         told = score_text(score, 4) if math.isfinite(score) else "-"
         rows.append([*settings, told, "yes" if row["finalist"] else "no"])
     more = len(race) - len(rows)
-    return text_table(header, rows) + (f"\n... and {more} more" if more > 0 else "")
+    lines = [text_table(header, rows)]
+    lines += [f"... and {more} more"] if more > 0 else []
+    lines += [_NO_SCORE] if any(row[-2] == "-" for row in rows) else []
+    return "\n".join(lines)
 
 
 def fit_name(tree: Tree) -> str:

@@ -184,6 +184,7 @@ def test_without_matplotlib_only_drawing_fails_and_names_the_extra(monkeypatch):
     assert "RecallDisplay.plot" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_lines_of_the_page_run(told):
     """On smaller data than the page's, whose first block only fits things."""
     X, y = told["data"]
