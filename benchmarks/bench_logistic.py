@@ -47,7 +47,7 @@ BARS = (1e-6, 1e-3)
 ROUNDS = 5
 # Tolerances begin here; a path that takes longer, in seconds, is given up, and so is
 # a peer whose tolerances are not found in so many.
-LOOSEST, LIMIT, TUNING = 1e-4, 8.0, 30.0
+LOOSEST, LIMIT, TUNING = 1e-4, 4.0, 12.0
 # Tolerances that make no sense to tighten further.
 TIGHTEST = 1e-17
 
