@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 # A first look at settings; and how exactly trees are solved that only serve to be
 # scored.
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
+#: Rows that paths of a quantity are traced on, at most.
+PATH_ROWS = 3000
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,13 @@ class PathTask:
 
     def _prepared(self, data: Data) -> Prepared:
         model = self._model_for(np.unique(data.y))
-        return Prepared.of(data.X, data.y, data.weight, model, self.call)
+        prepared = Prepared.of(data.X, data.y, data.weight, model, self.call)
+        if not isinstance(self.target, Quantity) or prepared.n_samples <= PATH_ROWS:
+            return prepared
+        # The table is read as a whole; what is chosen is finished on all rows.
+        problem = prepared.problem
+        fewer = replace(problem, data=problem.data.fewer(PATH_ROWS))
+        return replace(prepared, problem=fewer)
 
     def _model_for(self, present: AnyArray) -> Model:
         """Costs and floors of the classes that a fold has."""
