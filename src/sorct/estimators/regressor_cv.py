@@ -35,8 +35,6 @@ from sorct.estimators.scorers import QuantityScorer, scorer_name
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_search import TreeSearch, listed_values
 
-# Tables with fewer rows have their folds drawn twice.
-_FEW_ROWS = 300
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
 #: Depths that a race goes through.
@@ -67,7 +65,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         cuts are tried as well.
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn. In a race a number means shuffled folds, always the
-        same, and twice as many on tables of less than 1000 rows.
+        same.
     scoring : str, callable or None, default=None
         Any scorer of scikit-learn; None means minus the mean squared error, or the mean
         loss itself if that is "absolute" or "quantile".
@@ -277,8 +275,8 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         )
 
     def _drawings(self, n_rows: int) -> int | None:
-        """How often folds are drawn; None means once."""
-        return 2 if n_rows < _FEW_ROWS else None
+        """Once, however few rows there are."""
+        return None
 
     @property
     def _is_race(self) -> bool:
