@@ -288,7 +288,7 @@ MISUSES = {
     "abbreviated flag": ("fit data.csv --targ y", "--target"),
     "half a class": (
         "fit data.csv --target y --depth 1.5",
-        "whole number >= 1, got '1.5'",
+        "whole number >= 0, got '1.5'",
     ),
     "no depth": ("fit data.csv --target y --depth 0", "whole number >= 1, got '0'"),
     "negative penalty": (

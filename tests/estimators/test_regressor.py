@@ -39,17 +39,27 @@ def houses():
     return X, y.to_numpy()
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+few_steps = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@few_steps
+@parametrize_with_checks([SORCTRegressor(0, 0.1, leaf="linear")])
+def test_sklearn_compatible(estimator, check):
+    """No check is expected to fail; small tables and no penalty converge slowly."""
+    check(estimator)
+
+
+@pytest.mark.slow
+@few_steps
 @parametrize_with_checks(
     [
         SORCTRegressor(n_starts=2, max_iter=200, tol=1e-3),
-        SORCTRegressor(0, 0.1, leaf="linear"),
         SORCTRegressorCV(
             1, 0.1, leaf="constant", scaling="auto", relax=False, cv=2, n_solutions=1
         ),
     ]
 )
-def test_sklearn_compatible(estimator, check):
+def test_the_contract_holds_for_trees_and_searches(estimator, check):
     """No check is expected to fail; small tables and no penalty converge slowly."""
     check(estimator)
 

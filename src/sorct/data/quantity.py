@@ -122,12 +122,13 @@ class Quantity:
         """R², the share of the variance that is explained: 1 is the best."""
         return float(r2_score(y, predicted, sample_weight=weight))
 
+    @classmethod
     def measures(
-        self, cost_matrix: FloatArray, y: AnyArray, predicted: AnyArray
+        cls, cost_matrix: FloatArray | None, y: AnyArray, predicted: AnyArray
     ) -> dict[str, float]:
         """R², root of the mean squared error, mean absolute error."""
         return {
-            "r2": self.agreement(y, predicted),
+            "r2": cls.agreement(y, predicted),
             "rmse": float(root_mean_squared_error(y, predicted)),
             "mae": float(mean_absolute_error(y, predicted)),
         }

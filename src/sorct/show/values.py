@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sorct.data.quantity import grouped
 from sorct.data.wording import readable
 from sorct.tree.view import Leaf, View
@@ -64,13 +66,44 @@ class LeafWords:
 def leaf_words(tree: Tree, leaf: Leaf) -> LeafWords:
     """Words for a leaf."""
     assert leaf.value is not None
-    middle = leaf.value if leaf.mean is None else leaf.mean
+    middle = leaf_middle(leaf)
     value, miss = tree.quantity.value_parts(middle, leaf.miss)
     if leaf.terms:
         return LeafWords(f"sum, ≈ {value}", miss)
     apart = abs(leaf.value - middle) > _APART * (leaf.miss or 0.0)
     says = f"says {tree.quantity.value_text(leaf.value)}" if apart else ""
     return LeafWords(f"≈ {value}", miss, says)
+
+
+def leaf_middle(leaf: Leaf) -> float:
+    """Mean of the rows in a leaf; what it says where that is not known."""
+    return (leaf.value or 0.0) if leaf.mean is None else leaf.mean
+
+
+def node_tones(view: View) -> dict[int, float]:
+    """Where the mean of every node is between those of the leaves, from 0 to 1."""
+    means = _node_means(view)
+    ends = [means[leaf.node] for leaf in view.leaves]
+    low, span = min(ends), max(ends) - min(ends)
+    return {
+        number: (mean - low) / span if span > 0.0 else 0.5
+        for number, mean in means.items()
+    }
+
+
+def _node_means(view: View) -> dict[int, float]:
+    """Mean of the rows that come to every node, from those of the leaves below."""
+    found: dict[int, float] = {}
+    # Nodes are in reading order: whatever is below a node comes after it.
+    for number, node in reversed(view.nodes.items()):
+        if isinstance(node, Leaf):
+            found[number] = leaf_middle(node)
+            continue
+        below = [view.nodes[child] for child in (node.yes, node.no)]
+        weight = [float(one.mass.sum()) + 1e-12 for one in below]
+        means = [found[one.node] for one in below]
+        found[number] = float(np.average(means, weights=weight))
+    return found
 
 
 def says_parts(tree: Tree, leaf: Leaf) -> list[str]:

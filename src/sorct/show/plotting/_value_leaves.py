@@ -10,9 +10,15 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.data.target import data_given
 from sorct.show.plotting._tree_parts import DrawnLeaf, LeafLine
-from sorct.show.values import leaf_words, linear_parts, short_number
+from sorct.show.values import (
+    leaf_middle,
+    leaf_words,
+    linear_parts,
+    node_tones,
+    short_number,
+)
 from sorct.tree.tree import Tree
-from sorct.tree.view import Cut, Leaf, View
+from sorct.tree.view import Leaf, View
 
 # Summands of a linear leaf that get a line; of others the number is told.
 _MOST_SUMMANDS = 5
@@ -69,34 +75,18 @@ class ValueLeaves:
         low, high = self.tree.quantity.low, self.tree.quantity.high
         if leaf.miss is None or low == high:
             return 0.0, 0.0
-        middle = _middle(leaf)
+        middle = leaf_middle(leaf)
         ends = np.array([middle - leaf.miss, middle + leaf.miss])
         begin, end = np.clip((ends - low) / (high - low), 0.0, 1.0).tolist()
         return begin, end
 
     def tones(self, view: View) -> dict[int, float]:
         """Where the mean of every node is between those of the leaves, from 0 to 1."""
-        means = {leaf.node: _middle(self._shown(leaf)) for leaf in view.leaves}
-        low, high = min(means.values()), max(means.values())
-        found: dict[int, float] = {}
-
-        def mean(node: Cut | Leaf) -> float:
-            if isinstance(node, Cut):
-                below = [view.nodes[child] for child in (node.yes, node.no)]
-                weight = [float(one.mass.sum()) + 1e-12 for one in below]
-                value = float(np.average([mean(one) for one in below], weights=weight))
-            else:
-                value = means[node.node]
-            found[node.node] = (value - low) / (high - low) if high > low else 0.5
-            return value
-
-        mean(view.root)
-        return found
-
-
-def _middle(leaf: Leaf) -> float:
-    """Mean of the rows in a leaf; what it says where that is not known."""
-    return (leaf.value or 0.0) if leaf.mean is None else leaf.mean
+        nodes = {
+            number: self._shown(node) if isinstance(node, Leaf) else node
+            for number, node in view.nodes.items()
+        }
+        return node_tones(View(nodes))
 
 
 def _minus(text: str) -> str:
