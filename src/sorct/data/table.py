@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from sorct._typing import FloatArray, IntArray
@@ -71,6 +72,12 @@ def as_table(X: Any) -> Any:
     if is_frame(X):
         _check_frame(X)
         return X
+    if issparse(X):
+        raise TypeError(
+            f"Expected a dense table, got a sparse matrix of shape {X.shape}. Sparse "
+            "data are taken by SORCTClassifier alone; choose some columns and pass "
+            "them as X[:, columns].toarray()."
+        )
     try:
         return check_array(X, dtype=np.float64, ensure_all_finite=False)
     except OverflowError as error:
@@ -126,7 +133,10 @@ def _column(column: Any) -> Any:
     dtype = column.dtype
     if dtype in (nw.Categorical, nw.Enum):
         levels = column.cat.get_categories().to_list()
-        return pd.Categorical(column.to_list(), categories=levels)
+        # Arrow's dictionaries say whether their order means anything.
+        kind = getattr(column.to_native(), "type", None)
+        ordered = bool(getattr(kind, "ordered", False))
+        return pd.Categorical(column.to_list(), categories=levels, ordered=ordered)
     if dtype == nw.Boolean:
         return pd.array(column.to_list(), dtype="boolean")
     if dtype == nw.Decimal:

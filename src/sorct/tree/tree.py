@@ -93,7 +93,9 @@ class Tree(TreeFields):
 
     def read(self, X: Any, *, check_finite: bool = True) -> Table:
         """Check a table; columns that the tree does not use may be left out."""
-        whole = self.completed(X)
+        X, used = as_table(X), self.variables_at()
+        self.encoder.check_needed(X, used)
+        whole = self.encoder.completed(X, used)
         return self.encoder.read(whole, check_finite=check_finite)
 
     def completed(self, X: Any) -> Any:
