@@ -339,16 +339,23 @@ class TrainingSet:
         rare class must not get lost. Their weights are such that every code keeps its
         own.
         """
-        samples, codes = self.samples, self.samples.codes
-        chosen = _pick(codes, self.share, MANY_ROWS)
-        codes, weight = codes[chosen], samples.weight[chosen]
+        return self.taken(self.searched).with_shares(self.share)
+
+    @cached_property
+    def searched(self) -> IntArray:
+        """Positions of the samples that ``rows`` has."""
+        return _pick(self.samples.codes, self.share, MANY_ROWS)
+
+    def taken(self, chosen: IntArray) -> Rows:
+        """Some samples as a table, by their positions in rising order."""
+        samples = self.samples
         X = np.empty((self.n_columns, chosen.size))
         for b in range(samples.n_blocks):
             first, last = np.searchsorted(chosen, samples.start[b : b + 2])
             block = samples.block(b)[0]
             X[:, first:last] = block[:, chosen[first:last] - samples.start[b]]
         response = samples.response[chosen] if samples.response.size else None
-        return Rows(X, codes, weight, response).with_shares(self.share)
+        return Rows(X, samples.codes[chosen], samples.weight[chosen], response)
 
     @property
     def subsampled(self) -> TrainingSet:

@@ -19,23 +19,8 @@ from sorct.tree.importance import variable_importances
 from sorct.tree.tree import Tree
 
 
-class TreeEstimator(BaseEstimator):  # type: ignore[misc]
-    """What every fitted estimator with a ``tree_`` can do."""
-
-    tree_: Tree
-
-    def apply(self, X: Any) -> IntArray:
-        """Leaf of every sample that takes the more probable side at every cut.
-
-        Leaves are counted from left to right, from 0; see ``Tree.apply``.
-        """
-        found: IntArray = self._asked(X, Tree.apply)
-        return found
-
-    def predict(self, X: Any) -> AnyArray:
-        """Predict every sample, see ``Tree.predict``; lazily for a table of Dask."""
-        found: AnyArray = self._asked(X, Tree.predict)
-        return found
+class WholeEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that is fitted wholly or stays as it was."""
 
     def _fit_whole(self, *arguments: Any) -> Self:
         """Fit wholly or, if that is interrupted, leave this object as it was."""
@@ -52,6 +37,25 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+class TreeEstimator(WholeEstimator):
+    """What every fitted estimator with a ``tree_`` can do."""
+
+    tree_: Tree
+
+    def apply(self, X: Any) -> IntArray:
+        """Leaf of every sample that takes the more probable side at every cut.
+
+        Leaves are counted from left to right, from 0; see ``Tree.apply``.
+        """
+        found: IntArray = self._asked(X, Tree.apply)
+        return found
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict every sample, see ``Tree.predict``; lazily for a table of Dask."""
+        found: AnyArray = self._asked(X, Tree.predict)
+        return found
 
     def _keep_tree(self, tree: Tree) -> None:
         """Set what users of scikit-learn look for, all of it read from the tree."""
