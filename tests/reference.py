@@ -249,19 +249,25 @@ class ValueReference(Reference):
     """Mean loss of a tree whose leaves have values, and perhaps slopes.
 
     ``loss`` is a function of residuals; a leaf pays ``ridge`` times the square of its
-    value at the mean sample, and slopes count in units of ``unit``.
+    value at the mean sample, a sample ``mixed`` times the variance of what leaves say
+    of it, and slopes count in units of ``unit``.
     """
 
     loss: Any = np.square
     ridge: float = 0.0
     unit: float = 1.0
+    mixed: float = 0.0
 
-    def predicted(self, tree: Any) -> np.ndarray:
-        """V(x), sample by sample."""
+    def said(self, tree: Any) -> np.ndarray:
+        """What leaves say of samples, (n, n_leaves)."""
         said = np.tile(tree.leaf_value, (len(self.X), 1))
         if tree.leaf_coef is not None:
             said = said + self.unit * self.X @ tree.leaf_coef
-        return np.sum(self.leaf_reach(tree) * said, axis=1)
+        return said
+
+    def predicted(self, tree: Any) -> np.ndarray:
+        """V(x), sample by sample."""
+        return np.sum(self.leaf_reach(tree) * self.said(tree), axis=1)
 
     def cost(self, tree: Any) -> float:
         """Weighted mean of the loss, and the ridge."""
@@ -269,7 +275,10 @@ class ValueReference(Reference):
         if tree.leaf_coef is not None:
             mean = np.average(self.X, axis=0, weights=self.weight)
             at_mean = at_mean + self.unit * mean @ tree.leaf_coef
-        losses = self.loss(self.y - self.predicted(tree))
+        predicted = self.predicted(tree)
+        square = np.sum(self.leaf_reach(tree) * self.said(tree) ** 2, axis=1)
+        losses = self.loss(self.y - predicted)
+        losses = losses + self.mixed * (square - predicted**2)
         fit = np.average(losses, weights=self.weight)
         return float(fit + self.ridge * np.sum(at_mean**2))
 

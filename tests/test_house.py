@@ -81,6 +81,29 @@ def test_there_is_no_drawer_for_everything():
     assert not parts & {"utils", "util", "helpers", "common", "misc"}
 
 
+def code_lines(function):
+    """Lines of a function without its docstring."""
+    said = function.body[0] if ast.get_docstring(function) else None
+    n_said = 0 if said is None else said.end_lineno - said.lineno + 1
+    return function.end_lineno - function.lineno + 1 - n_said
+
+
+def test_files_and_functions_are_short_enough_to_read():
+    """At most 500 lines, and 80 lines of code."""
+    long = [
+        file
+        for file in sources()
+        if len((ROOT / file).read_text("utf-8").splitlines()) > 500
+    ]
+    long += [
+        f"{file}: {node.name}"
+        for file, found in nodes().items()
+        for node in found
+        if isinstance(node, ast.FunctionDef) and code_lines(node) > 80
+    ]
+    assert long == []
+
+
 # -- one thing, one place --------------------------------------------------------------
 
 

@@ -55,7 +55,10 @@ _FLAGS = [
     "--n-solutions", "--cv", "--scoring", "--rule", "--max-features", "--point",
     "--max-features-per-cut", "--alpha-local", "--alpha-global", "--n-starts",
     "--decimals", "--row", "--data", "--title", "--rows", "--to", "--table", "--dtype",
-    "--folds", "--repeats", "--folder", "--colour",
+    "--folds", "--repeats", "--folder", "--colour", "--task", "--loss", "--leaf",
+    "--quantile", "--monotonic", "--positive-class", "--feature-cost", "--max-cost",
+    "--scaling", "--min-frequency", "--handle-missing", "--ordered", "--class-weight",
+    "--calibration", "--confidence", "--reach", "--name",
 ]  # fmt: skip
 _SWITCHES = ["-q", "--json", "--all", "--proba", "--keep", "--raw", "--force"]
 _SWITCHES += ["--drop-missing", "--dry-run", "--help", "--version", "-x"]
@@ -65,7 +68,12 @@ _LINES = [
     ["fit", "data.csv", "--target", "y", *QUICK],
     ["fit", "data.csv", "--target", "y", *_SMALL, "--cv", "2"],
     ["path", "data.csv", "--target", "y", *_SMALL, "--alphas-global", "0", "--cv", "0"],
+    ["fit", "data.csv", "--target", "b", "--task", "quantity", "--depth", "1", *QUICK],
     ["show", "model.json"],
+    ["show", "value.json"],
+    ["predict", "value.json", "rows.csv", "--keep"],
+    ["explain", "value.json", "rows.csv", "--row", "1"],
+    ["export", "value.json", "--to", "sql"],
     ["show", "path.json", "--all"],
     ["show", "path.json", "--point", "0"],
     ["predict", "model.json", "rows.csv"],
@@ -107,6 +115,8 @@ def _furnish(place):
     fit = ["fit", f"{place}/data.csv", "--target", "y", "-q", *QUICK]
     path = ["path", f"{place}/data.csv", "--target", "y", "-q", *_SMALL, "--cv", "0"]
     assert main([*fit, "--out", f"{place}/model.json"]) == 0
+    value = ["fit", f"{place}/data.csv", "--target", "b", "-q", *QUICK]
+    assert main([*value, "--depth", "1", "--out", f"{place}/value.json"]) == 0
     path += ["--alphas-local", "0.1,1", "--alphas-global", "0"]
     assert main([*path, "--out", f"{place}/path.json"]) == 0
     for name in ("model.json", "path.json"):

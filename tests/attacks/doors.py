@@ -1,15 +1,21 @@
 """Doors: every public function and method, with arguments that are right and quick."""
 
+import atexit
 from functools import cache
+from inspect import signature
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 from sorct.export import json_schema, to_javascript, to_onnx, to_python, to_sql
 from sorct.plotting import (
+    ContributionDisplay,
     FrontierDisplay,
     HeatmapDisplay,
     PathDisplay,
     RecallDisplay,
+    ReliabilityDisplay,
+    ResidualDisplay,
     StabilityDisplay,
     TreeDisplay,
 )
@@ -18,11 +24,14 @@ from sorct import (
     Path,
     SORCTClassifier,
     SORCTClassifierCV,
+    SORCTRegressor,
+    SORCTRegressorCV,
     Tree,
     compare,
     explain,
     export_text,
     penalty_bounds,
+    read_table,
     sorct_path,
 )
 
@@ -50,17 +59,33 @@ def fitted(kind):
     if kind == "plain":
         clf = SORCTClassifier(alpha_local=0.1, n_starts=2, random_state=0)
         return clf.fit(X, y)
+    if kind == "value":
+        reg = SORCTRegressor(1, 0.1, n_starts=2, leaf="linear", random_state=0)
+        return reg.fit(frame, X[:, 0])
     if kind == "cv":
         return SORCTClassifierCV(cv=2, random_state=0, **_GRID).fit(X, y)
     return sorct_path(X, y, random_state=0, **_GRID)
 
 
-def _fit(X, y, sample_weight, callback, **options):
-    return SORCTClassifier(**options).fit(X, y, sample_weight, callback=callback)
+def _fit(kind):
+    """Fit an estimator, whose arguments come with those of fit."""
+    known = set(signature(kind.fit).parameters)
+
+    def call(**options):
+        given = {name: options.pop(name) for name in known & set(options)}
+        return kind(**options).fit(**given)
+
+    return call
 
 
-def _fit_cv(X, y, sample_weight, **options):
-    return SORCTClassifierCV(**options).fit(X, y, sample_weight)
+def _with_defaults(function, **options):
+    """Right arguments: those given, and the defaults of all others."""
+    found = {
+        name: one.default
+        for name, one in signature(function).parameters.items()
+        if one.default is not one.empty
+    }
+    return {**found, **options}
 
 
 def _estimator(kind, method):
@@ -107,20 +132,10 @@ def doors():
     grid = {"alphas_local": [0.1], "alphas_global": [0.0], "n_solutions": 2}
     rows = {"title": None, "rows": 3, "call": None}
     found = {
-        "fit": (_fit, {
-            **data, "sample_weight": None, "callback": None, "depth": 1,
-            "alpha_local": 0.1, "alpha_global": 0.0, "gamma": 64.0, "n_starts": 2,
-            "time_limit": 0.3, **effort,
-        }),
-        "fit_cv": (_fit_cv, {
-            **data, "sample_weight": None, "depths": 1, "gammas": 64.0, "cv": 2,
-            "scoring": None, "rule": "best", "max_features": None,
-            "max_features_per_cut": None, "progress": False, **effort, **grid,
-        }),
-        "sorct_path": (sorct_path, {
-            **data, "depth": 1, "gamma": 64.0, "time_limit": 0.3, "callback": None,
-            "sample_weight": None, **effort, **grid,
-        }),
+        **_fits(X, y),
+        "sorct_path": (sorct_path, _with_defaults(
+            sorct_path, **data, depth=1, time_limit=0.3, **effort, **grid
+        )),
         "penalty_bounds": (penalty_bounds, {
             **data, "depth": 1, "sigma": 0.5, "gamma": 64.0, "cost_matrix": None,
             "sample_weight": None,
@@ -165,11 +180,64 @@ def doors():
         ),
         "json_schema": (json_schema, {"kind": "tree"}),
     }  # fmt: skip
-    return found | _plots(data, seen)
+    return found | _values(seen) | _plots(data, seen)
+
+
+def _fits(X, y):
+    """All estimators, with all their arguments, in few steps."""
+    effort = {"max_iter": 20, "tol": 1e-4, "random_state": 0}
+    one = {"depth": 1, "alpha_local": 0.1, "n_starts": 2, "time_limit": 0.3, **effort}
+    search = {"depths": 1, "cv": 2, "scaling": "auto", "relax": False, **_GRID}
+    search |= {"gamma": 64.0, **effort}
+    found = {}
+    for kind, quick, target, own in [
+        (SORCTClassifier, one, y, {}),
+        (SORCTClassifierCV, search, y, {"loss": "cost"}),
+        (SORCTRegressor, one, X[:, 0], {}),
+        (SORCTRegressorCV, search, X[:, 0], {"leaf": "linear"}),
+    ]:
+        given = {"X": X, "y": target, **_with_defaults(kind.fit, sample_weight=None)}
+        given.pop("checkpoint", None)
+        options = _with_defaults(kind, **quick, **own)
+        found[f"fit {kind.__name__}"] = _fit(kind), {**given, **options}
+    return found
+
+
+def _values(seen):
+    """What a tree of a quantity can do."""
+    tree, X = fitted("value").tree_, seen["X"]
+    data = {"X": X, "y": np.arange(float(N))}
+    named = {"tree": tree}
+    return {
+        "value predict": (fitted("value").predict, {"X": X}),
+        "value follow": (tree.follow, {"X": X}),
+        "value apply": (tree.apply, {"X": X}),
+        "value round": (tree.round, {"digits": 2, **data}),
+        "value proba": (tree.predict_proba, {"X": X}),
+        "value report": (tree.report, data),
+        "value from_dict": (Tree.from_dict, {"data": tree.to_dict()}),
+        "value explain": (explain, {**named, "x": X.iloc[[0]], "reach": 1.0}),
+        "value text": (export_text, {**named, "decimals": 2}),
+        "value to_sql": (to_sql, {**named, "table": "data", "keep": None}),
+        "value to_onnx": (to_onnx, {**named, "dtype": "float64"}),
+        "value to_python": (to_python, {**named, "name": "predict"}),
+        "value to_javascript": (to_javascript, {**named, "name": "f", "module": "es"}),
+        "read_table": (read_table, _with_defaults(read_table, path=_file())),
+    }
+
+
+@cache
+def _file():
+    """A file with a small table, removed when the process ends."""
+    folder = TemporaryDirectory(prefix="sorct-doors-")
+    atexit.register(folder.cleanup)
+    table()[1].to_csv(f"{folder.name}/table.csv", index=False)
+    return f"{folder.name}/table.csv"
 
 
 def _plots(data, seen):
     tree, path, cv = fitted("tree"), fitted("path"), fitted("cv")
+    value = fitted("value")
     truth = {"y_true": data["y"], "y_pred": data["y"], "labels": None, "floor": None}
     kinds = [
         (TreeDisplay, "from_tree", {"tree": tree.tree_, **seen}, {"max_terms": 6}),
@@ -177,6 +245,9 @@ def _plots(data, seen):
         (RecallDisplay, "from_predictions", {**truth, "expected": None}, {}),
         (RecallDisplay, "from_tree", {"tree": tree.tree_, **seen}, {}),
         (RecallDisplay, "from_estimator", {"estimator": tree, **seen}, {}),
+        (ContributionDisplay, "from_tree", {"tree": tree.tree_, "variable": "a"}, {}),
+        (ReliabilityDisplay, "from_estimator", {"estimator": tree, **seen}, {}),
+        (ResidualDisplay, "from_estimator", {"estimator": value, **seen}, {}),
         (PathDisplay, "from_path", {"path": path, **data}, {"quantity": "n_variables"}),
         (PathDisplay, "from_estimator", {"search": cv}, {}),
         (FrontierDisplay, "from_path", {"path": path, **data}, {}),

@@ -10,7 +10,7 @@ import numpy as np
 
 from sorct.tree.calibration import SILENT, CurveMap
 from tests.attacks.outcome import Outcome, attempt, chunks
-from tests.attacks.random_trees import random_tree
+from tests.attacks.random_trees import random_model
 from tests.attacks.runners import (
     Case,
     run_duckdb,
@@ -38,7 +38,7 @@ def attack(rng, n_cases):
         if n_cases >= _WORTH_A_SERVER:
             database = stack.enter_context(server())
         for own in chunks(rng, n_cases, _BATCH):
-            cases = [Case(*random_tree(case)) for case in own]
+            cases = [Case(*random_model(case)) for case in own]
             for found in _compared(cases, database):
                 outcome.tell(_verdict(found))
                 outcome.ends.update(_counted(found))
@@ -76,6 +76,8 @@ def _agrees(case, result, atol):
     if isinstance(result, BaseException):
         raise result
     labels, proba = result
+    if case.tree.of_quantity:
+        return _near(case, np.ravel(proba), atol)
     truth, atol = case.proba, atol * steepness(case.tree, case.rows)
     wrong = np.abs(np.asarray(proba, dtype=np.float64) - truth).max(axis=1)
     assert (wrong <= atol).all(), f"a probability is wrong by {wrong.max():.1e}"
@@ -83,6 +85,18 @@ def _agrees(case, result, atol):
     expected = case.labels[clear].tolist()
     got = [label for label, sure in zip(labels, clear, strict=True) if sure]
     assert got == expected, f"labels are {got[:3]}, not {expected[:3]}"
+    return "agrees"
+
+
+def _near(case, values, atol):
+    """Compare predicted quantities, by the size of what leaves say of each row."""
+    tree = case.tree
+    scaled = tree.encoder.encode(case.rows)
+    size = np.abs(tree.leaf_value).max()
+    if tree.leaf_coef is not None:
+        size = size + (np.abs(scaled) @ np.abs(tree.leaf_coef)).max(axis=1)
+    wrong = np.abs(values - case.values) / size
+    assert (wrong <= atol).all(), f"a value is wrong by {wrong.max():.1e} of its size"
     return "agrees"
 
 

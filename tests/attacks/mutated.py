@@ -20,9 +20,11 @@ _VALUES = [
     {"points": [0.5], "values": [0.0]}, {"points": [], "values": []},
     {"maps": [{"slope": -1e70, "shift": 1e70}]}, {"maps": []},
     [[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]],
+    {"centre": 0.0, "spread": 1e-300, "low": -1e75, "high": 1e75},
 ]  # fmt: skip
 _KEYS = ["name", "levels", "mode", "lower", "span", "median", "whole", "", "x"]
 _KEYS += ["leaf_proba", "decision_cost", "calibration", "routed", "maps", "points"]
+_KEYS += ["leaf_value", "leaf_coef", "leaf_mean", "leaf_miss", "quantity", "classes"]
 _BYTES = [
     b"",
     b"\0",

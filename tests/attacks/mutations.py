@@ -2,6 +2,7 @@
 
 import json
 import resource
+from dataclasses import replace
 from functools import cache
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
@@ -12,7 +13,11 @@ from sorct.export import to_javascript, to_python, to_sql
 from sorct import Path, Tree, explain
 from tests.attacks.mutated import mutated_bytes, mutated_data
 from tests.attacks.outcome import each_case, refusal
-from tests.attacks.random_trees import random_rows
+from tests.attacks.random_trees import (
+    first_leaf,
+    random_rows,
+    with_values,
+)
 from tests.show.export.spoken import curve_map, with_all, with_maps
 from tests.show.report.cases import drawn_path, drawn_tree, hostile_table, mixed_table
 
@@ -48,8 +53,18 @@ def base_texts():
         with_maps(own, plain, curve_map),
     ]
     made = [tree, narrow, plain, hostile, path, *spoken]
+    made += _of_quantities(own, [tree, narrow, plain, hostile], path)
     texts = [json.dumps(whole), *(json.dumps(one.to_dict()) for one in made)]
     return [*texts, *((_FILES / f).read_text() for f in ("tree.json", "path.json"))]
+
+
+def _of_quantities(rng, trees, path):
+    """Trees of a quantity with the same cuts, one of a single leaf, and a path."""
+    made = [with_values(rng, tree) for tree in trees * 2]
+    linear = next(tree for tree in made if tree.leaf_kind == "linear")
+    narrow = with_values(rng, path.trees[0])
+    along = [replace(narrow, coef=t.coef, training=t.training) for t in path.trees]
+    return [*made, first_leaf(linear), replace(path, trees=tuple(along))]
 
 
 def attack(rng, n_cases):
@@ -101,6 +116,10 @@ def _use(rng, model):
 
 
 def _predict(tree, rows):
+    if tree.of_quantity:
+        values = np.concatenate([tree.predict(rows), tree.follow(rows)])
+        assert np.isfinite(values).all(), "a prediction is no number"
+        return
     proba, labels = tree.predict_proba(rows), tree.predict(rows)
     assert np.isfinite(proba).all(), "a probability is no number"
     assert np.abs(proba.sum(axis=1) - 1.0).max() < 1e-9, "not 1 in all"
@@ -111,9 +130,9 @@ def _show(rng, tree, rows):
     row = rows.iloc[[0]] if tree.encoder.named else rows[:1]
     assert str(explain(tree, row))
     _predict(tree.round(int(rng.integers(1, 16))).tree, rows)
-    y = tree.classes[np.arange(len(rows)) % len(tree.classes)]
-    page = tree.report(rows, y) if rng.random() < 0.5 else tree.report()
-    assert page.html().startswith("<!")
+    if not tree.of_quantity:
+        given = (rows, _some_y(tree, rows)) if rng.random() < 0.5 else ()
+        assert tree.report(*given).html().startswith("<!")
     for export in (to_sql, to_python, to_javascript):
         try:
             text = export(tree)
@@ -122,10 +141,18 @@ def _show(rng, tree, rows):
         text.encode()
 
 
+def _some_y(tree, rows):
+    """Some target of rows."""
+    if tree.of_quantity:
+        return np.arange(float(len(rows)))
+    return tree.classes[np.arange(len(rows)) % len(tree.classes)]
+
+
 def _choose(path, rows):
-    y = path.classes[np.arange(len(rows)) % len(path.classes)]
+    y = _some_y(path.trees[0], rows)
     assert path.select() in path.trees
     assert len(path.frontier()) > 0
     assert len(path.evaluate(rows, y)) == len(path)
     assert path.select(rows, y) in path.trees
-    assert path.report().html().startswith("<!")
+    if not path.trees[0].of_quantity:
+        assert path.report().html().startswith("<!")

@@ -11,6 +11,7 @@ from sorct.data.dates import iso_date
 from sorct.data.encoder import TableEncoder
 from sorct.data.missing import WithMissing
 from sorct.data.numeric import Curve, Numeric
+from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.tree.calibration import Calibration, CurveMap, LogisticMap
 from sorct.tree.training import TrainingRecord
@@ -282,3 +283,51 @@ def random_tree(rng, max_depth=5, n_variables=None):
         tree = replace(tree, leaf_class=np.zeros_like(tree.leaf_class))
     # Last, so that the trees drawn before are those that they always were.
     return (with_words(rng, tree) if rng.random() < 0.5 else tree), rows
+
+
+def with_values(rng, tree):
+    """Draw leaves that say numbers, or linear models, of any size for the same cuts."""
+    n_leaves = tree.n_leaves
+    size = 10.0 ** (rng.uniform(-3, 6) if rng.random() < 0.7 else rng.uniform(-60, 60))
+    value = size * (rng.normal(size=n_leaves) + rng.choice([0.0, 30.0]))
+    value[rng.random(n_leaves) < 0.1] = value[0]
+    words = {"leaf_value": value}
+    if rng.random() < 0.5:
+        slope = size * rng.normal(size=(tree.n_columns, n_leaves))
+        slope[rng.random(slope.shape) < rng.choice([0.0, 0.5, 0.9])] = 0.0
+        slope[tree.encoder.constant_columns] = 0.0
+        words["leaf_coef"] = slope
+    if rng.random() < 0.7:
+        words["leaf_mean"] = rng.normal(size=n_leaves) * size
+        words["leaf_miss"] = rng.choice([0.0, 0.1, 1e-9], n_leaves) * size
+        words["routed"] = rng.dirichlet(np.ones(n_leaves))[np.newaxis]
+    return replace(
+        tree,
+        leaf_class=np.zeros_like(tree.leaf_class),
+        target=Quantity(float(value.mean()), size, float(value.min()), value.max()),
+        cost_matrix=np.zeros((1, 1)),
+        mass=tree.mass.sum(axis=0, keepdims=True),
+        **{"leaf_proba": None, "decision_cost": None, "calibration": None, **words},
+    )
+
+
+def first_leaf(tree):
+    """The tree of depth 0 that one linear leaf is."""
+    words = ("leaf_class", "leaf_value", "leaf_mean", "leaf_miss")
+    arrays = {name: getattr(tree, name) for name in words}
+    one = {name: array[:1] for name, array in arrays.items() if array is not None}
+    one |= {"mass": np.ones((1, 1)), "routed": np.ones((1, 1))}
+    coef, threshold = tree.coef[:, :0], tree.threshold[:0]
+    slope = tree.leaf_coef[:, :1]
+    return replace(tree, coef=coef, threshold=threshold, leaf_coef=slope, **one)
+
+
+def random_model(rng, **options):
+    """Draw a tree of classes or, one in four, of a quantity; and rows for it."""
+    tree, rows = random_tree(rng, **options)
+    if rng.random() < 0.75:
+        return tree, rows
+    tree = with_values(rng, tree)
+    if tree.leaf_kind == "linear" and rng.random() < 0.2:
+        tree = first_leaf(tree)
+    return tree, rows

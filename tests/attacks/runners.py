@@ -1,7 +1,7 @@
 """Runners: labels and probabilities of exported trees, from whoever can run them.
 
-A runner returns both, or a ValueError if the export refuses the tree, or the word
-"skipped".
+A runner returns both (of a quantity values and no labels), or a ValueError if the
+export refuses the tree, or the word "skipped".
 """
 
 import json
@@ -40,6 +40,11 @@ class Case:
     @cached_property
     def labels(self):
         """Labels that the tree gives."""
+        return self.tree.predict(self.rows)
+
+    @cached_property
+    def values(self):
+        """Quantities that the tree gives."""
         return self.tree.predict(self.rows)
 
     @cached_property
@@ -121,6 +126,7 @@ const results = cases.map(({ source, rows, classes }) => {
   try {
     const predict = new Function(`${source}; return predict;`)();
     return rows.map((row) => {
+      if (classes === null) return predict(row);
       const { label, proba } = predict(row);
       return [label, classes.map((name) => proba[name])];
     });
@@ -137,7 +143,9 @@ def _is_empty(cell):
 
 
 def _split(tree, pairs):
-    """Labels in the tree's own type, and probabilities, of pairs of both."""
+    """Labels in the tree's own type, and probabilities, of pairs of both; or values."""
+    if tree.of_quantity:
+        return None, [float(value) for value in pairs]
     kind = type(tree.classes.tolist()[0])
     words = {0: False, 1: True, "f": False, "t": True}
     labels = [words[label] if kind is bool else kind(label) for label, _ in pairs]
@@ -149,7 +157,9 @@ def run_python(case):
     space = {}
     exec(compile(to_python(case.tree).encode("utf-8"), "tree.py", "exec"), space)
     results = [space["predict"](row) for row in case.plain_rows]
-    return _split(case.tree, [(label, proba.values()) for label, proba in results])
+    if not case.tree.of_quantity:
+        results = [(label, proba.values()) for label, proba in results]
+    return _split(case.tree, results)
 
 
 # -- JavaScript ------------------------------------------------------------------------
@@ -165,7 +175,7 @@ def run_javascript(cases):
         {
             "source": source if isinstance(source, str) else None,
             "rows": json_rows(case.rows),
-            "classes": case.tree.classes.tolist(),
+            "classes": None if case.tree.of_quantity else case.tree.classes.tolist(),
         }
         for source, case in zip(sources, cases, strict=True)
     ]
@@ -202,6 +212,9 @@ def _scored(tree, names, rows):
     if any(value is None for row in rows for value in row):
         raise AssertionError("NULL for a row that the tree predicts")
     rows = sorted(rows, key=lambda row: int(row[0]))
+    if tree.of_quantity:
+        assert len(names) == 2
+        return _split(tree, [row[1] for row in rows])
     assert len(names) == 2 + len(tree.classes)
     return _split(tree, [(row[-1], row[1:-1]) for row in rows])
 
@@ -319,10 +332,11 @@ def run_onnx(case, dtype):
         import onnxruntime  # noqa: F401
     except ImportError:
         return _SKIPPED
-    from tests.show.export.test_onnx import run
+    from tests.show.export.test_onnx import outputs
 
     model = to_onnx(case.tree, dtype=dtype)
     # What a tree does not read may be beyond single precision.
     with np.errstate(over="ignore"):
-        labels, proba = run(model, case.rows)
-    return _split(case.tree, list(zip(labels, proba, strict=True)))
+        first, *more = outputs(model, case.rows)
+    pairs = zip(first, *more, strict=True) if more else first.ravel()
+    return _split(case.tree, list(pairs))

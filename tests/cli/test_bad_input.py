@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -286,7 +288,7 @@ MISUSES = {
     "abbreviated flag": ("fit data.csv --targ y", "--target"),
     "half a class": (
         "fit data.csv --target y --depth 1.5",
-        "whole number >= 1, got '1.5'",
+        "whole number >= 0, got '1.5'",
     ),
     "no depth": ("fit data.csv --target y --depth 0", "whole number >= 1, got '0'"),
     "negative penalty": (
@@ -383,6 +385,15 @@ def test_an_interrupt_is_one_line_and_130(made, capsys, monkeypatch):
     assert main(["fit", "data.csv", "--target", "y", "--out", "new.json"]) == 130
     assert capsys.readouterr() == ("", "sorct: interrupted: nothing was written.\n")
     assert sorted(made.iterdir()) == before
+
+
+def test_the_command_line_listens_to_interrupts_before_it_loads_anything():
+    """Whatever is loaded earlier is time in which Ctrl-C prints a traceback."""
+    code = "import re, sys; before = set(sys.modules); import sorct.cli; "
+    code += "print(*sorted(set(sys.modules) - before))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    ours = {"sorct", "sorct.cli", "sorct.datasets", "sorct.export", "sorct.plotting"}
+    assert set(told.stdout.decode().split()) <= ours | {"__future__", "signal"}
 
 
 def test_a_disk_that_is_full_leaves_nothing_behind(made, capsys, monkeypatch):

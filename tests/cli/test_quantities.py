@@ -1,13 +1,16 @@
 """The command line where the target is a quantity."""
 
 import json
+import pathlib
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import r2_score
 
-from sorct import SORCTRegressor, Tree
+from sorct import Path, SORCTRegressor, Tree
 from sorct.cli import main
+from sorct.estimators.compare import comparison
 
 FIXED = ["--alpha-local", "0.5", "--depth", "1", "--n-starts", "2"]
 
@@ -88,11 +91,66 @@ def test_what_does_not_suit_classes_is_refused(table, capsys, line, said):
     assert said in capsys.readouterr().err
 
 
-def test_verbs_that_know_no_quantity_say_so(table, capsys):
-    assert main(["path", "data.csv", "--target", "price"]) == 1
-    assert "sorct path is not there yet" in capsys.readouterr().err
+GRID = ["--depth", "1", "--alphas-local", "0.5,50", "--n-solutions", "2"]
+
+
+def test_a_path_is_traced_scored_and_shown(table, capsys):
+    line = ["path", "data.csv", "--target", "price", "--out", "path.json", "--all"]
+    assert main([*line, *GRID, "--cv", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "held out is R² in cross-validation (2 folds)" in out
+    path = Path.from_json("path.json")
+    first = path.trees[0]
+    r2 = r2_score(table["price"], first.predict(table.drop(columns="price")))
+    assert f" {r2:.3f} {first.training.cv_r2:.3f} " in " ".join(out.split())
+    assert main([*line, *GRID, "--cv", "0", "--leaf", "linear", "--force"]) == 0
+    assert Path.from_json("path.json").trees[0].leaf_kind == "linear"
+    assert main(["show", "path.json", "--point", "1"]) == 0
+    assert "≈" in capsys.readouterr().out
+
+
+def test_a_page_is_written_on_rows(table, capsys):
     line = ["fit", "data.csv", "--target", "price", "--out", "model.json", *FIXED]
     assert main([*line, "--quiet"]) == 0
-    assert main(["report", "model.json", "--out", "page.html"]) == 1
-    assert "no page for a quantity" in capsys.readouterr().err
+    shown = ["report", "model.json", "--data", "data.csv", "--out", "page.html"]
+    assert main(shown) == 0
+    assert "Predicted and observed" in pathlib.Path("page.html").read_text()
+    assert main([*shown, "--target", "zone", "--force"]) == 1
+    assert "must hold numbers" in capsys.readouterr().err
     assert main(["predict", "model.json", "data.csv", "--proba"]) == 2
+
+
+def test_the_choice_stands_beside_the_baseline(table, capsys):
+    line = ["fit", "data.csv", "--target", "price", *GRID, "--cv", "2"]
+    assert main([*line, "--leaf", "constant", "--scaling", "auto"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Held-out rows are missed by" in out
+    spread = f"{table['price'].std(ddof=0):.4g}"
+    assert f"the mean, misses by {spread} (R² 0)" in out
+
+
+def test_depth_zero_is_for_quantities(table, capsys):
+    line = ["--depth", "0", "--leaf", "linear", "--alpha-local", "0.5"]
+    assert main(["fit", "data.csv", "--target", "price", *line]) == 0
+    assert "Tree of depth 0" in capsys.readouterr().out
+
+
+def test_compare_recognises_a_quantity(table, capsys, monkeypatch):
+    """The race is left out, which takes long and is tried elsewhere."""
+    run, plain = comparison.compare, {"leaf": "constant", "gamma": "auto"}
+
+    def compare(*data, options, **more):
+        return run(*data, options=options | plain, **more)
+
+    monkeypatch.setattr(comparison, "compare", compare)
+    line = ["compare", "data.csv", "--target", "price", "--folds", "2", "--cv", "2"]
+    assert main([*line, *GRID, "--scaling", "auto"]) == 0
+    said = capsys.readouterr()
+    assert "is a quantity" in said.err
+    head = said.out.splitlines()[2].split()
+    assert head[:3] == ["method", "R²", "std."]
+    assert {"RMSE", "MAE"} < set(head)
+    for method in ("CART", "LASSO", "OLS", "sorct", "mean", "median"):
+        assert f"\n{method} " in said.out
+    assert main([*line, "--task", "classes"]) == 1
+    assert "80 distinct values" in capsys.readouterr().err

@@ -47,6 +47,18 @@ def test_labelled_costs_are_aligned_with_the_classes(iris):
         quick(cost_matrix=COSTS.rename(index={"setosa": "rose"})).fit(X, y)
 
 
+def test_costs_in_a_frame_without_row_labels_have_them_in_the_first_column(iris):
+    """A polars frame has none; without them, an order of rows would be guessed."""
+    X, y = iris
+    turned = COSTS.loc[["virginica", "setosa", "versicolor"], COSTS.columns[::-1]]
+    bare = pl.DataFrame({name: turned[name].to_numpy() for name in turned})
+    costs = bare.insert_column(0, pl.Series("true", list(turned.index)))
+    tree = quick(cost_matrix=costs).fit(X, y).tree_
+    np.testing.assert_array_equal(tree.cost_matrix, COSTS.to_numpy())
+    with pytest.raises(ValueError, match="labels of its rows, the true classes"):
+        quick(cost_matrix=costs.drop("true")).fit(X, y)
+
+
 @pytest.mark.parametrize("where", ["X", "y", "sample_weight"])
 def test_masked_cells_are_missing(clouds, where):
     """They are missing values, which y and weights may not have."""

@@ -357,6 +357,8 @@ def test_a_budget_limits_what_a_tree_may_cost(rng):
         bare.select(max_cost=1)
     with pytest.raises(ValueError, match="max_cost needs feature_cost"):
         SORCTClassifierCV(max_cost=1).fit(X, y)
+    with pytest.raises(ValueError, match="max_cost needs feature_cost"):
+        sorct_path(X, y, max_cost=1)
     with pytest.raises(ValueError, match="max_cost must be"):
         path.select(max_cost=-1)
 

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from sorct.problem import constraints, kernels, labels, penalty, penalty_face, problem
+from sorct.problem import (
+    constraints,
+    elementary,
+    kernels,
+    labels,
+    penalty,
+    penalty_face,
+    subproblem,
+)
 from sorct.problem.compilation import compiled
 
 
@@ -56,22 +64,22 @@ def accumulate(samples, cuts, slope, with_gradient, buffers):
 
 @compiled
 def log(x):
-    return kernels._log(x)
+    return elementary.log(x)
 
 
 @compiled
 def fill_cdf(branch, n_branches, n):
-    kernels.fill_cdf(branch, n_branches, n)
+    elementary.fill_cdf(branch, n_branches, n)
 
 
 @compiled
 def density(proba):
-    return kernels.density(proba)
+    return elementary.density(proba)
 
 
 @compiled
 def _evaluate(samples, sub, point, renewed, with_gradient, buffers):
-    return problem.evaluate(samples, sub, point, renewed, with_gradient, buffers)
+    return subproblem.evaluate(samples, sub, point, renewed, with_gradient, buffers)
 
 
 def evaluate(samples, sub, point, renewed, buffers):
@@ -80,7 +88,7 @@ def evaluate(samples, sub, point, renewed, buffers):
 
 @compiled
 def _renew_leaves(sub, point, renewed, buffers, labelling, stop):
-    return problem.renew_leaves(sub, point, renewed, buffers, labelling, stop)
+    return subproblem.renew_leaves(sub, point, renewed, buffers, labelling, stop)
 
 
 def renew_leaves(sub, point, renewed, buffers, stop=0):
@@ -92,7 +100,7 @@ def renew_leaves(sub, point, renewed, buffers, stop=0):
 
 @compiled
 def _residual(sub, point, buffers, scratch):
-    return problem.residual(sub, point, buffers, scratch)
+    return subproblem.residual(sub, point, buffers, scratch)
 
 
 def residual(sub, point, buffers):

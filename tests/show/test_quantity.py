@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import subprocess
+from dataclasses import replace
 from shutil import which
 
 import numpy as np
@@ -104,6 +105,18 @@ def test_onnx(fitted, dtype, close):
         feeds[name] = column.to_numpy().astype(kind).reshape(-1, 1)
     (value,) = session.run(None, feeds)
     np.testing.assert_allclose(value[:, 0], predicted, rtol=0.0, atol=close * 2e5)
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e60])
+def test_onnx_refuses_numbers_that_single_precision_lacks(fitted, size):
+    """They would be infinite, or 0."""
+    pytest.importorskip("onnx")
+    tree = replace(fitted[0], leaf_value=size * np.ones(fitted[0].n_leaves))
+    slope = None if tree.leaf_coef is None else size * tree.leaf_coef / 1e6
+    tree = replace(tree, leaf_coef=slope)
+    with pytest.raises(ValueError, match="float32 has no numbers as large or small"):
+        export.to_onnx(tree)
+    assert export.to_onnx(tree, dtype="float64")
 
 
 def test_rules_have_a_line_per_leaf(fitted):

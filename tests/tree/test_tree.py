@@ -391,7 +391,7 @@ def test_a_process_forked_while_a_thread_predicts_can_predict(rng, tmp_path):
 import os, signal
 import numpy as np
 from sorct import Tree
-from sorct.tree import tree as module
+from sorct.tree import blocks as module
 tree = Tree.from_json("tree.json")
 many = np.zeros((module._MANY_ROWS, 3))
 with module._BLAS[0]:  # as a thread that predicts would hold it

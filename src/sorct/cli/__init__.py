@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from threading import current_thread, main_thread
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 __all__ = ["main"]
 
@@ -25,25 +26,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str or None
         Words after ``sorct``; None means those of the process.
     """
-    with _leaving_at_once():
-        from sorct.cli.program import run
-    return run(argv)
+    return _program()(argv)
 
 
-@contextmanager
-def _leaving_at_once() -> Iterator[None]:
-    """Let an interrupt end the process with one line: nothing has begun yet.
+def _program() -> Callable[[Sequence[str] | None], int]:
+    """The program; an interrupt while it loads ends the process with one line.
 
-    A library that is being loaded may swallow an exception, so none is raised.
+    Nothing has begun yet. A library that is being loaded may swallow an exception, so
+    none is raised.
     """
-    if current_thread() is not main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, _leave)
     try:
-        yield
+        before = signal.signal(signal.SIGINT, _leave)
+    except ValueError:  # only the main thread is interrupted
+        before = None
+    try:
+        from sorct.cli.program import run
     finally:
-        signal.signal(signal.SIGINT, before)
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+    return run
 
 
 def _leave(*_: Any) -> None:

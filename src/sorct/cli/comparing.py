@@ -1,20 +1,25 @@
-"""Comparing: the verb compare, three methods on the same folds."""
+"""Comparing: the verb compare, several methods on the same folds."""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sorct.cli import bars
 from sorct.cli.column_options import check_column_options
+from sorct.cli.folding import folds_of
 from sorct.cli.given_tables import training_of
 from sorct.cli.model_options import compared_model, grid
-from sorct.cli.printing import print_result, text_table
-from sorct.cli.training import folds, given_options, of_columns, threads
+from sorct.cli.printing import number, print_result, text_table
+from sorct.cli.quantities import check_task
+from sorct.cli.training import given_options, of_columns, threads
 
 if TYPE_CHECKING:
     from sorct.estimators.compare.comparison import Comparison
 
+# Scores of this size are no shares.
+_LARGE = 10.0
 # Said below the table, once.
 _MEASURES = (
     "Log-loss and AUC are of the probabilities as each method gives them; for the "
@@ -23,17 +28,19 @@ _MEASURES = (
 
 
 def compare(args: Namespace) -> None:
-    """Compare three methods on the same folds."""
+    """Compare several methods on the same folds."""
     from sorct.estimators.compare.comparison import compare as run
 
     check_column_options(args)
     data = training_of(args)
-    folds(args.folds, data.y, args.seed)
+    check_task(args, data)
+    folds_of(args.folds, data, args.seed)
     shown = bars.are_shown(args.quiet)
     with threads():
         found = run(
             data.X,
             data.y,
+            task=data.task,
             folds=args.folds,
             repeats=args.repeats,
             depths=args.depth,
@@ -54,21 +61,22 @@ def _comparison_text(found: Comparison) -> str:
     tests = [
         [
             f"{row['one']} - {row['other']}",
-            f"{row['difference']:+.3f}",
-            f"{row['standard_error']:.3f}",
+            f"{'-' if row['difference'] < 0 else '+'}{_share(abs(row['difference']))}",
+            _share(row["standard_error"]),
             _p_text(row["p_holm"]),
         ]
         for row in found.tests.to_dict("records")
     ]
     n_folds = found.folds["fold"].nunique()
+    said = [_MEASURES] if "log_loss" in found.frame else []
+    notes = [" ".join([*said, *found.notes]), ""] if said or found.notes else []
     return "\n".join(
         [
             f"Means over {n_folds} folds",
             "",
             text_table(header, methods),
             "",
-            " ".join([_MEASURES, *found.notes]),
-            "",
+            *notes,
             "Paired tests on the folds (corrected resampled t test, p by Holm)",
             "",
             text_table(["pair", "difference", "std. error", "p"], tests),
@@ -79,18 +87,26 @@ def _comparison_text(found: Comparison) -> str:
 
 
 def _methods(found: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table of methods; accuracy stands there once."""
+    """Header and rows of the table of methods."""
     columns = {
-        "score": (found.scoring, 3),
-        "standard_error": ("std. error", 3),
-        "accuracy": ("accuracy", 3),
-        "log_loss": ("log-loss", 3),
-        "auc": ("AUC", 3),
-        "variables": ("variables", 1),
-        "cuts": ("cuts", 1),
+        "score": ("R²" if found.scoring == "r2" else found.scoring, _share),
+        "standard_error": ("std. error", _share),
+        "accuracy": ("accuracy", _share),
+        "log_loss": ("log-loss", _share),
+        "auc": ("AUC", _share),
+        "r2": ("R²", _share),
+        "rmse": ("RMSE", number),
+        "mae": ("MAE", number),
+        "variables": ("variables", _count),
+        "cuts": ("cuts", _count),
     }
-    if found.scoring == "accuracy":
-        del columns["accuracy"]
+    # What is scored stands there once.
+    dropped = found.scoring if found.scoring in ("accuracy", "r2") else ""
+    columns = {
+        key: told
+        for key, told in columns.items()
+        if key in found.frame and key != dropped
+    }
     rows = [
         [str(name), *(_cell(row[key], columns[key][1]) for key in columns)]
         for name, row in zip(
@@ -100,9 +116,17 @@ def _methods(found: Comparison) -> tuple[list[str], list[list[str]]]:
     return ["method", *(name for name, _ in columns.values())], rows
 
 
-def _cell(value: Any, digits: int) -> str:
+def _cell(value: Any, write: Callable[[float], str]) -> str:
     """A number, or a dash where there is none."""
-    return "-" if value != value else f"{value:.{digits}f}"
+    return "-" if value != value else write(value)
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < _LARGE else number(value)
+
+
+def _count(value: float) -> str:
+    return f"{value:.1f}"
 
 
 def _p_text(p: float) -> str:

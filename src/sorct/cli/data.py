@@ -63,6 +63,11 @@ class Training:
     columns: tuple[str, ...] = ()
     of_quantity: bool = False
 
+    @property
+    def task(self) -> str:
+        """What y is."""
+        return "quantity" if self.of_quantity else "classes"
+
 
 def training_data(sheet: Sheet, columns: Columns, *, quiet: bool = False) -> Training:
     """Variables, target and weights of a table, checked."""
@@ -385,10 +390,38 @@ def _cure(variable: Variable, tree: Tree) -> str:
     )
 
 
-def labels_for(sheet: Sheet, target: str, classes: Classes) -> AnyArray:
-    """Classes of a table's rows, as a tree knows them, whatever their capitals."""
+def target_for(sheet: Sheet, target: str, tree: Tree) -> AnyArray:
+    """What a table's rows are, to show a tree on them: classes, or numbers."""
     if target not in sheet.columns:
         raise no_such("column", target, sheet.columns, sheet.name)
+    if tree.of_quantity:
+        return _numbers_for(sheet, target)
+    return _labels_for(sheet, target, tree.class_target)
+
+
+def _numbers_for(sheet: Sheet, target: str) -> AnyArray:
+    """Numbers of a column without gaps."""
+    import pandas as pd
+
+    read = read_columns(sheet, [target])
+    problems = list(read.problems)
+    if not problems:
+        cells = pd.Series(read.number_cells(target), dtype=object, name=target)
+        gap = _gaps(cells, "Fill them in")
+        wrong = [one for one in cells if not isinstance(one, (int, float))]
+        if gap is None and wrong:
+            gap = (
+                f"target {target!r} must hold numbers, which the model predicts, got "
+                f"{wrong[0]!r}."
+            )
+        problems = [] if gap is None else [gap]
+    if problems:
+        raise ReadingError.of(sheet.name, problems)
+    return cells.to_numpy(np.float64)
+
+
+def _labels_for(sheet: Sheet, target: str, classes: Classes) -> AnyArray:
+    """Classes of a table's rows, as a tree knows them, whatever their capitals."""
     column = sheet.as_written([target])[target]
     cells = TextCells.of(column, sheet.options.markers if sheet.source else ())
     if cells.n_missing:

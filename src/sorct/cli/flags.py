@@ -100,11 +100,11 @@ def add_model(parser: ArgumentParser, chosen: str | None) -> None:
     group = parser.add_argument_group("the tree")
     group.add_argument(
         "--depth",
-        type=options.several(options.whole(1)),
+        type=options.several(options.whole(0)),
         metavar="N",
         help="depth, or with commas several to choose from (default: "
         + (f"chosen {chosen} up to 4, or " if chosen else "")
-        + "the smallest with a leaf for every class)",
+        + "the smallest with a leaf for every class; of a quantity 2)",
     )
     group.add_argument(
         "--loss",
@@ -114,12 +114,7 @@ def add_model(parser: ArgumentParser, chosen: str | None) -> None:
         + (f"; chosen {chosen} unless penalties are fixed" if chosen else "")
         + "; of a quantity square (default), absolute, huber or quantile",
     )
-    group.add_argument(
-        "--task",
-        choices=TASKS,
-        help="what the target is (default: a quantity if it is numbers with fractions, "
-        "or far too many for classes)",
-    )
+    add_task(group)
     group.add_argument(
         "--quantile",
         type=options.confidence,
@@ -163,6 +158,16 @@ def add_model(parser: ArgumentParser, chosen: str | None) -> None:
         "--cost-matrix",
         metavar="FILE",
         help="CSV: a row per true class, a column per predicted one, names in front",
+    )
+
+
+def add_task(group: Any) -> None:
+    """What the target is."""
+    group.add_argument(
+        "--task",
+        choices=TASKS,
+        help="what the target is (default: a quantity if it is numbers with fractions, "
+        "or far too many for classes)",
     )
 
 

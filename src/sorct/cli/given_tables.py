@@ -14,12 +14,12 @@ from sorct.data.columns import ColumnReading
 from sorct.data.encoder import TableEncoder
 from sorct.data.kinds import treatment
 from sorct.data.options import TableOptions
+from sorct.data.quantity import number_column
 from sorct.data.sheet import ReadingError, ReadOptions
 from sorct.data.target import Classes
 from sorct.data.wording import printable
 from sorct.estimators.checks import checked_samples, label_samples
 from sorct.estimators.column_rules import ColumnRules
-from sorct.estimators.quantities import number_column
 
 
 def reading_of(args: Namespace) -> ReadOptions:
@@ -95,7 +95,8 @@ def _treatments(args: Namespace, data: Training) -> dict[str, str]:
     encoder = TableEncoder.learn(X, options, weight)
     rules = column_rules(args, data, reading_of(args))
     if data.of_quantity:
-        ColumnRules.priced(rules.get("feature_cost"), encoder)
+        given = rules.get("monotonic_cst"), rules.get("feature_cost")
+        ColumnRules.of_quantity(*given, encoder)
         return {variable.name: treatment(variable) for variable in encoder.variables}
     ColumnRules.of(
         rules.get("monotonic_cst"),

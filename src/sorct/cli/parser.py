@@ -18,6 +18,7 @@ from sorct.cli.flags import (
     add_promises,
     add_reading,
     add_seed,
+    add_task,
     add_training_table,
 )
 from sorct.cli.messages import UsageError
@@ -229,7 +230,7 @@ def _add_report(verbs: Verbs) -> None:
     parser.add_argument(
         "--target",
         metavar="COLUMN",
-        help="the classes in DATA (default: the target of training)",
+        help="the classes, or numbers, in DATA (default: the target of training)",
     )
     add_point(parser)
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
@@ -262,7 +263,7 @@ def _add_export(verbs: Verbs) -> None:
 
 
 def _add_compare(verbs: Verbs) -> None:
-    parser = _verb(verbs, "compare", "Compare CART, L1 logistic regression and a tree")
+    parser = _verb(verbs, "compare", "Compare CART, linear models and a tree")
     add_training_table(parser, weights=False)
     group = parser.add_argument_group("folds")
     group.add_argument(
@@ -270,7 +271,7 @@ def _add_compare(verbs: Verbs) -> None:
         type=options.whole(2),
         default=10,
         metavar="N",
-        help="stratified folds to score on (default: 10)",
+        help="folds to score on, of classes stratified (default: 10)",
     )
     group.add_argument(
         "--repeats",
@@ -279,14 +280,15 @@ def _add_compare(verbs: Verbs) -> None:
         metavar="N",
         help="how often to draw them (default: 1)",
     )
-    add_choice(group, "accuracy")
+    add_choice(group, "accuracy; R² of a quantity")
+    add_task(group)
     group = parser.add_argument_group("our tree")
     group.add_argument(
         "--depth",
-        type=options.several(options.whole(1)),
+        type=options.several(options.whole(0)),
         metavar="N",
         help="depth, or with commas several to choose from (default: 1,2 for two "
-        "classes, else the smallest with a leaf for each)",
+        "classes, else the smallest with a leaf for each; of a quantity chosen)",
     )
     add_grid(group, 20, relax=False)
     add_column_options(parser)

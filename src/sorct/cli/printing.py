@@ -147,6 +147,18 @@ def fit_name(tree: Tree) -> str:
     return "log-loss" if tree.training.loss == "log" else "cost"
 
 
+def agreement_name(tree: Tree) -> str:
+    """What trees of the kind are shown by: accuracy, or R²."""
+    return next(iter(tree.target.measure_names.values()))
+
+
+def held_out_score(training: TrainingRecord) -> tuple[str, float]:
+    """Name and value of what a tree of a path has on folds: of a quantity R²."""
+    if training.cv_r2 is not None:
+        return "R²", training.cv_r2
+    return in_words(training.cv_scoring or "score", training.cv_score or 0.0)
+
+
 def path_table(frame: pd.DataFrame, trees: Sequence[Tree]) -> str:
     """Points of a path: penalties, variables, expected cost, accuracy if known."""
     header = ["point", "alpha_local", "alpha_global", "variables", "per cut"]
@@ -161,14 +173,15 @@ def path_table(frame: pd.DataFrame, trees: Sequence[Tree]) -> str:
             str(trees[point].most_variables_per_cut),
             f"{row['cost']:.4f}",
         ]
-        if "accuracy" in row:
-            cells.append(f"{row['accuracy']:.3f}")
+        if "agreement" in row:
+            cells.append(f"{row['agreement']:.3f}")
         told = trees[point].training
         if told.cv_score is not None:
-            score = in_words(told.cv_scoring or "score", told.cv_score)[1]
-            cells += [f"{score:.3f}", f"{told.cv_standard_error or 0.0:.3f}"]
+            cells.append(f"{held_out_score(told)[1]:.3f}")
+            if told.cv_r2 is None:
+                cells.append(f"{told.cv_standard_error or 0.0:.3f}")
         rows.append(cells)
-    header += ["accuracy"] if "accuracy" in frame else []
+    header += [agreement_name(trees[0])] if "agreement" in frame else []
     header += ["held out", "std. error"]
     return text_table(header[: len(rows[0])], rows)
 

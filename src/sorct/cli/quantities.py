@@ -1,36 +1,39 @@
-"""Quantities: how fit trains where the target is a number to predict."""
+"""Quantities: how fit and path train where the target is a number to predict."""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from math import sqrt
 from typing import TYPE_CHECKING, Any
-
-from sklearn.metrics import r2_score
 
 from sorct.cli import bars
 from sorct.cli.data import Training
-from sorct.cli.messages import UsageError, WorkError, note
+from sorct.cli.folding import CV, folds_of
+from sorct.cli.messages import UsageError, note
 from sorct.cli.model_options import grid, refits
+from sorct.cli.printing import number
 from sorct.data.quantity import Quantity
 
 if TYPE_CHECKING:
     from sorct.estimators.regressor import SORCTRegressor
     from sorct.estimators.regressor_cv import SORCTRegressorCV
+    from sorct.tree.tree import Tree
 
 #: Losses of a quantity; the others are of classes.
 LOSSES = ("square", "absolute", "huber", "quantile")
 # Flags that only trees of classes know, and their values if they were not given.
 _OF_CLASSES: dict[str, Any] = {
     "min_recall": [], "cost_matrix": None, "class_weight": [], "calibration": None,
-    "confidence": None, "monotonic": [], "positive_class": None, "followable": None,
+    "confidence": None, "positive_class": None, "followable": None,
     "paper": False,
 }  # fmt: skip
 _OF_QUANTITIES: dict[str, Any] = {"quantile": None, "leaf": None}
-_CV = 5
+_SQUARED = "minus the mean squared error"
 
 
 def check_task(args: Namespace, data: Training) -> None:
     """Refuse flags of the other task, and say which task it is."""
+    loss = getattr(args, "loss", None)
     if data.of_quantity:
         if args.task is None:
             note(
@@ -39,19 +42,24 @@ def check_task(args: Namespace, data: Training) -> None:
                 "trained (--task classes would take its numbers for classes).",
             )
         _refuse(args, _OF_CLASSES, "classes, and the target is a quantity")
-        if args.loss is not None and args.loss not in LOSSES:
+        if loss is not None and loss not in LOSSES:
             raise UsageError(
-                f"--loss {args.loss} is for classes, and the target is a quantity: "
+                f"--loss {loss} is for classes, and the target is a quantity: "
                 f"expected one of {', '.join(LOSSES)}"
             )
-        if args.quantile is not None and args.loss != "quantile":
+        if getattr(args, "quantile", None) is not None and loss != "quantile":
             raise UsageError("--quantile needs --loss quantile")
         return
     _refuse(args, _OF_QUANTITIES, "quantities, and the target has classes")
-    if args.loss in LOSSES:
+    if loss in LOSSES:
         raise UsageError(
-            f"--loss {args.loss} is for quantities, and the target has classes; "
+            f"--loss {loss} is for quantities, and the target has classes; "
             "--task quantity takes its numbers for a quantity"
+        )
+    if 0 in (args.depth or ()):
+        raise UsageError(
+            "--depth: expected a whole number >= 1, got '0', which is a single linear "
+            "leaf of a quantity"
         )
 
 
@@ -67,9 +75,17 @@ def _given(args: Namespace, *names: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _shared(args: Namespace) -> dict[str, Any]:
+def single_tree(args: Namespace) -> dict[str, Any]:
+    """Depth, loss, leaves and steepness of one tree, or of the trees of a path."""
+    found = _given(args, "loss", "quantile", "leaf")
+    for name in ("depth", "gamma"):
+        if getattr(args, name) is not None:
+            (found[name],) = getattr(args, name)
+    return found
+
+
+def _effort(args: Namespace) -> dict[str, Any]:
     return {
-        **_given(args, "loss", "quantile", "leaf"),
         "tol": args.tol,
         "max_iter": args.max_iter,
         "n_jobs": args.jobs,
@@ -83,14 +99,10 @@ def fit_fixed(
     """Train with the penalties given; what is said of the tree."""
     from sorct.estimators.regressor import SORCTRegressor
 
-    model: dict[str, Any] = {}
-    for name in ("depth", "gamma"):
-        if getattr(args, name) is not None:
-            (model[name],) = getattr(args, name)
     found = SORCTRegressor(
         **_given(args, "alpha_local", "alpha_global", "n_starts", "time_limit"),
-        **model,
-        **_shared(args),
+        **single_tree(args),
+        **_effort(args),
         **columns,
     )
     with bars.bar("search", shown=bars.are_shown(args.quiet)) as update:
@@ -100,7 +112,7 @@ def fit_fixed(
             data.weight,
             callback=lambda now: update(now.n_done, now.n_starts),
         )
-    r2 = r2_score(data.y, found.predict(data.X), sample_weight=data.weight)
+    r2 = Quantity.agreement(data.y, found.predict(data.X), data.weight)
     alphas = f"alpha_local {found.alpha_local:g}, alpha_global {found.alpha_global:g}"
     return found, [
         f"R² on the rows of training: {r2:.3f}, which says little of new rows.",
@@ -109,18 +121,12 @@ def fit_fixed(
 
 
 def search_for(
-    args: Namespace, data: Training, columns: dict[str, Any], rule: str
+    args: Namespace, data: Training, columns: dict[str, Any]
 ) -> SORCTRegressorCV:
     """A search for settings by cross-validation, not yet fitted."""
     from sorct.estimators.contest import n_drawings
     from sorct.estimators.regressor_cv import SORCTRegressorCV
 
-    n_folds = args.cv or _CV
-    if len(data.y) < n_folds:
-        raise WorkError(
-            f"{n_folds} folds need at least as many rows, got {len(data.y)}; give a "
-            "smaller --cv, or fixed penalties (--alpha-local)."
-        )
     repeats = n_drawings(len(data.y)) if args.cv is None else None
     model: dict[str, Any] = {}
     for flag, name in (("depth", "depths"), ("gamma", "gamma")):
@@ -128,16 +134,28 @@ def search_for(
         if values is not None and values != ["choose"]:
             model[name] = values
     return SORCTRegressorCV(
-        cv=Quantity.splitter(n_folds, args.seed, repeats),
-        rule=args.rule or rule,
+        cv=folds_of(args.cv or CV, data, args.seed, repeats),
+        rule=args.rule or "paired",
         progress=bars.are_shown(args.quiet),
         **model,
         **grid(args),
         **refits(args),
         **_given(
             args, "scoring", "max_features", "max_features_per_cut", "max_cost",
-            "n_solutions",
+            "n_solutions", "loss", "quantile", "leaf",
         ),
-        **_shared(args),
+        **_effort(args),
         **columns,
     )  # fmt: skip
+
+
+def baseline_line(tree: Tree) -> list[str]:
+    """What somebody gets who knows the mean alone, beside a tree chosen on folds."""
+    told, target = tree.training, tree.quantity
+    if told.cv_score is None or told.cv_scoring != _SQUARED:
+        return ["R² 0 is what always saying the mean would have."]
+    error, mean = sqrt(max(-told.cv_score, 0.0)), target.value_text(target.centre)
+    return [
+        f"Held-out rows are missed by {number(error)} (root mean squared error); "
+        f"always saying {mean}, the mean, misses by {number(target.spread)} (R² 0)."
+    ]

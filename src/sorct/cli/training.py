@@ -10,11 +10,8 @@ from argparse import Namespace
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from joblib import parallel_config
-from sklearn.metrics import accuracy_score
 
-from sorct._typing import AnyArray
 from sorct.cli import bars
 from sorct.cli.column_options import (
     check_column_options,
@@ -24,8 +21,9 @@ from sorct.cli.column_options import (
 )
 from sorct.cli.data import Training
 from sorct.cli.files import Output
+from sorct.cli.folding import CV, folds_of, most_folds
 from sorct.cli.given_tables import reading_of, show_reading, training_of
-from sorct.cli.messages import UsageError, WorkError, note, say
+from sorct.cli.messages import UsageError, note, say
 from sorct.cli.model_options import (
     check_promises,
     check_single,
@@ -37,17 +35,24 @@ from sorct.cli.model_options import (
     single_model,
 )
 from sorct.cli.printing import (
+    agreement_name,
     fit_name,
+    held_out_score,
     path_table,
     print_result,
     race_table,
     score_line,
 )
-from sorct.cli.quantities import check_task, fit_fixed, search_for
+from sorct.cli.quantities import (
+    baseline_line,
+    check_task,
+    fit_fixed,
+    search_for,
+    single_tree,
+)
 from sorct.data.sheet import ReadOptions
 from sorct.data.target import Classes
 from sorct.data.wording import printable
-from sorct.estimators.scorers import in_words
 from sorct.show.notes import wrapped
 
 if TYPE_CHECKING:
@@ -56,7 +61,7 @@ if TYPE_CHECKING:
     from sorct.tree.path import Path
     from sorct.tree.tree import Tree
 
-_CV, _PATH_CV, _RULE = 5, 3, "one-standard-error"
+_PATH_CV, _RULE = 3, "one-standard-error"
 # Flags of fit that only one of its two ways knows.
 _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
@@ -152,8 +157,9 @@ def of_columns(args: Namespace, data: Training) -> dict[str, Any]:
 
 def _shared(args: Namespace, data: Training) -> dict[str, Any]:
     """Options that all ways of training have."""
+    own = {} if data.of_quantity else demands(args, data.y, _small_files(args))
     return {
-        **demands(args, data.y, _small_files(args)),
+        **own,
         **of_columns(args, data),
         "tol": args.tol,
         "max_iter": args.max_iter,
@@ -173,11 +179,12 @@ def _fit_quantity(args: Namespace, data: Training, fixed: bool) -> _Fitted:
     if fixed:
         model, lines = fit_fixed(args, data, columns)
         return _Fitted(model.tree_, lines)
-    search = search_for(args, data, columns, _RULE)
+    search = search_for(args, data, columns)
     with threads():
         search.fit(data.X, data.y, data.weight)
     more = {"why": search.why_, "race": search.race_.to_dict("records")}
-    return _Fitted(search.tree_, _choice_lines(search), more)
+    lines = [*_choice_lines(search), *wrapped(" ".join(baseline_line(search.tree_)))]
+    return _Fitted(search.tree_, lines, more)
 
 
 def _fit_fixed(args: Namespace, data: Training) -> _Fitted:
@@ -196,7 +203,7 @@ def _fit_fixed(args: Namespace, data: Training) -> _Fitted:
             data.weight,
             callback=lambda now: update(now.n_done, now.n_starts),
         )
-    accuracy = accuracy_score(data.y, model.predict(data.X), sample_weight=data.weight)
+    accuracy = Classes.agreement(data.y, model.predict(data.X), data.weight)
     alphas = f"alpha_local {model.alpha_local:g}, alpha_global {model.alpha_global:g}"
     lines = [
         f"Accuracy on the rows of training: {accuracy:.3f}, which says little of new "
@@ -210,12 +217,12 @@ def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
     from sorct.estimators.contest import n_drawings
     from sorct.estimators.cross_validated import SORCTClassifierCV
 
-    n_folds, rule = args.cv or _CV, args.rule or _RULE
+    n_folds, rule = args.cv or CV, args.rule or _RULE
     shown = bars.are_shown(args.quiet)
     # As in Python, folds are drawn twice where rows are few and the number is ours.
     ours = args.cv is None and not args.paper
-    splitter = folds(
-        n_folds, data.y, args.seed, n_drawings(len(data.y)) if ours else None
+    splitter = folds_of(
+        n_folds, data, args.seed, n_drawings(len(data.y)) if ours else None
     )
     _check_scoring(args.scoring, splitter, data)
     search = SORCTClassifierCV(
@@ -279,17 +286,6 @@ def threads() -> Any:
     return parallel_config(backend="threading")
 
 
-def folds(n_folds: int, y: AnyArray, seed: int, repeats: int | None = None) -> Any:
-    """Stratified folds, drawn by the seed: tables are often sorted."""
-    most = int(np.unique(y, return_counts=True)[1].max())
-    if most < n_folds:
-        raise WorkError(
-            f"{n_folds} folds need a class with at least as many rows, the largest has "
-            f"{most}; give a smaller --cv, or fixed penalties (--alpha-local)."
-        )
-    return Classes.splitter(n_folds, seed, repeats)
-
-
 def refuse_two_documents(args: Namespace) -> None:
     """Refuse to write the file and the document of --json to standard output both."""
     if args.json and args.out == "-":
@@ -317,12 +313,7 @@ def path(args: Namespace) -> None:
     out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
     data = training_of(args)
     check_task(args, data)
-    if data.of_quantity:
-        raise WorkError(
-            f"the target {args.target!r} is a quantity, for which sorct path is not "
-            "there yet; use sorct fit, or sorct_path in Python."
-        )
-    n_folds = _path_folds(args, data.y)
+    n_folds = _path_folds(args, data)
     found = _scored_path(args, data, n_folds) if n_folds else _plain_path(args, data)
     told = {"call": args.call, "target": args.target}
     trees = [replace(t, training=replace(t.training, **told)) for t in found.trees]
@@ -332,19 +323,19 @@ def path(args: Namespace) -> None:
     document = {"verb": "path", "out": args.out, "seed": args.seed}
     document |= path_document(found)
     size = f"{len(data.y)} rows, {data.X.shape[1]} variables, seed {args.seed}."
-    accuracy = _accuracies(found, data)
+    agreement = _agreements(found, data)
     name = args.out or "PATH"
-    text = f"{path_text(found, name, accuracy, everything=args.all)}\n{size}"
+    text = f"{path_text(found, name, agreement, everything=args.all)}\n{size}"
     _print_unless_quiet(args, document, text)
     if out.path is not None:
         note(args.quiet, f"the path is in {args.out}; sorct show lists it again.")
 
 
-def _path_folds(args: Namespace, y: AnyArray) -> int:
+def _path_folds(args: Namespace, data: Training) -> int:
     """Folds to score the trees of a path on; none where there are too few rows."""
     if args.cv is not None or args.time_limit is not None:
         return args.cv or 0
-    most = int(np.unique(y, return_counts=True)[1].max())
+    most = most_folds(data)
     return min(_PATH_CV, most) if most > 1 else 0
 
 
@@ -357,7 +348,7 @@ def _plain_path(args: Namespace, data: Training) -> Path:
             data.y,
             sample_weight=data.weight,
             callback=lambda now: update(now.n_done, now.n_points),
-            **single_model(args),
+            **_path_model(args, data),
             **grid(args, data.y),
             **refits(args),
             **given_options(args, "n_solutions", "time_limit"),
@@ -365,12 +356,20 @@ def _plain_path(args: Namespace, data: Training) -> Path:
         )
 
 
+def _path_model(args: Namespace, data: Training) -> dict[str, Any]:
+    """What is chosen by default in a search is fixed for a path."""
+    usual = {"depth": None, "gamma": "auto"}
+    if data.of_quantity:
+        return {**usual, "loss": "square", "leaf": "constant", **single_tree(args)}
+    return {**usual, "loss": "cost", **single_model(args)}
+
+
 def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
     """The same path, every tree with its score on rows that were held out."""
     from sorct.estimators.cross_validated import SORCTClassifierCV
+    from sorct.estimators.regressor_cv import SORCTRegressorCV
 
-    # What is chosen by default there is fixed here, as it is for the path.
-    model = {"depth": None, "loss": "cost", "gamma": "auto", **single_model(args)}
+    model = _path_model(args, data)
     depth, fixed = model.pop("depth"), {"scaling": "auto", "n_solutions": 20}
     options = {
         **fixed,
@@ -380,45 +379,49 @@ def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
         **given_options(args, "n_solutions"),
         **_shared(args, data),
     }
-    search = SORCTClassifierCV(
+    kind = SORCTRegressorCV if data.of_quantity else SORCTClassifierCV
+    search: Any = kind(
         depth,
-        cv=folds(n_folds, data.y, args.seed),
+        cv=folds_of(n_folds, data, args.seed),
         progress=bars.are_shown(args.quiet),
         **options,
     )
     with threads():
         search.fit(data.X, data.y, data.weight)
-    return search.path_
+    found: Path = search.path_
+    return found
 
 
-def _accuracies(found: Path, data: Training) -> list[float]:
-    """Accuracy of every tree on the rows of training, by their weights."""
-    table = found.trees[0].encoder.read(data.X)
+def _agreements(found: Path, data: Training) -> list[float]:
+    """Accuracy, or R², of every tree on the rows of training, by their weights."""
+    first = found.trees[0]
+    table = first.encoder.read(data.X)
     return [
-        float(accuracy_score(data.y, labels, sample_weight=data.weight))
-        for labels in (tree.predict_table(table) for tree in found.trees)
+        first.target.agreement(data.y, tree.predict_table(table), data.weight)
+        for tree in found.trees
     ]
 
 
 def path_text(
-    found: Path, name: str, accuracy: list[float] | None = None, *, everything: bool
+    found: Path, name: str, agreement: list[float] | None = None, *, everything: bool
 ) -> str:
     """Table of a path for people; costs and accuracies are on the rows of training."""
     frame = found.to_frame() if everything else found.frontier()
-    if accuracy is not None:
-        frame = frame.assign(accuracy=[accuracy[point] for point in frame.index])
+    if agreement is not None:
+        frame = frame.assign(agreement=[agreement[point] for point in frame.index])
     which = "All" if everything else f"The {len(frame)} best of"
-    told = found.trees[0].training
+    first = found.trees[0]
+    told = first.training
     held_out = (
-        f"; held out is {printable(in_words(told.cv_scoring or 'score', 0.0)[0])} in "
-        f"cross-validation ({told.cv_folds} folds)"
+        f"; held out is {printable(held_out_score(told)[0])} in cross-validation "
+        f"({told.cv_folds} folds)"
         if told.cv_score is not None
         else ""
     )
     return "\n".join(
         [
-            f"{which} {len(found)} trees on the path; {fit_name(found.trees[0])} and "
-            f"accuracy are those of training{held_out}",
+            f"{which} {len(found)} trees on the path; {fit_name(first)} and "
+            f"{agreement_name(first)} are those of training{held_out}",
             "",
             path_table(frame, found.trees),
             "",

@@ -14,7 +14,7 @@ from pathlib import Path as FilePath
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from sorct.cli.data import labels_for, rows_for
+from sorct.cli.data import rows_for, target_for
 from sorct.cli.files import (
     Output,
     read_model_file,
@@ -246,7 +246,7 @@ def report(args: Namespace) -> None:
 
 
 def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
-    """Rows and classes to show a tree on, if there are any."""
+    """Rows and their target to show a tree on, if there are any."""
     if args.data is None:
         return None, None
     target = args.target or tree.training.target
@@ -255,7 +255,7 @@ def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
             f"{args.model} does not say what its target was; name it with --target"
         )
     source = read_source(args.data, reading_of(args), quiet=args.quiet)
-    y = labels_for(source, str(target), tree.class_target)
+    y = target_for(source, str(target), tree)
     rows = rows_for(source, tree, all_variables=True)
     # Rows are counted from 1, in the page as in --row.
     return rows.set_axis(range(1, len(rows) + 1)), y

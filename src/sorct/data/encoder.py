@@ -15,8 +15,10 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.data.as_text import warn_of_text
 from sorct.data.dates import is_dates
+from sorct.data.in_order import in_order
 from sorct.data.kinds import learn_dates, learn_levels, learn_numbers
 from sorct.data.options import PAPER_TABLE, TableOptions
+from sorct.data.samples import threads_for
 from sorct.data.table import (
     Table,
     as_table,
@@ -316,6 +318,17 @@ class TableEncoder:
             out[:] = encoded[:, column - int(self.first_column[i])]
         return scaled
 
+    def scale_all(self, table: Table) -> FloatArray:
+        """Scaled values of a table, in column order (n_columns, n)."""
+        if table.numbers.shape[1] < self.n_columns:
+            return self.scale(table, slice(None), np.arange(self.n_columns))
+        # Numbers alone, side by side: all of them at once.
+        lower, span = np.array([v.affine for v in self.variables]).T
+        scaled = np.asarray(table.numbers - lower)
+        scaled /= np.where(span == 0.0, 1.0, span)
+        scaled[:, span == 0.0] = 0.0
+        return scaled.T
+
     @cached_property
     def _place(self) -> dict[int, int]:
         """Where the raw numbers of a variable stand in a table."""
@@ -395,6 +408,10 @@ class ScaledColumns(Sequence[FloatArray]):
     def __getitem__(self, j: Any) -> Any:
         return self._encoder.scale(self._table, slice(None), np.array([j]))[0]
 
+    def some_rows(self, rows: IntArray | slice) -> FloatArray:
+        """Some rows of all columns, shape (n_columns, n)."""
+        return self._encoder.scale_all(self._table.take(rows))
+
 
 def rows_stood_for(weight: FloatArray) -> FloatArray | None:
     """How many rows every row stands for by its weight; None means one each.
@@ -439,12 +456,15 @@ def _learn_numbers(
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(numbers.sum()):
             refuse_infinite(numbers, names)
-    found: list[Variable] = []
+
     # Some columns at a time: reading a matrix row by row is quicker than one by one.
-    for first in range(0, len(names), _AT_ONCE):
+    def learn(first: int) -> list[Variable]:
         columns = np.ascontiguousarray(numbers[:, first : first + _AT_ONCE].T)
-        found += [
+        return [
             learn_numbers(name, column, count, options)
             for name, column in zip(names[first:], columns, strict=False)
         ]
-    return found
+
+    firsts = range(0, len(names), _AT_ONCE)
+    learned = in_order(learn, firsts, threads_for(len(numbers)))
+    return [one for some in learned for one in some]

@@ -14,7 +14,13 @@ Item = TypeVar("Item")
 def in_order(
     work: Callable[[Item], Found], items: Iterable[Item], n_threads: int
 ) -> Iterator[Found]:
-    """Work on items by several threads; few items are held at a time."""
+    """Work on items by several threads; few items are held at a time.
+
+    One thread is the caller's own.
+    """
+    if n_threads == 1:
+        yield from map(work, items)
+        return
     waiting: deque[Future[Found]] = deque()
     with ThreadPoolExecutor(n_threads) as pool:
         try:

@@ -34,6 +34,8 @@ _FAR = 3.0
 _CRUSHED = 0.3
 # Quantiles of longer columns are those of every k-th row.
 _MOST_ROWS = 200_000
+# Rows by which the middle of longer columns is looked for.
+_FEW_ROWS = 10_000
 
 
 class _Continuum:
@@ -437,8 +439,24 @@ def _median(values: FloatArray, count: FloatArray | None) -> float:
     return median_of(values if count is None else Tally.of(values, count).middle)
 
 
+def _middle(values: FloatArray) -> FloatArray:
+    """Values of the two rows in the middle, found between two quantiles of some rows.
+
+    All that are below count, few are put in order: quicker than the median of all.
+    """
+    low, high = np.quantile(values[:: values.size // _FEW_ROWS], [0.48, 0.52])
+    n_below = int(np.count_nonzero(values < low))
+    between = values[(values >= low) & (values <= high)]
+    places = np.array([(values.size - 1) // 2, values.size // 2]) - n_below
+    if places[0] < 0 or places[1] >= between.size:
+        return values
+    return np.asarray(np.partition(between, places)[places])
+
+
 def median_of(values: FloatArray) -> float:
     """Median, which lies between the two in the middle also where their sum is inf."""
+    if values.size > _MOST_ROWS:
+        values = _middle(values)
     with np.errstate(over="ignore"):
         median = float(np.median(values))
     return median if np.isfinite(median) else 2.0 * float(np.median(values / 2.0))

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.metrics import (
+    mean_absolute_error,
+    r2_score,
+    root_mean_squared_error,
+)
 from sklearn.model_selection import KFold, RepeatedKFold, check_cv
+from sklearn.utils import assert_all_finite, column_or_1d
 
-from sorct._typing import AnyArray, FloatArray
+from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.plain import expect, number
+from sorct.data.table import refuse_masked
+from sorct.data.wording import shown
 
 # Numbers of a leaf are told to so many digits of what it misses by.
 _DIGITS = 2
@@ -39,6 +47,12 @@ class Quantity:
     spread: float
     low: float
     high: float
+    #: What can be shown of trees on given rows, and how it is called.
+    measure_names: ClassVar[dict[str, str]] = {
+        "r2": "R²",
+        "rmse": "root mean squared error",
+        "mae": "mean absolute error",
+    }
 
     @classmethod
     def learn(
@@ -86,15 +100,50 @@ class Quantity:
             return KFold(n_folds, shuffle=True, random_state=seed)
         return RepeatedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
 
+    @staticmethod
+    def default_score(cost_matrix: FloatArray) -> str:
+        """Name of the score that trees are shown by; errors have no other costs."""
+        return "R²"
+
+    # -- measures ----------------------------------------------------------------------
+
+    @staticmethod
+    def known_codes(y: Any) -> IntArray:
+        """Code of every number where classes have one each: there is but one."""
+        return np.zeros(len(number_column(y)), dtype=np.intp)
+
+    @staticmethod
+    def read(y: Any) -> FloatArray:
+        """Numbers to compare predictions with; an error for what are none."""
+        return number_column(y)
+
+    @staticmethod
+    def agreement(y: AnyArray, predicted: AnyArray, weight: Any = None) -> float:
+        """R², the share of the variance that is explained: 1 is the best."""
+        return float(r2_score(y, predicted, sample_weight=weight))
+
+    @classmethod
+    def measures(
+        cls, cost_matrix: FloatArray | None, y: AnyArray, predicted: AnyArray
+    ) -> dict[str, float]:
+        """R², root of the mean squared error, mean absolute error."""
+        return {
+            "r2": cls.agreement(y, predicted),
+            "rmse": float(root_mean_squared_error(y, predicted)),
+            "mae": float(mean_absolute_error(y, predicted)),
+        }
+
     # -- what a leaf says --------------------------------------------------------------
 
     def value_text(self, value: float, miss: float | None = None) -> str:
         """A number in words, such as "212 000 (± 18 000)", to the digits that count."""
-        unit = miss if miss else self.spread / 10.0
-        if miss is None or miss == 0.0:
-            return grouped(value, _step(unit))
-        step = _step(miss)
-        return f"{grouped(value, step)} (± {grouped(miss, step)})"
+        number, missed = self.value_parts(value, miss)
+        return f"{number} ({missed})" if missed else number
+
+    def value_parts(self, value: float, miss: float | None = None) -> tuple[str, str]:
+        """The two parts of such words, "212 000" and "± 18 000" or nothing."""
+        step = _step(miss or self.spread / 10.0)
+        return grouped(value, step), f"± {grouped(miss, step)}" if miss else ""
 
     # -- files -------------------------------------------------------------------------
 
@@ -114,6 +163,35 @@ class Quantity:
         expect(found.spread > 0.0, "'spread' must be positive")
         expect(found.low <= found.high, "'low' must not be above 'high'")
         return found
+
+
+def number_column(y: Any) -> FloatArray:
+    """Responses as numbers; a clear error for what are none."""
+    refuse_masked(y, "y")
+    given = np.asarray(y)
+    if given.ndim == 2 and given.shape[1] > 1:
+        raise ValueError(
+            f"Expected one number per sample, got y of shape {given.shape}: several "
+            "outputs are not supported. Fit one tree per output."
+        )
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind not in "biufO":
+        raise ValueError(_no_number(y))
+    if np.iscomplexobj(y):
+        raise ValueError("y must be numbers, got complex ones.")
+    try:
+        numbers = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(_no_number(y)) from error
+    assert_all_finite(numbers, input_name="y")
+    return numbers
+
+
+def _no_number(y: AnyArray) -> str:
+    return (
+        f"y must be numbers, got {shown(y.tolist()[0])}; to predict classes take "
+        "SORCTClassifier."
+    )
 
 
 def _quantile(values: FloatArray, share: FloatArray, level: float) -> float:

@@ -15,14 +15,15 @@ the layout.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.in_order import in_order
 
 # Rows of a block; a block has a multiple of LANES of them, which vector instructions
 # take together.
@@ -31,6 +32,8 @@ LANES = 8
 
 # Rows that a search looks at; the tree it finds is finished on all.
 MANY_ROWS = 16_384
+# Rows that a thread encodes, block by block: what it holds stays near the processor.
+_AT_ONCE = 16 * BLOCK
 
 
 class Samples(NamedTuple):
@@ -122,51 +125,82 @@ class Rows(NamedTuple):
         return self._replace(weight=self.weight * (share / kept)[self.codes])
 
 
+class GivenColumns(Protocol):
+    """Columns of a table in [0, 1] that may be made when they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, j: int) -> FloatArray: ...
+
+    def some_rows(self, rows: IntArray | slice) -> FloatArray:
+        """Some rows of all columns, shape (n_columns, n)."""
+
+
+class HeldColumns(list[FloatArray]):
+    """Columns that are held as they are."""
+
+    def some_rows(self, rows: IntArray | slice) -> FloatArray:
+        """Some rows of all columns, shape (n_columns, n)."""
+        return np.stack([column[rows] for column in self])
+
+
 def make_samples(
-    columns: Sequence[FloatArray],
+    columns: GivenColumns,
     codes: IntArray,
     weight: FloatArray,
     n_codes: int,
     response: FloatArray | None = None,
 ) -> Samples:
-    """Order, merge and lay out samples given column by column, with weights > 0.
-
-    Columns may be made when asked for: one at a time is held.
-    """
-    rows, total = merge_equal_rows(columns, codes, weight, response)
+    """Order, merge and lay out samples given by columns, with weights > 0."""
+    n_threads = threads_for(len(codes))
+    rows, total = merge_equal_rows(columns, codes, weight, response, n_threads)
     response = None if response is None else response[rows]
     shares = total / total.sum()
-    return _lay_out(columns, rows, codes[rows], shares, n_codes, response)
+    return _lay_out(columns, rows, codes[rows], shares, n_codes, response, n_threads)
 
 
 def lay_out_part(
-    columns: Sequence[FloatArray], codes: IntArray, weight: FloatArray, n_codes: int
+    columns: GivenColumns, codes: IntArray, weight: FloatArray, n_codes: int
 ) -> Samples:
     """Lay out some of the rows, with their shares of the weight of all of them."""
     order = np.argsort(codes, kind="stable")
     return _lay_out(columns, order, codes[order], weight[order], n_codes, None)
 
 
-def row_keys(columns: Sequence[FloatArray] | FloatArray, n_rows: int) -> IntArray:
+def row_keys(columns: GivenColumns, n_rows: int, n_threads: int = 1) -> IntArray:
     """Hash every row by its bits (sums of odd multiples modulo 2^64)."""
     odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
-    keys = np.zeros(n_rows, dtype=np.int64)
-    for j in range(len(columns)):
-        # Adding 0 turns -0.0 into 0.0, which has other bits but is equal.
-        bits = (columns[j] + 0.0).view(np.int64)
-        mixed = (bits ^ (bits >> 29)) * odd[j]
-        keys += mixed ^ (mixed >> 32)
-    return keys
+
+    def keys(first: int) -> IntArray:
+        begins = range(first, min(first + _AT_ONCE, n_rows), BLOCK)
+        some = (columns.some_rows(slice(begin, begin + BLOCK)) for begin in begins)
+        return np.concatenate([_keys(x, odd) for x in some])
+
+    firsts = range(0, n_rows, _AT_ONCE)
+    return np.concatenate(list(in_order(keys, firsts, n_threads)))
+
+
+def _keys(x: FloatArray, odd: IntArray) -> IntArray:
+    # Adding 0 turns -0.0 into 0.0, which has other bits but is equal.
+    bits = (x + 0.0).view(np.int64)
+    mixed = (bits ^ (bits >> 29)) * odd[:, np.newaxis]
+    return np.asarray((mixed ^ (mixed >> 32)).sum(axis=0))
+
+
+def threads_for(n_rows: int) -> int:
+    """Threads that work on a table as a whole: one, unless it has very many rows."""
+    return 1 if n_rows <= MANY_ROWS else os.cpu_count() or 1
 
 
 def merge_equal_rows(
-    columns: Sequence[FloatArray] | FloatArray,
+    columns: GivenColumns,
     codes: IntArray,
     weight: FloatArray,
     response: FloatArray | None = None,
+    n_threads: int = 1,
 ) -> tuple[IntArray, FloatArray]:
     """Order rows by code, response and key; return rows kept and total weights."""
-    keys = row_keys(columns, len(codes))
+    keys = row_keys(columns, len(codes), n_threads)
     order = np.lexsort((keys, codes) if response is None else (keys, response, codes))
     above, below = order[:-1], order[1:]
     equal = (codes[above] == codes[below]) & (keys[above] == keys[below])
@@ -190,12 +224,13 @@ def _sum_groups(values: FloatArray, begins: IntArray) -> FloatArray:
 
 
 def _lay_out(
-    columns: Sequence[FloatArray],
+    columns: GivenColumns,
     rows: IntArray,
     codes: IntArray,
     total: FloatArray,
     n_codes: int,
     response: FloatArray | None,
+    n_threads: int = 1,
 ) -> Samples:
     """Blocks of the rows given, which come with their codes, sorted, and the rest."""
     n_rows, p = len(rows), len(columns)
@@ -203,13 +238,16 @@ def _lay_out(
     start = np.append(np.arange(0, n_padded, BLOCK), n_padded)
     x, padded = np.zeros(p * n_padded), np.zeros(n_padded)
     padded[:n_rows] = total
-    n_whole = n_rows // BLOCK
-    whole = x[: p * BLOCK * n_whole].reshape(n_whole, p, BLOCK)
-    rest = x[p * BLOCK * n_whole :].reshape(p, -1)
-    for j in range(p):
-        column = columns[j][rows]
-        whole[:, j] = column[: BLOCK * n_whole].reshape(n_whole, BLOCK)
-        rest[j, : n_rows - BLOCK * n_whole] = column[BLOCK * n_whole :]
+
+    def fill(first: int) -> None:
+        for begin in range(first, min(first + _AT_ONCE, n_rows), BLOCK):
+            end = min(begin + BLOCK, n_padded)
+            block = x[p * begin : p * end].reshape(p, end - begin)
+            given = columns.some_rows(rows[begin:end])
+            block[:, : given.shape[1]] = given
+
+    for _ in in_order(fill, range(0, n_rows, _AT_ONCE), n_threads):
+        pass
     # Samples that only pad count as of the last code, with weight 0.
     code_start = np.searchsorted(codes, np.arange(n_codes))
     segment_start = np.union1d(start, code_start)
@@ -283,13 +321,13 @@ class TrainingSet:
     @classmethod
     def from_columns(
         cls,
-        columns: Sequence[FloatArray],
+        columns: GivenColumns,
         codes: IntArray,
         weight: FloatArray,
         n_codes: int,
         response: FloatArray | None = None,
     ) -> TrainingSet:
-        """Prepare samples given column by column, with codes and weights > 0."""
+        """Prepare samples given by columns, with codes and weights > 0."""
         made = make_samples(columns, codes, weight, n_codes, response)
         return cls.of(made, n_codes)
 
@@ -303,7 +341,7 @@ class TrainingSet:
         response: FloatArray | None = None,
     ) -> TrainingSet:
         """Prepare samples X in [0, 1] of shape (n_samples, n_columns)."""
-        return cls.from_columns(list(X.T), codes, weight, n_codes, response)
+        return cls.from_columns(HeldColumns(X.T), codes, weight, n_codes, response)
 
     @classmethod
     def from_rows(cls, rows: Rows, n_codes: int) -> TrainingSet:
@@ -312,7 +350,7 @@ class TrainingSet:
         codes, weight = rows.codes[order], rows.weight[order]
         weight = weight / weight.sum()
         response = None if rows.response is None else rows.response[order]
-        laid = _lay_out(list(rows.X), order, codes, weight, n_codes, response)
+        laid = _lay_out(HeldColumns(rows.X), order, codes, weight, n_codes, response)
         return cls.of(laid, n_codes)
 
     def some_columns(self, columns: IntArray) -> TrainingSet:
@@ -333,18 +371,21 @@ class TrainingSet:
 
     @cached_property
     def rows(self) -> Rows:
-        """All samples as a table, or at most about ``MANY_ROWS`` of them.
+        """All samples as a table, or at most about ``MANY_ROWS`` of them."""
+        return self.drawn_rows(MANY_ROWS)
+
+    def drawn_rows(self, n_most: int) -> Rows:
+        """All samples as a table, or at most about so many of them.
 
         Those are drawn by their keys within every code, and small codes come whole: a
         rare class must not get lost. Their weights are such that every code keeps its
         own.
         """
-        return self.taken(self.searched).with_shares(self.share)
+        return self.taken(self.drawn(n_most)).with_shares(self.share)
 
-    @cached_property
-    def searched(self) -> IntArray:
-        """Positions of the samples that ``rows`` has."""
-        return _pick(self.samples.codes, self.share, MANY_ROWS)
+    def drawn(self, n_most: int) -> IntArray:
+        """Positions of the samples that ``drawn_rows`` has."""
+        return _pick(self.samples.codes, self.share, n_most)
 
     def taken(self, chosen: IntArray) -> Rows:
         """Some samples as a table, by their positions in rising order."""
@@ -363,3 +404,7 @@ class TrainingSet:
         if self.rows.weight.size == self.samples.n_rows:
             return self
         return TrainingSet.from_rows(self.rows, self.n_codes)
+
+    def fewer(self, n_most: int) -> TrainingSet:
+        """A set of at most about so many of the rows."""
+        return TrainingSet.from_rows(self.drawn_rows(n_most), self.n_codes)

@@ -31,6 +31,8 @@ _FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".gz": "csv",
     ".feather": "feather", ".arrow": "feather",
 }  # fmt: skip
+# Bytes of a column of a Parquet file that are read at a time.
+_BUFFER = 1 << 20
 # Bytes of a CSV file that tell the types of its columns.
 _LOOKED_AT = 1 << 24
 
@@ -273,14 +275,15 @@ def frames_of(dataset: Any, columns: list[str]) -> Iterator[Any]:
     """Batches of a dataset in order, as record batches with rows."""
     options = {}
     if getattr(getattr(dataset, "format", None), "default_extname", "") == "parquet":
-        # Or a file would be held as a whole while it is read.
-        unbuffered = _pyarrow().ParquetFragmentScanOptions(pre_buffer=False)
-        options["fragment_scan_options"] = unbuffered
+        # Or files and groups of rows would be held as a whole while they are read.
+        options["fragment_scan_options"] = _pyarrow().ParquetFragmentScanOptions(
+            pre_buffer=False, use_buffered_stream=True, buffer_size=_BUFFER
+        )
     batches = dataset.to_batches(
         columns=columns,
         batch_size=BATCH_ROWS,
-        batch_readahead=4,
-        fragment_readahead=1,
+        batch_readahead=0,
+        fragment_readahead=0,
         **options,
     )
     return (batch for batch in batches if batch.num_rows > 0)

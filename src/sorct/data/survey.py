@@ -21,6 +21,7 @@ from sorct.data.kinds import learn_sketch, sketch_column
 from sorct.data.options import TableOptions
 from sorct.data.parts import PartedSet, Parts, Sums
 from sorct.data.samples import (
+    HeldColumns,
     Rows,
     Samples,
     TrainingSet,
@@ -285,7 +286,9 @@ class Draw:
 
     def merged(self) -> Draw:
         """Equal rows as one; sorted by code and key."""
-        return self.take(*merge_equal_rows(self.encoded, self.codes, self.weight))
+        return self.take(
+            *merge_equal_rows(HeldColumns(self.encoded), self.codes, self.weight)
+        )
 
     def cut(self) -> Draw:
         """The rows with the least keys of every class, if there are too many."""
@@ -329,8 +332,9 @@ class Drawer:
         weight = encoding.weights(batch, codes)
         sums = Sums(centre=encoded @ weight, square=(encoded * encoded) @ weight)
         quota = quotas(self.share, most)
+        keys = row_keys(HeldColumns(encoded), codes.size)
         drawn = Draw(
-            batch.X, batch.y, codes, row_keys(encoded, codes.size), weight, encoded,
+            batch.X, batch.y, codes, keys, weight, encoded,
             quota, most, True, sums,
         )  # fmt: skip
         return drawn.least_keys().merged().cut()

@@ -42,6 +42,12 @@ class Table:
         """Number of rows."""
         return len(self.numbers)
 
+    def take(self, rows: IntArray | slice) -> Table:
+        """Some of the rows, by positions or a slice."""
+        others = {i: numbers[rows] for i, numbers in self.others.items()}
+        codes = {i: codes[rows] for i, codes in self.codes.items()}
+        return Table(self.numbers[rows], others, codes)
+
 
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas DataFrame, told without importing pandas."""
@@ -58,7 +64,7 @@ def has_numbers(X: Any) -> bool:
 
 def as_table(X: Any) -> Any:
     """A checked frame of pandas, or a float64 matrix."""
-    X = _in_pandas(X)
+    X = in_pandas(X)
     if np.ma.is_masked(X):
         # A masked cell is a missing one.
         X = np.ma.filled(X.astype(np.float64), np.nan)
@@ -89,7 +95,7 @@ def refuse_masked(values: Any, name: str) -> None:
         )
 
 
-def _in_pandas(X: Any) -> Any:
+def in_pandas(X: Any) -> Any:
     """A frame of another library as one of pandas; all else as it is."""
     # Asked of the type: a lazy frame would work to know its columns.
     if is_frame(X) or not (

@@ -1,7 +1,7 @@
 """Target: what is predicted, how y becomes codes, and what suits it.
 
-``Classes`` is the one kind so far. Estimators, paths, folds and reports ask the target
-for codes, splitters and scores instead of supposing classes.
+``Classes`` is one kind, ``Quantity`` the other. Estimators, paths, folds, plots and
+reports ask the target for splitters, scores and measures instead of supposing classes.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import reprlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.metrics import accuracy_score, recall_score
 from sklearn.model_selection import (
     RepeatedStratifiedKFold,
     StratifiedKFold,
@@ -52,6 +53,8 @@ class Classes:
     """
 
     labels: AnyArray
+    #: What can be shown of trees on given rows, and how it is called.
+    measure_names: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
 
     @classmethod
     def learn(cls, y: AnyArray, weight: FloatArray) -> Classes:
@@ -170,6 +173,37 @@ class Classes:
         known = true >= 0
         return np.asarray(-cost_matrix[true[known], predicted[known]])
 
+    # -- measures ----------------------------------------------------------------------
+
+    @staticmethod
+    def read(y: Any) -> AnyArray:
+        """Labels to compare predictions with; missing ones are an error."""
+        return label_column(y)
+
+    @staticmethod
+    def agreement(y: AnyArray, predicted: AnyArray, weight: Any = None) -> float:
+        """Accuracy: 1 is the best."""
+        return float(accuracy_score(y, predicted, sample_weight=weight))
+
+    def measures(
+        self, cost_matrix: FloatArray, y: AnyArray, predicted: AnyArray
+    ) -> dict[str, float]:
+        """Accuracy, recalls and, where some errors cost more, the mean cost.
+
+        A label that is not among the classes counts as an error, but has no cost. The
+        recall of a class that does not occur in ``y`` is NaN.
+        """
+        recall = recall_score(
+            y, predicted, labels=self.labels, average=None, zero_division=np.nan
+        )
+        names = [f"recall_{label}" for label in self.labels.tolist()]
+        found = {"accuracy": self.agreement(y, predicted)}
+        found |= dict(zip(names, recall.tolist(), strict=True))
+        if unequal(cost_matrix):
+            worth = self.worth(cost_matrix, self.codes(y), self.codes(predicted))
+            found["mean_cost"] = -float(worth.mean())
+        return found
+
     # -- what a leaf says --------------------------------------------------------------
 
     def leaf_text(
@@ -283,4 +317,4 @@ def _hashable(label: Any) -> Any:
 def unequal(cost_matrix: FloatArray) -> bool:
     """Whether some errors cost more than others."""
     costs = cost_matrix[~np.eye(len(cost_matrix), dtype=np.bool_)]
-    return bool(costs.min() < costs.max())
+    return costs.size > 0 and bool(costs.min() < costs.max())

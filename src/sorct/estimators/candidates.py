@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     import pandas as pd
 
-RULES = ("best", "one-standard-error")
+RULES = ("best", "one-standard-error", "paired")
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,29 @@ def choose(results: pd.DataFrame, rule: str, allowed: AnyArray) -> int:
     """
     if not isinstance(rule, str) or rule not in RULES:
         raise ValueError(f"rule must be one of {RULES}, got {shown(rule)}.")
+    if rule == "paired":
+        allowed = allowed & not_behind(results, allowed)
     kept = results[allowed]
-    within = kept["se_score"] if rule == "one-standard-error" else 0.0
+    within: Any = {"one-standard-error": kept["se_score"], "paired": np.inf}
     columns = kept["mean_score"], kept["n_variables"], kept["local_sparsity"]
-    return int(np.flatnonzero(allowed)[sparsest(*columns, within)])
+    return int(np.flatnonzero(allowed)[sparsest(*columns, within.get(rule, 0.0))])
+
+
+def not_behind(results: pd.DataFrame, allowed: AnyArray) -> AnyArray:
+    """Rows that are not clearly worse than the best of those allowed.
+
+    Fold by fold, a tree is compared with the best: it is behind if the mean difference
+    is more than one standard error of these differences. Folds that are hard for all
+    trees do not blur that, as they do the standard error of a score.
+    """
+    names = [name for name in results if str(name).startswith("split")]
+    scores = results[names].to_numpy(dtype=np.float64)
+    means = np.where(allowed, results["mean_score"], np.nan)
+    if np.isnan(means).all():
+        return allowed
+    gaps = scores[int(np.nanargmax(means))] - scores
+    noise = gaps.std(axis=1, ddof=1) / np.sqrt(len(names)) if len(names) > 1 else 0.0
+    return np.asarray(gaps.mean(axis=1) <= noise + 1e-12 * np.abs(np.nanmax(means)))
 
 
 def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.table import as_table, is_frame, refuse_masked, take_rows
+from sorct.data.table import as_table, in_pandas, is_frame, refuse_masked, take_rows
 from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import listed, shown
 from sorct.tree.topology import Topology, smallest_depth
@@ -163,6 +163,8 @@ def checked_cost_matrix(cost_matrix: Any, classes: Classes) -> FloatArray:
     refuse_masked(cost_matrix, "cost_matrix")
     if is_frame(cost_matrix):
         cost_matrix = _aligned(cost_matrix, classes)
+    elif is_frame(foreign := in_pandas(cost_matrix)):
+        cost_matrix = _aligned(_with_index(foreign, n_classes), classes)
     matrix = _floats("cost_matrix", cost_matrix)
     if matrix.shape != (n_classes, n_classes):
         raise ValueError(
@@ -177,6 +179,17 @@ def checked_cost_matrix(cost_matrix: Any, classes: Classes) -> FloatArray:
             f"got {np.diag(matrix).tolist()}."
         )
     return matrix
+
+
+def _with_index(costs: Any, n_classes: int) -> Any:
+    """A frame of a library without row labels, by those in its first column."""
+    if costs.shape[1] != n_classes + 1:
+        raise ValueError(
+            "cost_matrix must have the labels of its rows, the true classes, in a "
+            f"first column beside {n_classes} columns of costs, got columns "
+            f"{listed(costs.columns)}; or pass an array in the order of the classes."
+        )
+    return costs.set_index(costs.columns[0])
 
 
 def _aligned(costs: Any, classes: Classes) -> Any:

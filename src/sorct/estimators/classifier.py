@@ -69,7 +69,8 @@ class SORCTClassifier(TreeClassifier):
         Strength of global sparsity: fewer columns in the whole tree.
     cost_matrix : array of shape (n_classes, n_classes) or None, default=None
         Cost of predicting the column's class for a sample of the row's, in the order of
-        ``classes_``; non-negative, zero on the diagonal. None means 0.5 elsewhere.
+        ``classes_``; non-negative, zero on the diagonal. None means 0.5 elsewhere. Of a
+        data frame whose rows and columns are labelled, the labels count, not the order.
     min_recall : float, mapping from class to float, or None, default=None
         Floor under the expected recall of every class, or of the classes named.
     loss : {"cost", "log"}, default="cost"

@@ -50,9 +50,12 @@ class ColumnRules:
         return cls(signs, positive, _checked_prices(feature_cost, encoder))
 
     @classmethod
-    def priced(cls, feature_cost: Any, encoder: TableEncoder) -> ColumnRules:
-        """Prices alone: columns have no directions."""
-        return cls({}, -1, _checked_prices(feature_cost, encoder))
+    def of_quantity(
+        cls, monotonic_cst: Any, feature_cost: Any, encoder: TableEncoder
+    ) -> ColumnRules:
+        """The same for a quantity: directions are those of its number."""
+        signs = _checked_signs(monotonic_cst, encoder)
+        return cls(signs, -1, _checked_prices(feature_cost, encoder))
 
     def arrays(self, encoder: TableEncoder) -> dict[str, FloatArray]:
         """Arrays of the penalty."""
@@ -63,8 +66,9 @@ class ColumnRules:
     def record(self, target: Classes | Quantity) -> dict[str, Any]:
         """What the training record says of them."""
         told: dict[str, Any] = {}
-        if self.signs and isinstance(target, Classes):
+        if self.signs:
             told["monotonic"] = dict(self.signs)
+        if self.signs and isinstance(target, Classes):
             told["positive_class"] = target.labels.tolist()[self.positive]
         if self.prices:
             told["feature_cost"] = dict(self.prices)

@@ -88,7 +88,8 @@ class Contest:
         Trees that cannot be followed by hand are not in the race.
         """
         few = len(self.data.seen.y) < FEW_ROWS
-        folds = self.folds[: MOST_FIRST_FOLDS if few else FIRST_FOLDS]
+        most = min(MOST_FIRST_FOLDS, self.choices.most_first_folds)
+        folds = self.folds[: most if few else FIRST_FOLDS]
         some = self.data.seen.some(_LOOK_ROWS)
         tasks = [_with_settings(self.task, one) for one in waiting]
         tasks = self.run_all([delayed(with_grid)(one, some) for one in tasks])

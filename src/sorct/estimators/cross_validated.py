@@ -315,11 +315,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         """What trees are asked to be, and how hard to try."""
         if not isinstance(self.rule, str) or self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
-        self._limits.check()
-        if self.max_cost is not None and self.feature_cost is None:
-            raise ValueError(
-                "max_cost needs feature_cost, what every column costs to collect."
-            )
+        self._limits.check_with(self.feature_cost)
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         chosen = isinstance(self.scaling, str) and self.scaling == CHOOSE
         table = TableOptions.of(self)

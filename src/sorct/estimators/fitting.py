@@ -16,7 +16,7 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
-from sorct.data.quantity import Quantity
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.samples import Samples, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
@@ -42,10 +42,11 @@ from sorct.estimators.decisions import (
 )
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
+    by_spread,
+    check_directions,
     check_quantity_model,
     checked_depth,
     datafit_of,
-    number_column,
     target_of,
     tree_of_quantity,
 )
@@ -313,7 +314,9 @@ class Prepared:
         encoder = TableEncoder.learn(X, model.table, weight)
         target = target_of(y, weight, model)
         topology = checked_depth(model.depth, model.leaf)
-        rules = ColumnRules.priced(model.feature_cost, encoder)
+        given = model.monotonic_cst, model.feature_cost
+        rules = ColumnRules.of_quantity(*given, encoder)
+        check_directions(rules.signs, topology)
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
         begun += _load_compiled_code()
@@ -323,16 +326,17 @@ class Prepared:
 
         codes = np.zeros(len(y), dtype=np.int64)
         columns, response = encoder.columns(X), target.scaled(y)
+        data = TrainingSet.from_columns(columns, codes, weight, 1, response)
         penalty = Penalty.of(
             Strengths(),
             encoder.n_columns,
             1,
             start=encoder.group_start,
-            **rules.arrays(encoder),
+            **by_spread(rules.arrays(encoder), data.variance, encoder.group_start),
         )
         problem = Problem(
-            TrainingSet.from_columns(columns, codes, weight, 1, response),
-            datafit_of(model),
+            data,
+            datafit_of(model).within(response, falling=bool(rules.signs)),
             penalty._replace(boxed=topology.n_branches),
             Constraint.none(1),
             topology,

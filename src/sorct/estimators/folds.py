@@ -99,7 +99,10 @@ class Data:
 
 @dataclass(frozen=True)
 class PathTask:
-    """One path to trace: a model on the rows of a fold, or on all."""
+    """One path to trace: a model on the rows of a fold, or on all.
+
+    Of strengths that are not given, ``every`` so manieth is taken, from the strongest.
+    """
 
     model: Model
     target: Classes | Quantity
@@ -110,6 +113,7 @@ class PathTask:
     call: str
     relax: bool = True
     limits: Limits = NO_LIMITS
+    every: int = 1
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
@@ -131,6 +135,10 @@ class PathTask:
             return self
         seed, prepared = self.effort.seed(), self._prepared(data)
         local, linf = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
+        if self.alphas_local is None:
+            local = local[:: -self.every][::-1]
+        if self.alphas_global is None:
+            linf = linf[:: -self.every][::-1]
         return replace(self, alphas_local=local, alphas_global=linf)
 
     def coarse(self) -> PathTask:
@@ -141,14 +149,23 @@ class PathTask:
             self,
             alphas_local=self.alphas_local[-1::-2][::-1],
             alphas_global=self.alphas_global[-1::-2][::-1],
-            n_solutions=min(self.n_solutions, _COARSE_SOLUTIONS),
+            n_solutions=min(self.n_solutions, self._few_solutions),
             relax=self.limits.on_variables,
         ).rough()
+
+    @property
+    def _few_solutions(self) -> int:
+        """Solutions for a first look; of a quantity also on folds."""
+        return _COARSE_SOLUTIONS // (2 if isinstance(self.target, Quantity) else 1)
 
     def rough(self) -> PathTask:
         """The same, solved no more exactly than a score needs."""
         effort = replace(self.effort, tol=max(self.effort.tol, _SCORED_TOL))
-        return replace(self, effort=effort)
+        if not isinstance(self.target, Quantity):
+            return replace(self, effort=effort)
+        # Relaxed trees begin anew: that makes up for what a small pool has missed.
+        few = min(self.n_solutions, self._few_solutions)
+        return replace(self, effort=effort, n_solutions=few)
 
     def _prepared(self, data: Data) -> Prepared:
         model = self._model_for(np.unique(data.y))

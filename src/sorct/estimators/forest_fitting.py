@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
-from sorct.data.samples import Rows, TrainingSet
+from sorct.data.samples import MANY_ROWS, Rows, TrainingSet
 from sorct.data.target import unequal
 from sorct.estimators.call import versions
 from sorct.estimators.fitting import STEEPNESS, Model, Prepared
@@ -504,7 +504,7 @@ class ForestFit:
         n_rows = data.rows.codes.size
         if n_rows == grove.outside.shape[1]:
             return grove.outside
-        return grove.outside[:, data.searched]
+        return grove.outside[:, data.drawn(MANY_ROWS)]
 
     def _losses(self, said: FloatArray, rows: Rows) -> FloatArray:
         """Loss of every row."""

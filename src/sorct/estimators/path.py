@@ -39,6 +39,8 @@ PAPER_ALPHAS = (0.0, *(2.0**r for r in range(-12, 4)))
 # Default strengths: the one that empties the tree, divided by powers of two. Steps are
 # small where variables enter one by one.
 _HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
+# Trees of a quantity are relaxed down to this share of the strongest penalty.
+_WEAK = 2.0**-5
 
 
 def sorct_path(
@@ -158,27 +160,14 @@ def sorct_path(
     limits = Limits(max_features, None, max_cost)
     model.check()
     effort.check()
-    limits.check()
+    limits.check_with(feature_cost)
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
     checked_alphas("alphas_local", alphas_local)
     checked_alphas("alphas_global", alphas_global)
-    if y is None:
-        raise ValueError(
-            "sorct_path requires y to be passed, but the target y is None."
-        )
     seed = effort.seed()
-    source = source_of(X, y, sample_weight)
-    if source is None:
-        prepared = Prepared.of(X, y, sample_weight, model, call)
-    else:
-        if limits.on_variables:
-            raise ValueError(
-                "max_features and max_cost exchange variables, for which the table "
-                "must be in memory; select from the path with limits instead."
-            )
-        prepared = Streamed.of(source, model, call).prepared
+    prepared = _prepared(X, y, sample_weight, model, limits, call)
     alphas = path_alphas(prepared, alphas_local, alphas_global, seed)
     path = trace(
         prepared,
@@ -194,11 +183,30 @@ def sorct_path(
     return path
 
 
+def _prepared(
+    X: Any, y: Any, sample_weight: Any, model: Model, limits: Limits, call: str
+) -> Prepared:
+    """The problem of a table in memory, or of rows that come in parts."""
+    if y is None:
+        raise ValueError(
+            "sorct_path requires y to be passed, but the target y is None."
+        )
+    source = source_of(X, y, sample_weight)
+    if source is None:
+        return Prepared.of(X, y, sample_weight, model, call)
+    if limits.on_variables:
+        raise ValueError(
+            "max_features and max_cost exchange variables, for which the table "
+            "must be in memory; select from the path with limits instead."
+        )
+    return Streamed.of(source, model, call).prepared
+
+
 def _refuse_of_classes(model: Model) -> None:
     """Refuse for a quantity what only classes can have."""
     if not model.of_quantity:
         return
-    for name in ("cost_matrix", "min_recall", "monotonic_cst", "positive_class"):
+    for name in ("cost_matrix", "min_recall", "positive_class"):
         if getattr(model, name) is not None:
             raise ValueError(
                 f"{name} is for classes; with loss={model.loss!r} a quantity is "
@@ -266,7 +274,7 @@ def trace(
         for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
     ]
     trees, points = _decided(prepared, points)
-    loosened = _relaxed(prepared, points, trees, effort, limits) if relax else []
+    loosened = _relaxed(prepared, points, trees, effort, limits, seed) if relax else []
     return Path(
         alphas_local, alphas_global, tuple(trees), swept.seconds, tuple(loosened)
     )
@@ -329,29 +337,35 @@ def _relaxed(
     own: list[Tree],
     effort: Effort,
     limits: Limits,
+    seed: int,
 ) -> list[Tree]:
     """The relaxed tree of every point, within the limits on variables if any.
 
     Where it misses a floor on recall that the point's own tree meets, it is the latter.
     """
-    from sorct.search.relax import RELAXED, relaxed
+    from sorct.search.relax import relaxed, relaxed_share
     from sorct.search.subset import Subsets
 
-    trees = []
+    trees, of_quantity = [], prepared.problem.of_quantity
+    weak = _WEAK * max(sum(_alphas(strengths)) for _, strengths in points)
     for (solution, strengths), before in zip(points, own, strict=True):
         problem = prepared.problem.at(strengths)
+        if of_quantity and sum(_alphas(strengths)) < weak and not limits.on_variables:
+            # Such a penalty hardly shrinks: there is nothing to relax.
+            trees.append(before)
+            continue
         if limits.on_variables:
             allows = partial(prepared.allows, limits)
             groups = prepared.group_variable
             subsets = Subsets(problem, effort.solver(), groups, allows)
             found = subsets.within(solution)
         else:
-            found = relaxed(problem, solution, effort.solver())
+            found = relaxed(problem, solution, effort.solver(), seed=seed)
         tree = _tree_or_error(prepared, found, strengths)
         if isinstance(tree, InfeasibleError) or found.feasible < solution.feasible:
             trees.append(before)
             continue
-        told = replace(tree.training, relaxed=RELAXED)
+        told = replace(tree.training, relaxed=relaxed_share(problem))
         trees.append(replace(tree, training=told))
     return trees
 

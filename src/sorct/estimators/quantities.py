@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import assert_all_finite, column_or_1d
 
-from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct._typing import FloatArray, IntArray
 from sorct.data.quantity import Quantity
-from sorct.data.table import refuse_masked
 from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import check_whole
@@ -30,7 +28,9 @@ QUANTITY_LOSSES = ("square", "absolute", "huber", "quantile")
 LEAVES = ("constant", "linear")
 #: Depth where none is given.
 USUAL_DEPTH = 2
-_DEEPEST = 12
+_DEEPEST, _DEEPEST_IN_ORDER = 12, 6
+# A variable pays at least so much beside the mean.
+_LEAST_SPREAD = 0.05
 
 
 def check_quantity_model(model: Model) -> None:
@@ -62,35 +62,6 @@ def checked_depth(depth: Any, leaf: str) -> Topology:
     return Topology(int(depth))
 
 
-def number_column(y: Any) -> FloatArray:
-    """Responses as numbers; a clear error for what are none."""
-    refuse_masked(y, "y")
-    given = np.asarray(y)
-    if given.ndim == 2 and given.shape[1] > 1:
-        raise ValueError(
-            f"Expected one number per sample, got y of shape {given.shape}: several "
-            "outputs are not supported. Fit one tree per output."
-        )
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind not in "biufO":
-        raise ValueError(_no_number(y))
-    if np.iscomplexobj(y):
-        raise ValueError("y must be numbers, got complex ones.")
-    try:
-        numbers = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(_no_number(y)) from error
-    assert_all_finite(numbers, input_name="y")
-    return numbers
-
-
-def _no_number(y: AnyArray) -> str:
-    return (
-        f"y must be numbers, got {shown(y.tolist()[0])}; to predict classes take "
-        "SORCTClassifier."
-    )
-
-
 def target_of(y: FloatArray, weight: FloatArray, model: Model) -> Quantity:
     """The target, centred as suits the loss."""
     level = {"absolute": 0.5, "quantile": model.quantile}.get(model.loss)
@@ -103,6 +74,33 @@ def datafit_of(model: Model) -> Residual:
 
     linear = model.leaf == "linear"
     return Residual.of(model.loss, float(model.quantile), linear=linear)
+
+
+def check_directions(signs: dict[str, int], topology: Topology) -> None:
+    """Refuse trees whose leaves are too many to be kept in order."""
+    if signs and topology.depth > _DEEPEST_IN_ORDER:
+        raise ValueError(
+            f"monotonic_cst needs a depth of at most {_DEEPEST_IN_ORDER}, got "
+            f"{topology.depth}."
+        )
+
+
+def by_spread(
+    arrays: dict[str, FloatArray], variance: FloatArray, start: IntArray
+) -> dict[str, FloatArray]:
+    """Arrays of a penalty in which every variable pays for what it can move.
+
+    Columns are scaled by their range, so a column with a few large numbers moves most
+    rows little per unit of its coefficient. Strengths are multiplied by the standard
+    deviation of a variable's columns, beside the mean of all: the LASSO on columns of
+    unit variance, as is usual.
+    """
+    spread: FloatArray = np.sqrt(np.add.reduceat(variance, start[:-1]))
+    if not spread.any():
+        return arrays
+    spread = np.maximum(spread / spread.mean(), _LEAST_SPREAD)
+    scaled = {name: arrays[name] * spread for name in ("local", "linf")}
+    return {**arrays, **scaled}
 
 
 def tree_of_quantity(

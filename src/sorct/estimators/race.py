@@ -71,6 +71,8 @@ class Choices:
     # Settings that are traced in full, and whether the smallest tree is one of them.
     n_finalists: int = FINALISTS
     keeps_smallest = True
+    # Folds of a first look at few rows, at most.
+    most_first_folds = MOST_FIRST_FOLDS
 
     @property
     def all(self) -> list[Settings]:
@@ -140,22 +142,25 @@ class Choices:
 class QuantityChoices(Choices):
     """The same for a quantity: leaves are constant or linear.
 
-    Both kinds of leaves are tried at the first depths, since neither tells of the
-    other; then what is next to the best.
+    Linear leaves are tried at the first depths and constant ones at the last of these,
+    since neither tells of the other; then what is next to the best.
     """
 
     keeps_smallest = False
+    most_first_folds = 3
 
     @property
     def first(self) -> list[Settings]:
         """Every kind of leaf at its first depths."""
         rest = self.gammas[0], self.scalings[0], None
-        found = []
+        found, depths = [], sorted(self.depths)
+        if not self.every_depth:
+            depths = depths[:_FIRST_DEPTHS]
         for leaf in self.leaves:
-            every = [Settings(self.losses[0], d, *rest, leaf) for d in self.depths]
-            every = self._possible(sorted(every, key=lambda one: one.depth))
-            found += every if self.every_depth else every[:_FIRST_DEPTHS]
-        return found
+            alone = self.every_depth or leaf == "linear" or len(self.leaves) == 1
+            tried = depths if alone else depths[-1:]
+            found += [Settings(self.losses[0], d, *rest, leaf) for d in tried]
+        return self._possible(found)
 
     def _possible(self, settings: list[Settings]) -> list[Settings]:
         """Settings without a single leaf that is constant."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,6 +17,8 @@ from sorct.estimators.call import call_text
 from sorct.estimators.checks import check_real
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.group_bounds import BoundProblem
+from sorct.estimators.interval import Interval
 from sorct.estimators.searching import (
     check_starts,
     searched,
@@ -37,6 +40,25 @@ class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
         """Predict the quantity of every sample: the mean of what leaves say."""
         tree, X = self._checked(X)
         return np.asarray(tree.predict(X))
+
+    def interval(
+        self,
+        X: Any,
+        y: Any,
+        levels: Sequence[float] = (0.1, 0.9),
+        sample_weight: Any = None,
+    ) -> Interval:
+        """Numbers between which rows lie, by the cuts of this tree; see ``Interval``.
+
+        Parameters
+        ----------
+        X, y : rows to learn from; rows that were not trained on tell more of new ones
+        levels : pair of float
+            Shares of rows below the lower and below the upper number.
+        sample_weight : array of shape (n_samples,) or None
+        """
+        tree, X = self._checked(X)
+        return Interval.of(tree, X, y, levels, sample_weight)
 
     def _keep_tree(self, tree: Tree) -> None:
         super()._keep_tree(tree)
@@ -75,6 +97,18 @@ class SORCTRegressor(TreeRegressor):
         What a leaf says: a number, or a sparse linear model. Slopes of a leaf count in
         the penalties like coefficients of a cut; a slope of 1 there is a change by 16
         standard deviations of y over the range of the column.
+    monotonic_cst : mapping, sequence or None, default=None
+        1 for columns with which the prediction must never fall, -1 for those with which
+        it must never rise. With constant leaves these columns have their sign in every
+        cut, and leaves say less from left to right; linear leaves have the sign in
+        their slopes, and no cut uses these columns.
+    group_bounds : float, mapping or None, default=None
+        Bounds on groups of rows, in units of y: one number for all groups, or some
+        groups by name. ``fit`` takes the group of every row as ``groups``. Needs
+        ``loss="square"``.
+    group_measure : {"residual", "error"}, default="residual"
+        What is bound: the size of the mean of observed minus predicted, or the root
+        mean square of it.
     gamma, n_starts, tol, max_iter, time_limit, n_jobs, random_state, categorical,
     categorical_features, min_frequency, handle_unknown, handle_missing, scaling,
     feature_cost
@@ -127,7 +161,10 @@ class SORCTRegressor(TreeRegressor):
         handle_unknown: str = "other",
         handle_missing: str = "error",
         scaling: Any = "auto",
+        monotonic_cst: Any = None,
         feature_cost: Any = None,
+        group_bounds: Any = None,
+        group_measure: str = "residual",
     ) -> None:
         self.depth = depth
         self.alpha_local = alpha_local
@@ -148,7 +185,10 @@ class SORCTRegressor(TreeRegressor):
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
         self.scaling = scaling
+        self.monotonic_cst = monotonic_cst
         self.feature_cost = feature_cost
+        self.group_bounds = group_bounds
+        self.group_measure = group_measure
 
     def fit(
         self,
@@ -156,6 +196,7 @@ class SORCTRegressor(TreeRegressor):
         y: Any,
         sample_weight: Any = None,
         *,
+        groups: Any = None,
         callback: SearchCallback | None = None,
     ) -> Self:
         """Train the tree.
@@ -166,13 +207,25 @@ class SORCTRegressor(TreeRegressor):
         y : array of shape (n_samples,), numbers
         sample_weight : array of shape (n_samples,) or None
             Weight 2 is the sample twice, weight 0 the sample left out.
+        groups : array of shape (n_samples,) or None
+            Group of every row, for ``group_bounds``.
         callback : callable or None
             As in ``SORCTClassifier.fit``.
+
+        Raises
+        ------
+        InfeasibleError
+            If no tree was found within ``group_bounds``.
         """
-        return self._fit_whole(X, y, sample_weight, callback)
+        return self._fit_whole(X, y, sample_weight, groups, callback)
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, callback: SearchCallback | None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        callback: SearchCallback | None,
     ) -> None:
         model, effort = self._checked_options()
         if callback is not None and not callable(callback):
@@ -192,8 +245,14 @@ class SORCTRegressor(TreeRegressor):
 
         alphas = float(self.alpha_local), float(self.alpha_global)
         problem = prepared.problem.at(Strengths(*alphas))
+        bound = None
+        if self.group_bounds is not None:
+            asked = self.group_bounds, groups, self.group_measure
+            bound = BoundProblem.of(prepared, problem, X, y, sample_weight, *asked)
         result = searched(prepared, problem, effort, self.n_starts, seed, callback)
         best = prepared.finished(problem, result.best, effort)
+        if bound is not None:
+            best = bound.solve(best, effort)
         ended = result.status is result.best.status
         self.status_ = best.status if ended else result.status
         self.starts_, self.search_ = starts_frame(result), result.summary
@@ -205,10 +264,15 @@ class SORCTRegressor(TreeRegressor):
         check_real("alpha_local", self.alpha_local, "a finite number >= 0")
         check_real("alpha_global", self.alpha_global, "a finite number >= 0")
         check_starts(self.n_starts)
+        if self.group_bounds is not None and self.loss != "square":
+            raise ValueError(
+                f"group_bounds needs loss='square', got loss={shown(self.loss)}."
+            )
         model = Model(
             self.depth,
             gamma=self.gamma,
             table=TableOptions.of(self),
+            monotonic_cst=self.monotonic_cst,
             feature_cost=self.feature_cost,
             loss=self.loss,
             of_quantity=True,

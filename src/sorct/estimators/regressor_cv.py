@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import validate_data
 
 from sorct.data.options import TableOptions
-from sorct.data.quantity import Quantity
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.table import as_table, has_numbers
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
@@ -27,7 +27,7 @@ from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import Data, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
-from sorct.estimators.quantities import LEAVES, checked_depth, number_column, target_of
+from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.scorers import QuantityScorer, scorer_name
@@ -35,10 +35,15 @@ from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_search import TreeSearch, listed_values
 from sorct.tree.tree import Tree
 
-# Settings that are traced in full where rows are not too many for that.
-_FINALISTS, _MANY_ROWS = 3, 3000
+# Rows that trees on folds are trained on, at most; where there are more, one setting
+# is traced in full instead of two.
+_FOLD_ROWS = 4000
+# Tables with fewer rows have their folds drawn twice.
+_FEW_ROWS = 300
+# Of the default strengths of a path, every second is tried.
+_EVERY = 2
 #: Depths that a race goes through.
-DEPTHS = (0, 1, 2, 3, 4)
+DEPTHS = (0, 1, 2, 3)
 
 
 class SORCTRegressorCV(TreeSearch, TreeRegressor):
@@ -51,7 +56,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
     ----------
     depths : "choose", int, sequence of int or None, default="choose"
         Depths to choose from, all of them if they are listed. "choose" goes from a
-        single linear leaf to depth 4 as long as that pays; None means 2.
+        single linear leaf to depth 3 as long as that pays; None means 2.
     alphas_local, alphas_global : sequence of float, float or None, default=None
         Strengths to choose from, see ``sorct_path``.
     loss : {"square", "absolute", "huber", "quantile"}, default="square"
@@ -69,7 +74,11 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
     scoring : str, callable or None, default=None
         Any scorer of scikit-learn; None means minus the mean squared error, or the mean
         loss itself if that is "absolute" or "quantile".
-    rule, max_features, max_features_per_cut, max_cost, n_solutions, relax, n_jobs,
+    rule : {"paired", "best", "one-standard-error"}, default="paired"
+        "paired" takes the tree with the fewest variables that is not behind the best by
+        more than one standard error of the difference, fold by fold; the others are as
+        in ``SORCTClassifierCV``.
+    max_features, max_features_per_cut, max_cost, n_solutions, relax, n_jobs,
     random_state, progress
         As in ``SORCTClassifierCV``.
     tol, max_iter, categorical, categorical_features, min_frequency, handle_unknown,
@@ -113,7 +122,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         gamma: str | float | Sequence[float] = "auto",
         cv: Any = 5,
         scoring: Any = None,
-        rule: str = "best",
+        rule: str = "paired",
         max_features: int | None = None,
         max_features_per_cut: int | None = None,
         max_cost: float | None = None,
@@ -129,6 +138,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         handle_unknown: str = "other",
         handle_missing: str = "error",
         scaling: Any = "choose",
+        monotonic_cst: Any = None,
         feature_cost: Any = None,
         progress: bool = False,
     ) -> None:
@@ -157,6 +167,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
         self.scaling = scaling
+        self.monotonic_cst = monotonic_cst
         self.feature_cost = feature_cost
         self.progress = progress
 
@@ -194,6 +205,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, number_column(y), given)
         folds = data.folds(self._folds(data.seen.y, target), target)
+        folds = [(train.some(_FOLD_ROWS), test) for train, test in folds]
         run_all = partial(
             run_in_parallel,
             n_jobs=self.n_jobs,
@@ -212,17 +224,14 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         """What trees are asked to be, and how hard to try."""
         if not isinstance(self.rule, str) or self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
-        self._limits.check()
-        if self.max_cost is not None and self.feature_cost is None:
-            raise ValueError(
-                "max_cost needs feature_cost, what every column costs to collect."
-            )
+        self._limits.check_with(self.feature_cost)
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         table = TableOptions.of(self)
         if _is_free(self.scaling):
             table = replace(table, scaling="auto")
         model = Model(
             table=table,
+            monotonic_cst=self.monotonic_cst,
             feature_cost=self.feature_cost,
             loss=self.loss,
             of_quantity=True,
@@ -242,7 +251,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         relax = bool(self.relax) or self._limits.on_variables
         return PathTask(
             model, target, local, linf, self.n_solutions, replace(effort, n_jobs=1),
-            call, relax, self._limits,
+            call, relax, self._limits, _EVERY,
         )  # fmt: skip
 
     def _choices(self, X: Any) -> QuantityChoices:
@@ -267,8 +276,12 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             scalings,
             every_depth=not free,
             leaves=tuple(leaves),
-            n_finalists=_FINALISTS if len(X) < _MANY_ROWS else FINALISTS,
+            n_finalists=FINALISTS if len(X) < _FOLD_ROWS else 1,
         )
+
+    def _drawings(self, n_rows: int) -> int | None:
+        """How often folds are drawn; None means once."""
+        return 2 if n_rows < _FEW_ROWS else None
 
     @property
     def _is_race(self) -> bool:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import check_scoring, get_scorer_names
 
 from sorct._typing import AnyArray, FloatArray
@@ -52,22 +53,33 @@ def baseline(y_train: AnyArray) -> DummyClassifier:
     return DummyClassifier(strategy="prior").fit(np.zeros((len(y_train), 1)), y_train)
 
 
-def _baseline_score(scoring: Any, y_train: AnyArray, y_test: AnyArray) -> float:
-    model = baseline(y_train)
-    scorer = check_scoring(model, scoring)
-    return float(scorer(model, np.zeros((len(y_test), 1)), y_test))
+def mean_baseline(y_train: AnyArray) -> DummyRegressor:
+    """Regressor that always answers with the mean of training."""
+    return DummyRegressor(strategy="mean").fit(np.zeros((len(y_train), 1)), y_train)
 
 
-def check_scorer(scoring: Any, y_train: AnyArray, y_test: AnyArray) -> None:
-    """Refuse a named scorer that cannot score such labels after such training."""
+def check_scorer(
+    scoring: Any,
+    y_train: AnyArray,
+    y_test: AnyArray,
+    trained: Callable[[AnyArray], Any] = baseline,
+) -> None:
+    """Refuse a named scorer that cannot score such labels after such training.
+
+    ``trained`` gives a model for labels that costs nothing.
+    """
     if not isinstance(scoring, str) or scoring not in get_scorer_names():
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            score = _baseline_score(scoring, y_train, y_test)
-        except (TypeError, ValueError) as error:
-            raise ValueError(_misfit(scoring, y_train, y_test, error)) from error
+            model = trained(y_train)
+            scorer = check_scoring(model, scoring)
+            score = float(scorer(model, np.zeros((len(y_test), 1)), y_test))
+        except (TypeError, ValueError, AttributeError) as error:
+            cause = str(error).splitlines()[0].rstrip(".")
+            tell = _misfit if trained is baseline else _no_quantity
+            raise ValueError(tell(scoring, y_train, y_test, cause)) from error
     check_score(scoring, score, y_test)
 
 
@@ -79,6 +91,8 @@ def check_score(scoring: Any, score: float, y_test: AnyArray) -> None:
             f"{count} of class {label!r}"
             for label, count in zip(classes.tolist(), counts.tolist(), strict=True)
         )
+        if len(classes) == len(y_test):
+            rows = f"{len(y_test)} numbers"
         raise ValueError(
             f"The scorer {scorer_name(scoring)!r} gives {score} where the rows to "
             f"score are {rows}; use fewer folds, or a scorer that needs no class in "
@@ -86,7 +100,14 @@ def check_score(scoring: Any, score: float, y_test: AnyArray) -> None:
         )
 
 
-def _misfit(scoring: str, y_train: AnyArray, y_test: AnyArray, error: Exception) -> str:
+def _no_quantity(scoring: str, y_train: AnyArray, y_test: AnyArray, cause: str) -> str:
+    return (
+        f"The scorer {scoring!r} does not work with numbers to predict ({cause}); use "
+        "one that does, such as r2 or neg_mean_absolute_error."
+    )
+
+
+def _misfit(scoring: str, y_train: AnyArray, y_test: AnyArray, cause: str) -> str:
     known, seen = np.unique(y_train).tolist(), np.unique(y_test).tolist()
     where = f"with the classes {listed(known, 5)}"
     if seen != known:
@@ -94,7 +115,6 @@ def _misfit(scoring: str, y_train: AnyArray, y_test: AnyArray, error: Exception)
     instead = _INSTEAD.get(scoring, f"{scoring}_macro")
     if instead not in get_scorer_names() or seen != known:
         instead = "balanced_accuracy or f1_macro"
-    cause = str(error).splitlines()[0].rstrip(".")
     return (
         f"The scorer {scoring!r} does not work {where} ({cause}); use one that does, "
         f"such as {instead}."

@@ -75,7 +75,11 @@ class TreeSearch(TreeEstimator):
         whole = isinstance(self.cv, Integral) and not isinstance(self.cv, bool)
         if not self._is_race or not whole or self.cv < 2:
             return self.cv
-        return target.splitter(int(self.cv), 0, n_drawings(len(y)))
+        return target.splitter(int(self.cv), 0, self._drawings(len(y)))
+
+    def _drawings(self, n_rows: int) -> int | None:
+        """How often folds are drawn; None means once."""
+        return n_drawings(n_rows)
 
     def _keep(self, found: Candidates, settle: Callable[..., Tree]) -> None:
         self.cv_results_ = found.results

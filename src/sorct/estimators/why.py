@@ -38,6 +38,8 @@ def _place_text(chosen: Tree, best: Tree) -> str:
         return "the best"
     told = best.training
     score = in_words(told.cv_scoring or "score", told.cv_score or 0.0)[1]
+    if chosen.training.cv_rule == "paired":
+        return f"not clearly behind the best ({score:.4g}), fold by fold"
     error = told.cv_standard_error or 0.0
     return f"within one standard error, {error:.2g}, of the best ({score:.4g})"
 

@@ -330,6 +330,27 @@ def renew_logits(
 
 
 @compiled_apart
+def bound_value(shape: FloatArray, wanted: FloatArray, leaf: int) -> float:
+    """Value of a leaf within its bounds that is nearest to what is wanted.
+
+    If values must fall from left to right, all leaves count: the nearest falling
+    sequence is, by the minimax formula of isotonic regression, the least over leaves
+    before of the largest over leaves after of the mean between them.
+    """
+    value = wanted[leaf]
+    if shape[6] > 0.0:
+        value = shape[5]
+        for first in range(leaf + 1):
+            highest, total = shape[4], 0.0
+            for last in range(first, wanted.size):
+                total += wanted[last]
+                if last >= leaf:
+                    highest = max(highest, total / (last - first + 1.0))
+            value = min(value, highest)
+    return float(min(max(value, shape[4]), shape[5]))
+
+
+@compiled_apart
 def shift_payoff(
     unit: float, centre: FloatArray, cuts: FloatArray, payoff: FloatArray
 ) -> None:

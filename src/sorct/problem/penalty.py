@@ -159,7 +159,9 @@ class Penalty(NamedTuple):
         width = np.where(np.arange(coef.shape[1]) < self.boxed, 1.0, np.inf)
         with np.errstate(invalid="ignore"):
             low, high = np.nan_to_num(lower * width), np.nan_to_num(upper * width)
-        return np.clip(coef, low, high)
+        coef = np.clip(coef, low, high)
+        coef[self.lower + self.upper != 0.0, : self.boxed] = 0.0
+        return coef
 
 
 def _numbers(given: FloatArray | None, default: float, size: int) -> FloatArray:
@@ -228,7 +230,13 @@ def penalty_value(penalty: Penalty, coef: FloatArray) -> float:
 
 @compiled_inside
 def _keep_signs(penalty: Penalty, j: int, coef: FloatArray) -> None:
-    """Signs that a column may not have become 0."""
+    """Signs that a column may not have become 0.
+
+    Beside linear leaves a column that has a direction is in no cut.
+    """
+    if penalty.upper[j] + penalty.lower[j] != 0.0 and penalty.boxed < coef.shape[1]:
+        for t in range(penalty.boxed):
+            coef[j, t] = 0.0
     for t in range(coef.shape[1]):
         if penalty.upper[j] == 0.0:
             coef[j, t] = min(coef[j, t], 0.0)

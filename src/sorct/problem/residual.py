@@ -18,6 +18,12 @@ SLOPE_UNIT w . x). Slopes lie beside the cuts in the matrix that penalties see, 
 a variable is counted once whether cuts or leaves use it. Every leaf also pays
 ``RIDGE`` times its squared value (at the mean sample): values of leaves that few
 samples reach, or that always come together, stay finite.
+
+What a leaf says should be what its rows are. Mixing leaves by flat cuts can draw a
+straight line between numbers that no row has, so a sample also pays ``MIXED`` times the
+variance of what leaves say of it, sum of reach x (leaf - V)^2, as if that share of the
+loss were paid by a leaf drawn at random instead of the mean of all. Constant leaves
+also stay within the least and the largest response.
 """
 
 from __future__ import annotations
@@ -35,12 +41,14 @@ from sorct.tree.topology import Topology
 
 #: What every leaf pays for its squared value: a mass that pulls it to the mean.
 RIDGE = 1e-3
+#: Share of the variance of what leaves say of a sample that is added to its loss.
+MIXED = 0.1
 #: Change of a leaf's value, in spreads of y, over the range of a column whose slope is
 #: 1. So slopes and coefficients of cuts that matter as much are of the same size.
 SLOPE_UNIT = 16.0
 #: Spreads of y within which the kinks of absolute and quantile losses are rounded off.
 ROUNDED = 0.02
-_ANY_WIDTH = 1e300
+_ENDLESS = 1e300
 
 
 @dataclass(frozen=True)
@@ -53,12 +61,22 @@ class Residual:
         The loss, see above.
     linear : bool
         Whether leaves have slopes.
+    mixed : float
+        See ``MIXED``.
+    low, high : float
+        Bounds of the values of leaves.
+    falling : bool
+        Whether values must not rise from a leaf to the next, from left to right.
     """
 
     tilt: float = 0.0
     bend: float = 1.0
-    width: float = _ANY_WIDTH
+    width: float = _ENDLESS
     linear: bool = False
+    mixed: float = MIXED
+    low: float = -_ENDLESS
+    high: float = _ENDLESS
+    falling: bool = False
 
     rule = RESIDUAL
     first = -1
@@ -77,13 +95,32 @@ class Residual:
 
     @property
     def shape(self) -> FloatArray:
-        """The three numbers of the loss, for compiled code."""
-        return np.array([self.tilt, self.bend, self.width])
+        """Numbers for compiled code: the loss, then what binds values."""
+        loss = self.tilt, self.bend, self.width, self.mixed
+        return np.array([*loss, self.low, self.high, float(self.falling)])
+
+    def within(self, response: FloatArray, *, falling: bool = False) -> Residual:
+        """The same with constant leaves between the least and largest response.
+
+        If ``falling``, they are in order, as directions of columns need it.
+        """
+        if self.linear:
+            return self
+        low, high = float(response.min()), float(response.max())
+        return replace(self, low=low, high=high, falling=falling)
 
     @property
     def unit(self) -> float:
         """Unit of slopes."""
         return SLOPE_UNIT
+
+    def bound(self, value: FloatArray) -> FloatArray:
+        """Nearest values within the bounds; ``datafit.bound_value`` is its twin."""
+        if self.falling:
+            from sklearn.isotonic import isotonic_regression
+
+            value = isotonic_regression(value, increasing=False)
+        return np.clip(value, self.low, self.high)
 
     def loss(self, residual: FloatArray) -> FloatArray:
         """Loss of residuals."""
@@ -138,24 +175,39 @@ def with_values(
     if slopes is None and datafit.linear:
         slopes = np.zeros((data.n_columns, len(reach)))
     assert rows.response is not None
-    response, shift = rows.response, np.zeros(len(reach))
+    sloped, shift = np.zeros_like(reach), np.zeros(len(reach))
     if slopes is not None:
-        response = response - SLOPE_UNIT * np.sum(reach * (slopes.T @ rows.X), axis=0)
+        sloped = SLOPE_UNIT * (slopes.T @ rows.X)
         shift = SLOPE_UNIT * (data.centre @ slopes)
-    value = solve_values(reach, rows.weight, response, shift)
-    return replace(params, leaf_value=value, leaf_coef=slopes)
+    value = solve_values(
+        reach, rows.weight, rows.response, sloped, shift, datafit.mixed
+    )
+    return replace(params, leaf_value=datafit.bound(value), leaf_coef=slopes)
 
 
 def solve_values(
-    reach: FloatArray, weight: FloatArray, response: FloatArray, shift: FloatArray
+    reach: FloatArray,
+    weight: FloatArray,
+    response: FloatArray,
+    sloped: FloatArray,
+    shift: FloatArray,
+    mixed: float = MIXED,
 ) -> FloatArray:
-    """Values v of least sum of weight (response - v . reach)^2 + RIDGE |v + shift|^2.
+    """Values v of least squares, for given cuts and slopes.
 
-    ``shift`` is what slopes add to every leaf at the mean sample.
+    They minimise the sum of weight (response - V)^2, with V = sum of reach (v +
+    sloped), and of weight mixed reach (v + sloped - V)^2, and RIDGE |v + shift|^2.
+    ``sloped`` is what slopes add, ``shift`` what they add at the mean sample.
     """
     weighted = reach * weight
-    normal = weighted @ reach.T + RIDGE * np.eye(len(reach))
-    return np.asarray(np.linalg.solve(normal, weighted @ response - RIDGE * shift))
+    mean = np.sum(reach * sloped, axis=0)
+    normal = (1.0 - mixed) * (weighted @ reach.T) + np.diag(
+        mixed * weighted.sum(axis=1) + RIDGE
+    )
+    right = weighted @ (response - (1.0 - mixed) * mean) - RIDGE * shift
+    return np.asarray(
+        np.linalg.solve(normal, right - mixed * np.sum(weighted * sloped, axis=1))
+    )
 
 
 def leaf_losses(

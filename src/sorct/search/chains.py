@@ -6,6 +6,10 @@ best tree has not improved for a while. Runs know nothing of each other, so a va
 two of them reach is unlikely to be beaten by a third: that ends the search. The chains
 of a round see each other as they were before it, so the result is the same for any
 number of jobs.
+
+Of very many rows a search looks at some, and its chains at fewer still: so many that
+every column has its share of them. Where a run ends, all rows of the search decide:
+there its best tree is solved to the end, and compared with those of other runs.
 """
 
 from __future__ import annotations
@@ -51,6 +55,9 @@ _AGREE, _AGREE_CHAINS = 2, 6
 # At most so many runs. No run begins after so much work, counted in rows x columns x
 # cuts x evaluations (20 seconds or so), and no run does more than so much.
 _MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
+# Rows that chains look at where there are very many: so many per column, and at least
+# so many.
+_ROWS_PER_COLUMN, _FEWEST_ROWS = 64, 4096
 _LATE = "time limit"
 _WORKED = "work limit"
 # Share of the time limit for searching, the rest being for the polish: on the rows
@@ -67,6 +74,7 @@ class IteratedSearch:
     solver : AugmentedLagrangian
         For the polish; chains use a rougher one.
     n_jobs : int or None, as in joblib; more than the four chains do not help
+        With very many rows, None means all cores, as for their finish.
     time_limit : float or None, seconds
     memory : SearchMemory or None
         Where a search on some of the rows is kept before it is finished on all.
@@ -83,20 +91,26 @@ class IteratedSearch:
         """Search; a callback that returns True stops with the best tree so far."""
         log = SearchLog(callback, unit=problem.trivial_cost)
         subsampled = problem.subsampled
+        many = subsampled is not problem
+        log.rough = many and problem.topology.depth > 1
+        rough = subsampled.fewer(_few(problem)) if log.rough else subsampled
+        n_jobs = effective_n_jobs(-1 if many and self.n_jobs is None else self.n_jobs)
         soft, hard, limit = never(), never(), self.time_limit
-        share = _SEARCH_SHARE if subsampled is problem else _SEARCH_SHARE_MANY_ROWS
+        share = _SEARCH_SHARE_MANY_ROWS if many else _SEARCH_SHARE
         with (
             deadline(limit, hard),
             deadline(None if limit is None else share * limit, soft),
-            Workers(min(effective_n_jobs(self.n_jobs), _CHAINS), soft, hard) as workers,
+            Workers(min(n_jobs, _CHAINS), soft, hard) as workers,
         ):
-            search = _Search(subsampled, self.solver, seed, log, workers, soft, hard)
+            search = _Search(
+                subsampled, rough, self.solver, seed, log, workers, soft, hard
+            )
             known = None if self.memory is None else self.memory.find_search()
             best = search.until_agreed() if known is None else log.go_on(known)
             searched = best.objective
             if self.memory is not None and known is None:
                 self.memory.keep_search(log.searched(best))
-            if subsampled is not problem:
+            if many:
                 best = finished_on_all(problem, best, self.solver, workers, log, hard)
         status = best.status
         if log.stopped:
@@ -108,9 +122,13 @@ class IteratedSearch:
 
 @dataclass(frozen=True)
 class _Search:
-    """A search under way; ``soft`` ends the search, ``hard`` also the polish."""
+    """A search under way; ``soft`` ends the search, ``hard`` also the polish.
+
+    ``rough`` is the problem that chains look at: the same, or on fewer rows.
+    """
 
     problem: Problem
+    rough: Problem
     solver: AugmentedLagrangian
     seed: int
     log: SearchLog
@@ -120,7 +138,7 @@ class _Search:
 
     def until_agreed(self) -> Solution:
         """Best of as many runs as it takes."""
-        polisher = Polisher.of(self.problem, _DESCENT, self.soft)
+        polisher = Polisher.of(self.rough, _DESCENT, self.soft)
         if self.problem.is_convex:
             self.log.ended = "convex: no tree is better"
             return self.finish(self.problem, polisher.empty, 0)
@@ -161,7 +179,7 @@ class _Search:
     @property
     def _work(self) -> float:
         """Work done so far: rows x columns x cuts x evaluations."""
-        data, n_branches = self.problem.data, self.problem.topology.n_branches
+        data, n_branches = self.rough.data, self.problem.topology.n_branches
         size = data.samples.weight.size * data.n_columns * n_branches
         return float(size) * self.log.n_evaluations
 
@@ -237,6 +255,8 @@ class _Search:
         if self.hard[0] != 0:
             return solution
         polished = self.finish(self.problem, solution, run)
+        if self.rough is not self.problem:
+            return polished
         # A rough tree may gain a little by missing its floors a little.
         if self._n_same([polished], solution) or polished.better_than(solution):
             return polished
@@ -287,6 +307,11 @@ def _step(
     start = move(polisher, Chain(incumbent, others), rng, stop)
     bar = incumbent.objective if incumbent.feasible else np.inf
     return finish(polisher, start, run, stop, begun, bar)
+
+
+def _few(problem: Problem) -> int:
+    """Rows that chains look at where there are very many."""
+    return max(_ROWS_PER_COLUMN * problem.data.n_columns, _FEWEST_ROWS)
 
 
 def _patience(problem: Problem) -> int:

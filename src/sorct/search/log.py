@@ -163,6 +163,8 @@ class SearchLog:
     """What has happened in a search so far.
 
     ``unit`` is the cost of the cheapest class, the scale on which objectives are equal.
+    In a ``rough`` search, most descents are made on fewer rows than the last one of
+    every run: only that one tells whether a run has found the best tree again.
     """
 
     callback: SearchCallback | None
@@ -174,6 +176,7 @@ class SearchLog:
     n_evaluations: int = 0
     stopped: bool = False
     ended: str = "stopped by callback"
+    rough: bool = False
 
     def add(self, descent: Descent) -> None:
         """Take note of a descent; ask the callback whether to go on."""
@@ -221,7 +224,8 @@ class SearchLog:
             if n_optima == 0 or not self.same(last, objective):
                 n_optima, last = n_optima + 1, objective
         near = every <= best + 0.01 * abs(best) + _SAME_OF_TRIVIAL * self.unit
-        refound = {s.run for s in starts if s.feasible and self.same(s.objective, best)}
+        ends = [s for s in starts if s.kind == "polished" or not self.rough]
+        refound = {s.run for s in ends if s.feasible and self.same(s.objective, best)}
         return SearchSummary(
             ended=self.ended,
             n_descents=len(starts),

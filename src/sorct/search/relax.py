@@ -2,7 +2,8 @@
 
 A penalty that leaves few variables also shrinks what it leaves. A relaxed tree begins
 where the penalised one ended and descends under a small share of the penalty, on the
-variables selected and no others.
+variables selected and no others. Trees of a quantity have more to gain: a strong
+penalty leaves them with few cuts, so they also begin anew, from several starts.
 """
 
 from __future__ import annotations
@@ -12,12 +13,23 @@ from dataclasses import replace
 from sorct._typing import IntArray
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction, used_groups
-from sorct.search.polish import without_idle_cuts
+from sorct.search.polish import ROUGH, without_idle_cuts
+from sorct.search.starts import draw_start
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution
+from sorct.tree.params import Params
 
-#: Share of the penalty under which relaxed trees are fitted.
-RELAXED = 1.0 / 8.0
+#: Share of the penalty under which relaxed trees are fitted: those of classes, and
+#: those of a quantity.
+RELAXED, RELAXED_QUANTITY = 1.0 / 8.0, 1.0 / 64.0
+# New starts of a relaxed tree of a quantity.
+_STARTS = 4
+
+
+def relaxed_share(problem: Problem) -> float:
+    """Share of the penalty under which a problem's trees are relaxed."""
+    return RELAXED_QUANTITY if problem.of_quantity else RELAXED
 
 
 def relaxed(
@@ -25,7 +37,7 @@ def relaxed(
     solution: Solution,
     solver: AugmentedLagrangian,
     stop: IntArray | None = None,
-    share: float = RELAXED,
+    seed: int = 0,
 ) -> Solution:
     """Refit a solution on its own variables under a share of the penalty.
 
@@ -34,13 +46,23 @@ def relaxed(
     groups = used_groups(problem, solution.params)
     if groups.size == 0:
         return solution
+    share = relaxed_share(problem)
     eased = replace(problem, penalty=problem.penalty.scaled(share))
     small = Restriction.of(eased, groups)
-    found = solver.solve(
-        small.part,
-        small.down(solution.params),
-        multiplier=solution.multiplier,
-        stop=stop,
-    )
+    start, multiplier = small.down(solution.params), solution.multiplier
+    if problem.of_quantity and not problem.is_convex:
+        start = _best_start(small.part, start, seed, stop)
+    found = solver.solve(small.part, start, multiplier=multiplier, stop=stop)
     found = without_idle_cuts(small.part, found)
     return replace(found, params=small.up(found.params))
+
+
+def _best_start(
+    problem: Problem, own: Params, seed: int, stop: IntArray | None
+) -> Params:
+    """The tree itself or a new start, whichever leads lower when solved roughly."""
+    some, stop = problem.subsampled, never() if stop is None else stop
+    starts = [own]
+    starts += [draw_start(some, seed, k, stop).params for k in range(_STARTS)]
+    found = [ROUGH.solve(some, start, stop=stop) for start in starts]
+    return min(found, key=lambda one: one.objective).params

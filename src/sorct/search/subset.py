@@ -17,7 +17,7 @@ from sorct._typing import FloatArray, IntArray
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction
 from sorct.search.polish import without_idle_cuts
-from sorct.search.relax import RELAXED
+from sorct.search.relax import relaxed_share
 from sorct.search.starts import empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import gradient_at
@@ -89,7 +89,8 @@ class Subsets:
     def _refitted(self, solution: Solution, variables: IntArray) -> Solution:
         """Refit on some variables under a share of the penalty."""
         groups = np.flatnonzero(np.isin(self.variable, variables))
-        eased = replace(self.problem, penalty=self.problem.penalty.scaled(RELAXED))
+        share = relaxed_share(self.problem)
+        eased = replace(self.problem, penalty=self.problem.penalty.scaled(share))
         small = Restriction.of(eased, groups)
         start, stay = small.down(solution.params), solution.multiplier
         found = self.solver.solve(small.part, start, multiplier=stay)

@@ -121,9 +121,10 @@ def _part_of_quantity(problem: Problem, rows: Rows, depth: int) -> Problem | Non
     """The same for a quantity; leaves are constant, for that is quicker to fit."""
     if rows.response is None or np.unique(rows.response).size < 2:
         return None
+    assert isinstance(problem.datafit, Residual)
     return Problem(
         TrainingSet.from_rows(rows, 1),
-        Residual(),
+        Residual(falling=problem.datafit.falling),
         problem.penalty.scaled(0.0)._replace(boxed=Topology(depth).n_branches),
         Constraint.none(1),
         Topology(depth),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sorct.data.quantity import grouped
 from sorct.data.wording import readable
@@ -41,19 +44,77 @@ def leaf_value_parts(tree: Tree, leaf: Leaf) -> list[str]:
     return [*parts, f"{last}  {share}"]
 
 
+@dataclass(frozen=True)
+class LeafWords:
+    """What is written of a leaf of a quantity.
+
+    Attributes
+    ----------
+    value : str
+        The number that its rows are on average; of a linear leaf, that it is a sum.
+    miss : str
+        What its rows miss that by, if known.
+    says : str
+        What the leaf itself says, where that is something else.
+    """
+
+    value: str
+    miss: str
+    says: str = ""
+
+
+def leaf_words(tree: Tree, leaf: Leaf) -> LeafWords:
+    """Words for a leaf."""
+    assert leaf.value is not None
+    middle = leaf_middle(leaf)
+    value, miss = tree.quantity.value_parts(middle, leaf.miss)
+    if leaf.terms:
+        return LeafWords(f"sum, ≈ {value}", miss)
+    apart = abs(leaf.value - middle) > _APART * (leaf.miss or 0.0)
+    says = f"says {tree.quantity.value_text(leaf.value)}" if apart else ""
+    return LeafWords(f"≈ {value}", miss, says)
+
+
+def leaf_middle(leaf: Leaf) -> float:
+    """Mean of the rows in a leaf; what it says where that is not known."""
+    return (leaf.value or 0.0) if leaf.mean is None else leaf.mean
+
+
+def node_tones(view: View) -> dict[int, float]:
+    """Where the mean of every node is between those of the leaves, from 0 to 1."""
+    means = _node_means(view)
+    ends = [means[leaf.node] for leaf in view.leaves]
+    low, span = min(ends), max(ends) - min(ends)
+    return {
+        number: (mean - low) / span if span > 0.0 else 0.5
+        for number, mean in means.items()
+    }
+
+
+def _node_means(view: View) -> dict[int, float]:
+    """Mean of the rows that come to every node, from those of the leaves below."""
+    found: dict[int, float] = {}
+    # Nodes are in reading order: whatever is below a node comes after it.
+    for number, node in reversed(view.nodes.items()):
+        if isinstance(node, Leaf):
+            found[number] = leaf_middle(node)
+            continue
+        below = [view.nodes[child] for child in (node.yes, node.no)]
+        weight = [float(one.mass.sum()) + 1e-12 for one in below]
+        means = [found[one.node] for one in below]
+        found[number] = float(np.average(means, weights=weight))
+    return found
+
+
 def says_parts(tree: Tree, leaf: Leaf) -> list[str]:
     """The number or the sum that a leaf says, such as "≈ 212 000 (± 18 000)"."""
-    assert leaf.value is not None
-    if not leaf.terms:
-        if leaf.mean is None:
-            return [f"≈ {tree.quantity.value_text(leaf.value, leaf.miss)}"]
-        text = f"≈ {tree.quantity.value_text(leaf.mean, leaf.miss)}"
-        if abs(leaf.value - leaf.mean) > _APART * (leaf.miss or 0.0):
-            text += f", says {tree.quantity.value_text(leaf.value)}"
-        return [text]
-    constant, parts = linear_parts(leaf)
-    told = [f"(± {tree.quantity.value_text(leaf.miss)})"] if leaf.miss else []
-    return [f"≈ {_number(constant)}", *parts, *told]
+    words = leaf_words(tree, leaf)
+    miss = [f"({words.miss})"] if words.miss else []
+    if leaf.terms:
+        constant, parts = linear_parts(leaf)
+        return [f"≈ {short_number(constant)}", *parts, *miss]
+    text = " ".join([words.value, *miss])
+    return [", ".join([text, words.says])] if words.says else [text]
 
 
 def linear_parts(leaf: Leaf) -> tuple[float, list[str]]:
@@ -69,11 +130,11 @@ def linear_parts(leaf: Leaf) -> tuple[float, list[str]]:
             continue
         constant -= summand.weight * (summand.lower / summand.span)
         sign = "-" if summand.raw_weight < 0 else "+"
-        parts.append(f"{sign} {_number(abs(summand.raw_weight))} {summand.text}")
+        parts.append(f"{sign} {short_number(abs(summand.raw_weight))} {summand.text}")
     return constant, parts
 
 
-def _number(value: float) -> str:
+def short_number(value: float) -> str:
     """Four digits, without powers of ten where that can be."""
     if not _SMALLEST <= abs(value) < _LARGEST:
         return f"{value:.{_DIGITS}g}"
@@ -85,10 +146,10 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
     told, lines = tree.training, []
     if view.cuts:
         lines.append(_MIXED if tree.leaf_coef is None else _MIXED_SUMS)
-    if any(", says " in " ".join(says_parts(tree, leaf)) for leaf in view.leaves):
+    if any(leaf_words(tree, leaf).says for leaf in view.leaves):
         lines.append(
-            "A leaf between flat cuts may say a number beyond all rows: none reaches "
-            "it alone."
+            "A leaf between flat cuts says more or less than its rows are: none "
+            "reaches it alone."
         )
     if told.loss == "quantile" and told.quantile is not None:
         lines.append(
@@ -104,6 +165,11 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
         lines.append(f"{text}.")
     names = ", ".join(readable(name) for name in tree.variables_used)
     lines.append(f"Variables: {names or 'none'}.")
+    for sign, word in ((1, "falls"), (-1, "rises")):
+        signs = (told.monotonic or {}).items()
+        which = " or ".join(readable(name) for name, given in signs if given == sign)
+        if which:
+            lines.append(f"The prediction never {word} as {which} grows.")
     if tree.variables_cost is not None:
         lines.append(f"The variables used cost {tree.variables_cost:.6g} in all.")
     return lines

@@ -15,7 +15,8 @@ from sorct._typing import FloatArray, IntArray
 from sorct.data.parts import Sums
 from sorct.data.samples import Samples
 from sorct.problem.constraints import Constraint, recall_of
-from sorct.problem.problem import Point, Problem, Subproblem
+from sorct.problem.problem import Problem
+from sorct.problem.subproblem import Point, Subproblem
 from sorct.solvers.descent import (
     Progress,
     Scratch,

@@ -22,9 +22,9 @@ from sorct.problem.compilation import (
 from sorct.problem.datafit import LEARNED
 from sorct.problem.kernels import Buffers, make_buffers
 from sorct.problem.labels import Labelling, make_labelling
-from sorct.problem.problem import (
+from sorct.problem.problem import Problem
+from sorct.problem.subproblem import (
     Point,
-    Problem,
     Subproblem,
     evaluate,
     renew_leaves,
@@ -144,9 +144,9 @@ def make_small_scratch(sub: Subproblem, point: Point) -> Scratch:
     """Allocate what a single evaluation needs."""
     p, n_branches, n_codes = sub.centre.size, point.cuts.shape[1], sub.floors.floor.size
     trial = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
-    no_steps = np.zeros((5, 0))
+    centred, none = np.zeros(n_branches, dtype=np.bool_), np.zeros((0, 0))
     return Scratch(
-        Work(trial, np.zeros(n_branches, dtype=np.bool_), np.zeros((0, 0)), no_steps),
+        Work(trial, centred, none, np.zeros((5, 0)), np.zeros(0)),
         make_memory(0),
         make_buffers(p, n_branches, n_codes),
         make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),

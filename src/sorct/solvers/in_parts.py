@@ -26,7 +26,8 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.data.parts import OutOfTimeError, Parts, Sums
 from sorct.data.samples import Samples
-from sorct.problem.problem import Point, Problem, Subproblem
+from sorct.problem.problem import Problem
+from sorct.problem.subproblem import Point, Subproblem
 from sorct.problem.thresholds import clip_thresholds
 from sorct.solvers.descent import (
     NO_ROWS,

@@ -13,7 +13,7 @@ from sorct._typing import FloatArray, IntArray
 from sorct.problem.compilation import compiled_apart, compiled_inside
 from sorct.problem.kernels import Buffers
 from sorct.problem.penalty_face import face_gradient, move_on_face, project_on_face
-from sorct.problem.problem import Point, Subproblem
+from sorct.problem.subproblem import Point, Subproblem
 from sorct.problem.thresholds import at_bound
 from sorct.solvers.work import (
     CHANGE,
@@ -76,8 +76,29 @@ def fill_face(sub: Subproblem, point: Point, work: Work) -> float:
         largest = max(largest, abs(face[i]))
     for i in range(point.cuts.size, face.size):
         face[i] = slope[i]
+    if sub.shape.size > 0:
+        _bind_values(sub.shape, point.logit[0], face[point.cuts.size :])
+    for i in range(point.cuts.size, face.size):
         largest = max(largest, abs(face[i]))
     return largest
+
+
+@compiled_apart
+def _bind_values(shape: FloatArray, value: FloatArray, face: FloatArray) -> None:
+    """Values at a bound stay there; those that are tied by an order go together."""
+    first = 0
+    while first < value.size:
+        last, total = first + 1, face[first]
+        while shape[6] > 0.0 and last < value.size and value[last] == value[first]:
+            total += face[last]
+            last += 1
+        mean = total / (last - first)
+        blocked = (value[first] <= shape[4] and mean > 0.0) or (
+            value[first] >= shape[5] and mean < 0.0
+        )
+        for leaf in range(first, last):
+            face[leaf] = 0.0 if blocked else mean
+        first = last
 
 
 @compiled_inside
@@ -130,7 +151,7 @@ def propose_on_face(sub: Subproblem, point: Point, scale: float, work: Work) -> 
         outcome = CUT
     for i in range(n_coefs, move.size):
         move[i] = scale * direction[i]
-    settle_logits(point, work)
+    settle_logits(sub, point, work)
     if not settle_thresholds(sub, point, work):
         return UNSETTLED
     for i in range(n_coefs, move.size):

@@ -7,7 +7,7 @@ A step is accepted when the objective falls below the largest of the last few va
 from sorct.problem.compilation import compiled_apart, compiled_inside
 from sorct.problem.kernels import Buffers
 from sorct.problem.penalty import prox
-from sorct.problem.problem import Point, Subproblem
+from sorct.problem.subproblem import Point, Subproblem
 from sorct.solvers.work import (
     CHANGE,
     MOVE,
@@ -41,7 +41,7 @@ def propose_spectral(sub: Subproblem, point: Point, step: float, work: Work) -> 
         for i in range(p * n_branches, move.size):
             move[i] = -step * slope[i]
         settled = settle_thresholds(sub, point, work)
-    settle_logits(point, work)
+    settle_logits(sub, point, work)
 
 
 @compiled_inside

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray
-from sorct.problem.compilation import compiled_inside
+from sorct.problem.compilation import compiled_apart, compiled_inside
+from sorct.problem.datafit import bound_value
 from sorct.problem.kernels import Buffers
-from sorct.problem.problem import Point, Subproblem
+from sorct.problem.subproblem import Point, Subproblem
 from sorct.problem.thresholds import clip_scaled, leaves_box
 
 # Rows of ``Work.vector``. SLOPE is the gradient of the smooth part at the point in the
@@ -36,6 +37,7 @@ class Work(NamedTuple):
     centred: BoolArray
     scratch: FloatArray
     vector: FloatArray
+    wanted: FloatArray
 
 
 def make_work(point: Point) -> Work:
@@ -47,6 +49,7 @@ def make_work(point: Point) -> Work:
         centred,
         np.zeros(point.cuts.shape),
         np.zeros((5, point.cuts.size + point.logit.size)),
+        np.zeros(point.logit.size),
     )
 
 
@@ -101,10 +104,20 @@ def fill_slope(sub: Subproblem, buffers: Buffers, work: Work) -> None:
             i += 1
 
 
-@compiled_inside
-def settle_logits(point: Point, work: Work) -> None:
-    """Logits of the trial from the move."""
+@compiled_apart
+def settle_logits(sub: Subproblem, point: Point, work: Work) -> None:
+    """Logits of the trial from the move; values of leaves stay within their bounds."""
     i, move = point.cuts.size, work.vector[MOVE]
+    if sub.shape.size > 0:
+        wanted = work.wanted
+        for leaf in range(point.logit.shape[1]):
+            wanted[leaf] = point.logit[0, leaf] + _LOGIT * move[i + leaf]
+        for leaf in range(point.logit.shape[1]):
+            bound = bound_value(sub.shape, wanted, leaf)
+            work.trial.logit[0, leaf] = bound
+            if bound != wanted[leaf]:
+                move[i + leaf] = (bound - point.logit[0, leaf]) / _LOGIT
+        return
     for k in range(point.logit.shape[0]):
         for leaf in range(point.logit.shape[1]):
             work.trial.logit[k, leaf] = point.logit[k, leaf] + _LOGIT * move[i]

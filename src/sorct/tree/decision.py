@@ -6,9 +6,11 @@ same result to the last bit whatever rows stand beside it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from sorct._typing import FloatArray, IntArray
+from sorct._typing import AnyArray, FloatArray, IntArray
 
 # Probabilities below this count as this where logarithms are taken.
 _LEAST = 1e-300
@@ -59,3 +61,25 @@ def decision_scores(proba: FloatArray, decision_cost: FloatArray | None) -> Floa
     score[second & (score <= 0.0)] = _LEAST
     score[~second & (score > 0.0)] = 0.0
     return score
+
+
+def checked_priors(priors: Any, classes: AnyArray, n_samples: int) -> FloatArray:
+    """Priors of the classes, for all samples or for each, that sum to 1."""
+    try:
+        if np.iscomplexobj(priors):
+            raise TypeError("they are complex")
+        given = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"priors must be an array of numbers: {error!s:.300}."
+        ) from error
+    n_classes = len(classes)
+    if given.shape not in ((n_classes,), (n_samples, n_classes)):
+        raise ValueError(
+            f"priors must have shape ({n_classes},) or ({n_samples}, {n_classes}), "
+            f"one entry per class of {list(classes)}, got {given.shape}."
+        )
+    total = given.sum(axis=-1, keepdims=True)
+    if not np.isfinite(given).all() or (given < 0).any() or (total <= 0).any():
+        raise ValueError("priors must be finite, >= 0 and not all zero for a sample.")
+    return np.asarray(given / total)

@@ -27,9 +27,7 @@ def variable_importances(tree: Tree) -> FloatArray:
         tree.mass[:, topology.leaves_below(node)].sum()
         for node in range(tree.weights.shape[1])
     ]
-    weights = tree.weights
-    if tree.leaf_coef is not None:
-        weights = np.hstack([tree.coef, tree.leaf_coef / tree.quantity.spread])
+    weights = plain_weights(tree)
     importance = np.zeros(len(tree.encoder.names))
     for v in tree.variables_at():
         own = weights[tree.encoder.column_variable == v]
@@ -37,3 +35,10 @@ def variable_importances(tree: Tree) -> FloatArray:
         importance[v] = moved @ np.array(passing)
     total = importance.sum()
     return importance / total if total > 0.0 else importance
+
+
+def plain_weights(tree: Tree) -> FloatArray:
+    """Coefficients of all cuts, then slopes of linear leaves in spreads of y."""
+    if tree.leaf_coef is None:
+        return tree.coef
+    return np.hstack([tree.coef, tree.leaf_coef / tree.quantity.spread])

@@ -1,8 +1,9 @@
 """The logistic CDF F that turns the score of a cut into the probability of going left.
 
 This is the NumPy form, used for prediction and for drawing starts. Training uses the
-compiled twin in ``problem/kernels.py``; a test holds the two to the last digit. To try
-another CDF, replace ``cdf`` and ``quantile`` here, ``fill_cdf`` and ``density`` there.
+compiled twin in ``problem/elementary.py``; a test holds the two to the last digit. To
+try another CDF, replace ``cdf`` and ``quantile`` here, ``fill_cdf`` and ``density``
+there.
 """
 
 import numpy as np

@@ -7,24 +7,18 @@ reading a file executes no code.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import (
-    accuracy_score,
-    r2_score,
-    recall_score,
-    root_mean_squared_error,
-)
 from sklearn.utils import check_consistent_length
 
 from sorct._typing import AnyArray, BoolArray, FloatArray
 from sorct.data.plain import is_finite_number
-from sorct.data.target import data_given, label_column
+from sorct.data.target import data_given
 from sorct.data.wording import shown
 from sorct.tree.files import read_json, write_json
 from sorct.tree.frontier import sparsest, unbeaten
@@ -144,44 +138,14 @@ class Path:
     def evaluate(self, X: Any, y: Any) -> pd.DataFrame:
         """The frame with ``accuracy`` and ``recall_<class>`` on given data.
 
-        Of a quantity it is ``r2`` and ``rmse``, the root of the mean squared error.
+        Of a quantity it is ``r2``, ``rmse`` (root of the mean squared error) and
+        ``mae`` (mean absolute error).
 
         Where errors have different costs, ``mean_cost`` is there as well. A label that
         the trees do not know counts as an error, but has no cost.
         The recall of a class that does not occur in ``y`` is NaN.
         """
-        return self._evaluated(self.trees, self.to_frame(), X, y)
-
-    def _evaluated(
-        self, trees: tuple[Tree, ...], frame: pd.DataFrame, X: Any, y: Any
-    ) -> pd.DataFrame:
-        table = self.trees[0].encoder.read(X)
-        y = label_column(y)
-        check_consistent_length(X, y)
-        predicted = [tree.predict_table(table) for tree in trees]
-        if self.trees[0].of_quantity:
-            frame["r2"] = [r2_score(y, values) for values in predicted]
-            frame["rmse"] = [root_mean_squared_error(y, one) for one in predicted]
-            return frame
-        frame["accuracy"] = [accuracy_score(y, labels) for labels in predicted]
-        recall = np.array(
-            [
-                recall_score(
-                    y, labels, labels=self.classes, average=None, zero_division=np.nan
-                )
-                for labels in predicted
-            ]
-        )
-        for k, label in enumerate(self.classes.tolist()):
-            frame[f"recall_{label}"] = recall[:, k]
-        if self.trees[0].has_unequal_costs:
-            target, costs = self.trees[0].class_target, self.trees[0].cost_matrix
-            true = target.codes(y)
-            frame["mean_cost"] = [
-                -target.worth(costs, true, target.codes(labels)).mean()
-                for labels in predicted
-            ]
-        return frame
+        return evaluated(self.trees, self.to_frame(), X, y)
 
     # -- choosing --------------------------------------------------------------------
 
@@ -190,7 +154,7 @@ class Path:
 
         A point is beaten if another is at least as good in all of three things, and
         better in one: expected cost on the training sample (or accuracy on given data;
-        or mean cost on them, where errors have different costs),
+        or mean cost on them, where errors have different costs; or R²),
         local sparsity, global sparsity. Of points that are equal in all three, the one
         with the largest penalties is kept.
 
@@ -224,9 +188,9 @@ class Path:
         ----------
         X, y : table and labels, or None
             If given, trees are compared by their accuracy (or mean cost, where errors
-            have different costs) on these data, which they should not have seen;
-            otherwise by the expected cost on the training sample, for which less
-            sparsity is always better.
+            have different costs; of a quantity R²) on these data, which they should
+            not have seen; otherwise by the expected cost on the training sample, for
+            which less sparsity is always better.
         max_features : int or None
             Most variables of the table that the tree may use.
         max_features_per_cut : int or None
@@ -234,12 +198,12 @@ class Path:
         max_cost : float or None
             Most that its variables may cost together, by ``feature_cost``.
         within : float, default=0.0
-            How far the accuracy (or cost) may be from that of the best tree within the
-            limits, in the same units.
+            How far the accuracy (or cost, or R²) may be from that of the best tree
+            within the limits, in the same units.
         """
         frame, trees = frame_of(self.offered), self.offered
         if data_given(X, y):
-            frame = self._evaluated(trees, frame, X, y)
+            frame = evaluated(trees, frame, X, y)
         limits = Limits(max_features, max_features_per_cut, max_cost)
         allowed = limits.allow(trees)
         if not is_finite_number(within) or within < 0:
@@ -367,11 +331,27 @@ class Path:
             raise ValueError(f"{file}: {error}") from error
 
 
-def frame_of(trees: tuple[Tree, ...]) -> pd.DataFrame:
+def frame_of(trees: Sequence[Tree]) -> pd.DataFrame:
     """One row per tree."""
     import pandas as pd
 
     return pd.DataFrame([tree_row(tree) for tree in trees])
+
+
+def evaluated(
+    trees: Sequence[Tree], frame: pd.DataFrame, X: Any, y: Any
+) -> pd.DataFrame:
+    """The frame of some trees with what their target measures on given data."""
+    import pandas as pd
+
+    first = trees[0]
+    table, y = first.encoder.read(X), first.target.read(y)
+    check_consistent_length(X, y)
+    found = [
+        first.target.measures(first.cost_matrix, y, tree.predict_table(table))
+        for tree in trees
+    ]
+    return pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
 
 
 def tree_row(tree: Tree) -> dict[str, float | None]:
@@ -413,16 +393,12 @@ def _floats(data: dict[str, Any], key: str) -> FloatArray:
 def goodness(frame: pd.DataFrame) -> FloatArray:
     """What trees are compared by, to be large.
 
-    On given data the target's default score, accuracy or minus the mean cost (see
+    On given data the target's default score, accuracy, minus the mean cost or R² (see
     ``Path.evaluate``); without data minus the expected cost in training.
     """
-    if "mean_cost" in frame:
-        return -frame["mean_cost"].to_numpy(dtype=np.float64)
-    if "r2" in frame:
-        return frame["r2"].to_numpy(dtype=np.float64)
-    if "accuracy" in frame:
-        return frame["accuracy"].to_numpy(dtype=np.float64)
-    return -frame["cost"].to_numpy(dtype=np.float64)
+    signs = {"mean_cost": -1.0, "r2": 1.0, "accuracy": 1.0, "cost": -1.0}
+    name = next(name for name in signs if name in frame)
+    return signs[name] * frame[name].to_numpy(dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -451,6 +427,14 @@ class Limits:
         if most is not None and (not is_finite_number(most) or most < 0):
             raise ValueError(
                 f"max_cost must be a finite number >= 0 or None, got {shown(most)}."
+            )
+
+    def check_with(self, feature_cost: Any) -> None:
+        """Refuse, before training, what is no limit or lacks its prices."""
+        self.check()
+        if self.max_cost is not None and feature_cost is None:
+            raise ValueError(
+                "max_cost needs feature_cost, what every column costs to collect."
             )
 
     def allow(self, trees: tuple[Tree, ...]) -> BoolArray:

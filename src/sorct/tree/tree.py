@@ -8,76 +8,31 @@ code.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import cpu_count
-from sklearn.metrics import accuracy_score, r2_score
-from threadpoolctl import threadpool_limits
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.encoder import TableEncoder
 from sorct.data.product import Product, make_product
-from sorct.data.quantity import Quantity
 from sorct.data.table import Table, as_table
-from sorct.data.target import Classes, data_given, label_column, unequal
-from sorct.tree.calibration import Calibration
-from sorct.tree.decision import predicted_codes
+from sorct.data.target import data_given
+from sorct.tree.blocks import each_block
+from sorct.tree.decision import checked_priors, predicted_codes
+from sorct.tree.fields import TreeFields
 from sorct.tree.files import read_json, write_json
 from sorct.tree.link import cdf
 from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
 from sorct.tree.storage import tree_from_dict, tree_to_dict
 from sorct.tree.topology import Topology
-from sorct.tree.training import TrainingRecord
 from sorct.tree.view import View, cut_numbers
 
 if TYPE_CHECKING:
     from sorct.show.report import Report
 
-_ROWS, _MANY_ROWS = 16_384, 131_072
-_ARRAYS = (
-    "coef", "threshold", "leaf_class", "cost_matrix", "mass", "leaf_proba",
-    "decision_cost", "routed", "leaf_value", "leaf_coef", "leaf_mean",
-    "leaf_miss",
-)  # fmt: skip
-# Limiting the threads of BLAS concerns the whole process, so one prediction at a time
-# may do it. A process that is forked meanwhile would inherit a lock that nobody opens:
-# it begins with a new one.
-_BLAS = [Lock()]
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _BLAS.__setitem__(0, Lock()))
 
-
-def _each_block(work: Callable[[slice], None], n_samples: int) -> None:
-    """Do the work for all rows, block by block; large tables use all cores.
-
-    Blocks of a large table are larger, too: threads that call NumPy for short pieces
-    wait for each other more than they compute.
-    """
-    size = _ROWS if n_samples < _MANY_ROWS else _MANY_ROWS
-    blocks = [
-        slice(first, min(first + size, n_samples))
-        for first in range(0, n_samples, size)
-    ]
-    if n_samples < _MANY_ROWS:
-        for rows in blocks:
-            work(rows)
-        return
-    with (
-        _BLAS[0],
-        threadpool_limits(1, user_api="blas"),
-        ThreadPoolExecutor(cpu_count()) as pool,
-    ):
-        list(pool.map(work, blocks))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Tree:
+class Tree(TreeFields):
     """A fitted sparse randomized tree, of classes or of a quantity.
 
     Nodes are numbered as a heap: children of t are 2t + 1 and 2t + 2, branches first,
@@ -123,102 +78,6 @@ class Tree:
         asks how classes were weighted.
     """
 
-    encoder: TableEncoder
-    coef: FloatArray
-    threshold: FloatArray
-    leaf_class: IntArray
-    target: Classes | Quantity
-    gamma: float
-    cost_matrix: FloatArray
-    mass: FloatArray
-    training: TrainingRecord = field(default_factory=TrainingRecord)
-    leaf_proba: FloatArray | None = None
-    decision_cost: FloatArray | None = None
-    calibration: Calibration | None = None
-    routed: FloatArray | None = None
-    leaf_value: FloatArray | None = None
-    leaf_coef: FloatArray | None = None
-    leaf_mean: FloatArray | None = None
-    leaf_miss: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        self._freeze()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._freeze()
-
-    def _freeze(self) -> None:
-        for name in _ARRAYS:
-            if getattr(self, name) is not None:
-                array = np.array(getattr(self, name))
-                array.flags.writeable = False
-                object.__setattr__(self, name, array)
-
-    # -- shape -----------------------------------------------------------------------
-
-    @property
-    def n_branches(self) -> int:
-        """Number of cuts."""
-        return int(self.threshold.size)
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves."""
-        return int(self.leaf_class.size)
-
-    @property
-    def depth(self) -> int:
-        """Number of cuts on the way to a leaf."""
-        return self.n_leaves.bit_length() - 1
-
-    @property
-    def n_columns(self) -> int:
-        """Number of scaled columns."""
-        return int(self.coef.shape[0])
-
-    @property
-    def classes(self) -> AnyArray:
-        """Labels of the classes as they were given."""
-        return self.class_target.labels
-
-    @property
-    def of_quantity(self) -> bool:
-        """Whether the tree predicts a quantity, and no classes."""
-        return isinstance(self.target, Quantity)
-
-    @property
-    def class_target(self) -> Classes:
-        """What is predicted, where it is classes."""
-        if isinstance(self.target, Quantity):
-            raise TypeError(
-                "Expected a tree of classes: this one predicts a quantity, which has "
-                "no classes and no probabilities; use predict."
-            )
-        return self.target
-
-    @property
-    def quantity(self) -> Quantity:
-        """What is predicted, where it is a quantity."""
-        if not isinstance(self.target, Quantity):
-            raise TypeError("Expected a tree of a quantity: this one predicts classes.")
-        return self.target
-
-    @property
-    def leaf_kind(self) -> str:
-        """What leaves of a quantity are: "constant" or "linear"."""
-        return "constant" if self.leaf_coef is None else "linear"
-
-    @property
-    def weights(self) -> FloatArray:
-        """Coefficients of all cuts and, after them, slopes of all linear leaves."""
-        if self.leaf_coef is None:
-            return self.coef
-        return np.hstack([self.coef, self.leaf_coef])
-
     @cached_property
     def view(self) -> View:
         """The tree as it is shown."""
@@ -228,77 +87,6 @@ class Tree:
     def cut_numbers(self) -> tuple[int, ...]:
         """Number of every cut as printed; those that people are shown come first."""
         return cut_numbers(self)
-
-    @property
-    def class_share(self) -> FloatArray:
-        """Share of every class in the training sample."""
-        return np.asarray(self.mass.sum(axis=1))
-
-    @property
-    def _supposed_share(self) -> FloatArray:
-        """Share of every class that the probabilities suppose.
-
-        Classes that were weighted in training have weighted shares, until probabilities
-        are calibrated, by the rows' own weights.
-        """
-        factor = self.training.class_weight
-        if factor is None or self.calibration is not None:
-            return self.class_share
-        weighted = self.class_share * np.array(factor)
-        return np.asarray(weighted / weighted.sum())
-
-    @property
-    def has_unequal_costs(self) -> bool:
-        """Whether some errors cost more than others."""
-        return unequal(self.cost_matrix)
-
-    @property
-    def columns_used(self) -> tuple[str, ...]:
-        """Names of the columns that some cut, or linear leaf, uses."""
-        used = np.flatnonzero(self.weights.any(axis=1))
-        return tuple(self.encoder.column_names[j] for j in used)
-
-    @property
-    def variables_used(self) -> tuple[str, ...]:
-        """Names of the variables of the table that some cut, or linear leaf, uses."""
-        return tuple(self.encoder.names[i] for i in self.variables_at())
-
-    def variables_at(self, t: int | None = None) -> IntArray:
-        """Positions of the variables that node t uses, or any if none is named."""
-        used = self.weights.any(axis=1) if t is None else self.weights[:, t] != 0.0
-        return np.unique(self.encoder.column_variable[used])
-
-    @property
-    def most_variables_per_cut(self) -> int:
-        """Number of variables of the table in the cut, or leaf, that uses most."""
-        return max(self.variables_at(t).size for t in range(self.weights.shape[1]))
-
-    @property
-    def local_sparsity(self) -> float:
-        """The paper's delta^L: per cent of groups unused by a cut, mean over cuts.
-
-        A group is a variable, or in the paper's reading of a table a column.
-        """
-        return 100.0 * float((self._group_sizes == 0.0).mean())
-
-    @property
-    def global_sparsity(self) -> float:
-        """The paper's delta^G: per cent of groups unused by the whole tree."""
-        return 100.0 * float((self._group_sizes == 0.0).all(axis=1).mean())
-
-    @property
-    def _group_sizes(self) -> FloatArray:
-        """Largest coefficient of every group of columns in every cut."""
-        starts = self.encoder.group_start[:-1]
-        return np.asarray(np.maximum.reduceat(np.abs(self.weights), starts))
-
-    @property
-    def variables_cost(self) -> float | None:
-        """What its variables cost to collect, None if no prices were given."""
-        prices = self.training.feature_cost
-        if prices is None:
-            return None
-        return float(sum(prices.get(name, 0.0) for name in self.variables_used))
 
     # -- prediction ------------------------------------------------------------------
 
@@ -318,7 +106,7 @@ class Tree:
     def predict_proba_table(self, table: Table) -> FloatArray:
         """Probabilities for a table that the encoder has read."""
         proba = np.empty((len(self.classes), table.n_samples))
-        _each_block(
+        each_block(
             lambda rows: self._fill_proba(table, rows, proba[:, rows]), table.n_samples
         )
         return proba.T
@@ -342,7 +130,7 @@ class Tree:
             self._fill_proba(table, rows, proba)
             code[rows] = predicted_codes(proba, self.decision_cost)
 
-        _each_block(fill, table.n_samples)
+        each_block(fill, table.n_samples)
         return np.take(self.classes, code)
 
     def _values(self, table: Table) -> FloatArray:
@@ -353,7 +141,7 @@ class Tree:
             reach = self._leaf_reach(table, rows)
             value[rows] = np.sum(reach * self._said(table, rows), axis=0)
 
-        _each_block(fill, table.n_samples)
+        each_block(fill, table.n_samples)
         return value
 
     def _said(self, table: Table, rows: slice) -> FloatArray:
@@ -385,7 +173,7 @@ class Tree:
         def fill(rows: slice) -> None:
             leaf[rows] = self.leaf_of_scores(self._product(table, rows))
 
-        _each_block(fill, table.n_samples)
+        each_block(fill, table.n_samples)
         return leaf
 
     def leaf_of_scores(self, score: FloatArray) -> IntArray:
@@ -420,7 +208,7 @@ class Tree:
         def fill(rows: slice) -> None:
             reach[:, rows] = self._leaf_reach(table, rows)
 
-        _each_block(fill, table.n_samples)
+        each_block(fill, table.n_samples)
         return reach.T
 
     def predict_bayes(self, X: Any, priors: Any = None) -> AnyArray:
@@ -442,7 +230,7 @@ class Tree:
         """
         proba = self.predict_proba(X)
         if priors is not None:
-            given = self._check_priors(priors, len(proba))
+            given = checked_priors(priors, self.classes, len(proba))
             weighted = proba * (given / self._supposed_share)
             vanished = weighted.sum(axis=1, keepdims=True) <= 0.0
             proba = np.where(vanished, np.broadcast_to(given, proba.shape), weighted)
@@ -503,28 +291,6 @@ class Tree:
         largest = float(np.abs(self.leaf_coef).max()) / self.quantity.spread
         return make_product(self.encoder, self.leaf_coef, -self.leaf_value, largest)
 
-    def _check_priors(self, priors: Any, n_samples: int) -> FloatArray:
-        try:
-            if np.iscomplexobj(priors):
-                raise TypeError("they are complex")
-            given = np.asarray(priors, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(
-                f"priors must be an array of numbers: {error!s:.300}."
-            ) from error
-        n_classes = len(self.classes)
-        if given.shape not in ((n_classes,), (n_samples, n_classes)):
-            raise ValueError(
-                f"priors must have shape ({n_classes},) or ({n_samples}, {n_classes}), "
-                f"one entry per class of {list(self.classes)}, got {given.shape}."
-            )
-        total = given.sum(axis=-1, keepdims=True)
-        if not np.isfinite(given).all() or (given < 0).any() or (total <= 0).any():
-            raise ValueError(
-                "priors must be finite, >= 0 and not all zero for a sample."
-            )
-        return np.asarray(given / total)
-
     # -- for people ------------------------------------------------------------------
 
     def round(self, digits: int, X: Any = None, y: Any = None) -> Rounded:
@@ -554,9 +320,8 @@ class Tree:
         tree = replace(self, coef=coef, threshold=threshold, training=told)
         if not has_data:
             return Rounded(tree)
-        y = label_column(y)
-        score = r2_score if self.of_quantity else accuracy_score
-        before, after = (float(score(y, one.predict(X))) for one in (self, tree))
+        y, score = self.target.read(y), self.target.agreement
+        before, after = (score(y, one.predict(X)) for one in (self, tree))
         return Rounded(tree, before, after)
 
     def report(

@@ -76,10 +76,15 @@ def in_days(model, X):
     return X
 
 
+def outputs(model, X):
+    """What onnxruntime gives for rows."""
+    session = session_of(model)
+    return session.run(None, feeds(session, in_days(model, X)))
+
+
 def run(model, X):
     """Labels and probabilities from onnxruntime."""
-    session = session_of(model)
-    labels, proba = session.run(None, feeds(session, in_days(model, X)))
+    labels, proba = outputs(model, X)
     return labels.tolist(), proba
 
 

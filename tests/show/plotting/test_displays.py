@@ -225,7 +225,7 @@ def test_other_estimators_are_refused(iris):
     other = DecisionTreeClassifier().fit(iris[0], iris[1])
     with pytest.raises(TypeError, match="got DecisionTreeClassifier"):
         TreeDisplay.from_estimator(other)
-    with pytest.raises(TypeError, match="SORCTClassifierCV, got Decision"):
+    with pytest.raises(TypeError, match="SORCTRegressorCV, got Decision"):
         FrontierDisplay.from_estimator(other)
     with pytest.raises(NotFittedError):
         TreeDisplay.from_estimator(SORCTClassifier())

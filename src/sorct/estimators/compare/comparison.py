@@ -1,14 +1,14 @@
-"""Comparison: axis-parallel, linear or oblique? Three methods on the same folds.
+"""Comparison: axis-parallel, linear or oblique? All methods on the same folds.
 
-CART, L1 logistic regression and our tree are trained on the same rows and scored on the
-same rows. How each is fitted is in ``rivals.py``, what may be concluded in
-``verdict.py``; printing is left to others.
+CART, linear models and our tree are trained on the same rows and scored on the same
+rows. Which these are is in ``kinds.py``, how each is fitted in ``rivals.py``, what may
+be concluded in ``verdict.py``; printing is left to others.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,61 +17,52 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.candidates import RULES
 from sorct.estimators.checks import check_whole, checked_samples
-from sorct.estimators.compare.measures import lacking
-from sorct.estimators.compare.rivals import (
-    Outcome,
-    Plan,
-    fit_baseline,
-    fit_cart,
-    fit_logistic,
-    fit_tree,
+from sorct.estimators.compare.kinds import (
+    TASKS,
+    ComparedClasses,
+    ComparedQuantity,
+    check_task,
 )
-from sorct.estimators.compare.verdict import (
-    AXIS,
-    BASELINE,
-    LINEAR,
-    METHODS,
-    OBLIQUE,
-    Sizes,
-    Verdict,
-    all_tests,
-)
+from sorct.estimators.compare.rivals import Plan
+from sorct.estimators.compare.verdict import OBLIQUE, Sizes, Verdict, all_tests
 from sorct.estimators.folds import Data
 from sorct.estimators.progress import progress_bar
-from sorct.estimators.scorers import check_scorer, scorer_name
+from sorct.estimators.scorers import scorer_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 _MOST_REPEATS = 10_000
+#: What is compared: classes, or a quantity.
+Compared = ComparedClasses | ComparedQuantity
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What three methods did on the same folds, and what that supports.
+    """What several methods did on the same folds, and what that supports.
 
     Attributes
     ----------
     frame : DataFrame
-        One row per method and one for the most frequent class: ``score`` (mean over
-        the folds), ``standard_error`` (of the mean, folds taken as independent),
-        ``accuracy``, ``log_loss`` and ``auc`` (means over the folds), ``variables``
-        (of the table, used on average), ``cuts`` (on average; of the logistic
-        regression, its linear scores).
+        One row per method and one for the most frequent class (of a quantity: for its
+        mean and its median): ``score`` (mean over the folds), ``standard_error`` (of
+        the mean, folds taken as independent), ``accuracy``, ``log_loss`` and ``auc``
+        (of a quantity ``r2``, ``rmse`` and ``mae``; means over the folds),
+        ``variables`` (of the table, used on average), ``cuts`` (on average; of the
+        logistic regression, its linear scores).
     tests : DataFrame
         One row per pair: ``one``, ``other``, ``difference`` of their scores,
         ``standard_error`` (corrected for folds that share training rows), ``t``,
         ``p`` and ``p_holm``.
     folds : DataFrame
         One row per fold and method: ``fold``, ``method``, ``variables``, ``cuts``,
-        ``most_variables_per_cut``, ``score``, ``accuracy``, ``log_loss``, ``auc``.
+        ``most_variables_per_cut``, ``score`` and the measures of ``frame``.
     sentence : str
-        Which of the three the data support.
+        Which of the methods the data support.
     scoring : str
         What the scores are.
     n_variables : int
@@ -105,6 +96,7 @@ def compare(
     X: Any,
     y: Any,
     *,
+    task: str = "classes",
     folds: int = 10,
     repeats: int = 1,
     cv: int = 5,
@@ -113,35 +105,43 @@ def compare(
     depths: int | Sequence[int] | None = None,
     alphas_local: Any = None,
     alphas_global: Any = None,
-    n_solutions: int = 20,
+    n_solutions: int | None = None,
     options: Mapping[str, Any] | None = None,
     level: float = 0.05,
     n_jobs: int | None = None,
     random_state: Any = None,
     progress: bool = False,
 ) -> Comparison:
-    """Compare CART, L1 logistic regression and our tree on the same folds.
+    """Compare CART, linear models and our tree on the same folds.
+
+    Of classes the linear model is an L1 logistic regression; of a quantity there are
+    the LASSO and ordinary least squares (OLS).
 
     Parameters
     ----------
     X : DataFrame or array of shape (n_samples, n_variables)
     y : array of shape (n_samples,)
+    task : {"classes", "quantity"}, default="classes"
+        What y is.
     folds, repeats : int, default=10 and 1
-        Stratified folds to score on, and how often to draw them.
+        Folds to score on (of classes stratified), and how often to draw them.
     cv : int, default=5
         Folds inside every training part, by which each method chooses its penalty.
     rule : {"best", "one-standard-error"}, default="one-standard-error"
         How it chooses: the best mean score, or the sparsest within one standard error.
     scoring : str, callable or None, default=None
-        Any scorer of scikit-learn; None means accuracy.
+        Any scorer of scikit-learn; None means accuracy, or R² of a quantity.
     depths : int, sequence of int or None, default=None
         Depths that our tree may have. None means 1 and 2 for two classes (a single
-        cut is a linear rule), else the smallest with a leaf for every class.
+        cut is a linear rule), else the smallest with a leaf for every class; of a
+        quantity they are chosen as ``SORCTRegressorCV`` does.
     alphas_local, alphas_global, n_solutions
-        As in ``SORCTClassifierCV``.
+        As in ``SORCTClassifierCV``; 20 solutions of classes, of a quantity as many as
+        ``SORCTRegressorCV`` carries.
     options : mapping or None, default=None
         How our tree reads the table and what it knows of columns: further options of
-        ``SORCTClassifierCV``, such as ``sorct.PAPER`` or ``{"scaling": "minmax"}``.
+        ``SORCTClassifierCV`` or ``SORCTRegressorCV``, such as ``sorct.PAPER`` or
+        ``{"scaling": "minmax"}``.
     level : float, default=0.05
         Level of the tests behind the sentence.
     n_jobs : int or None, default=None
@@ -164,12 +164,13 @@ def compare(
     of freedom (Nadeau and Bengio, Inference for the generalization error, Machine
     Learning 52, 2003). Folds with equal differences are no proof: s^2 is at least
     (h / n_2)^2 / 12, the variance of rounding to one row of n_2, where h is the
-    largest score (near 1 for accuracies). The p values of the three pairs are adjusted
-    by Holm's method, and so, apart, are those against the most frequent class.
+    largest score (near 1 for accuracies). The p values of the pairs of methods are
+    adjusted by Holm's method, and so, apart, are those against the most frequent class
+    (the mean).
 
     CART is scikit-learn's tree on all levels of a categorical variable, pruned by cost
-    complexity; the logistic regression has standardised columns, and is multinomial
-    for three classes and more.
+    complexity; linear models have standardised columns, and the logistic regression is
+    multinomial for three classes and more. Least squares has no penalty to choose.
 
     Log-loss and AUC are of the probabilities that each method gives, as they are; for
     the log-loss they are clipped at 1e-6, because CART says 0 where a leaf is pure. AUC
@@ -177,25 +178,30 @@ def compare(
     lack a class ``notes`` say so. Methods are judged by ``scoring`` alone.
     """
     _check(folds, repeats, cv, rule, level)
-    X, y, _ = checked_samples(X, y, None)
-    classes = Classes.learn(y, np.ones(len(y)))
-    check_scorer(scoring, y, y)
+    check_task(task)
+    read, kind = TASKS[task]
+    X, y, _ = checked_samples(X, y, None, read)
+    compared = kind.of(y)
+    scoring = scoring or (compared.scoring if compared.of_quantity else None)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
+    asked = {"depths": depths, "n_solutions": n_solutions}
     ours = {
         **(options or {}),
-        "depths": _depths(depths, len(classes)),
+        **compared.usual,
+        **{name: value for name, value in asked.items() if value is not None},
         "alphas_local": alphas_local,
         "alphas_global": alphas_global,
-        "n_solutions": n_solutions,
         "n_jobs": n_jobs,
     }
-    plan = Plan(cv, rule, scoring, seed, ours)
-    splits = classes.splitter(folds, seed, repeats)
+    plan = Plan(cv, rule, scoring, seed, ours, compared.of_quantity)
+    plan.check_scorer(y, y)
+    splits = compared.target.splitter(folds, seed, repeats)
     data = Data(X, y, None)
     parts = [(data.part(train), data.part(test)) for train, test in splits.split(X, y)]
-    rows = _run(parts, plan, progress)
-    found = _summary(rows, Sizes.of(parts), level, scorer_name(scoring), len(classes))
-    notes = lacking(parts, len(classes))
+    rows = _run(parts, plan, compared, progress)
+    name = scorer_name(scoring, compared.scoring)
+    found = _summary(rows, Sizes.of(parts), level, name, compared)
+    notes = compared.notes(parts)
     return Comparison(*found, n_variables=X.shape[1], notes=notes)
 
 
@@ -213,23 +219,14 @@ def _check(folds: Any, repeats: Any, cv: Any, rule: Any, level: Any) -> None:
         raise ValueError(f"level must be a number between 0 and 1, got {shown(level)}.")
 
 
-def _depths(depths: Any, n_classes: int) -> Any:
-    return (1, 2) if depths is None and n_classes == 2 else depths
-
-
 # -- folds -------------------------------------------------------------------------
 
 
 def _run(
-    parts: list[tuple[Data, Data]], plan: Plan, progress: bool
+    parts: list[tuple[Data, Data]], plan: Plan, compared: Compared, progress: bool
 ) -> list[dict[str, Any]]:
     """One row per fold and method."""
-    fits: dict[str, Callable[[Data, Data, Plan], Outcome]] = {
-        AXIS: fit_cart,
-        LINEAR: fit_logistic,
-        OBLIQUE: fit_tree,
-        BASELINE: fit_baseline,
-    }
+    fits = compared.methods | compared.baselines
     rows = []
     label = f"compare: {len(parts)} folds"
     with (
@@ -240,7 +237,7 @@ def _run(
             plan.check_folds(train, test)
         for k, (train, test) in enumerate(parts):
             for method, fit in fits.items():
-                found = vars(fit(train, test, plan))
+                found = fit(train, test, plan).row()
                 rows.append({"fold": k, "method": method, **found})
                 tick()
     return rows
@@ -274,15 +271,16 @@ def _summary(
     sizes: Sizes,
     level: float,
     scoring: str,
-    n_classes: int,
+    compared: Compared,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, str, str]:
     """Frames, sentence and name of the score, as ``Comparison`` has them."""
     import pandas as pd
 
     folds = pd.DataFrame(rows)
-    order = [*METHODS, BASELINE]
+    methods, baselines = list(compared.methods), list(compared.baselines)
+    order = [*methods, *baselines]
     scores = folds.pivot(index="fold", columns="method", values="score")[order]
-    shown = ["accuracy", "log_loss", "auc", "variables", "cuts"]
+    shown = [*compared.measures, "variables", "cuts"]
     means = folds.groupby("method")[shown].mean().loc[order]
     error = scores.std(ddof=1) / np.sqrt(len(scores))
     frame = pd.DataFrame(
@@ -293,18 +291,8 @@ def _summary(
         },
         index=pd.Index(order, name="method"),
     )
-    tests = all_tests(scores, sizes)
-    kinds = _kinds(folds, n_classes)
-    sentence = Verdict(frame, tests, kinds, scoring, level).sentence()
+    among = methods, baselines[0]
+    tests = all_tests(scores, sizes, *among)
+    kinds = compared.kinds(folds[folds["method"] == OBLIQUE])
+    sentence = Verdict(frame, tests, kinds, scoring, level, *among).sentence()
     return frame, tests, folds, sentence, scoring
-
-
-def _kinds(folds: pd.DataFrame, n_classes: int) -> dict[str, str]:
-    """What each method stands for; our tree may turn out to be of another kind."""
-    ours = folds[folds["method"] == OBLIQUE]
-    oblique = "oblique cuts"
-    if (ours["most_variables_per_cut"] <= 1).all():
-        oblique = "axis-parallel cuts (one variable in every cut of sorct's trees)"
-    elif n_classes == 2 and (ours["cuts"] <= 1).all():
-        oblique = "a linear rule (sorct's tree had a single cut in every fold)"
-    return {AXIS: "axis-parallel cuts", LINEAR: "a linear rule", OBLIQUE: oblique}

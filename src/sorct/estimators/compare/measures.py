@@ -1,6 +1,7 @@
-"""Measures: accuracy, log-loss and AUC of a fitted method on rows that it has not seen.
+"""Measures: how good a fitted method is on rows that it has not seen.
 
-They stand beside the score by which methods are chosen and judged, and decide nothing.
+Accuracy, log-loss and AUC of classes, R² and errors of a quantity. They stand beside
+the score by which methods are chosen and judged, and decide nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Rivals: CART, L1 logistic regression and our tree, each fitted to one fold.
+"""Rivals: CART, linear models and our tree, each fitted to one fold.
+
+For classes the linear model is an L1 logistic regression, for a quantity the LASSO and
+ordinary least squares.
 
 Every method chooses its own penalty inside the training part, by one rule for all, and
 is scored on the part left. What the scores mean is left to ``verdict.py``.
@@ -11,24 +14,33 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 from sklearn.metrics import check_scoring
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
+from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.estimators.compare.measures import Measures
 from sorct.estimators.cross_validated import SORCTClassifierCV
 from sorct.estimators.folds import Data
-from sorct.estimators.scorers import baseline, check_score, check_scorer
+from sorct.estimators.regressor_cv import SORCTRegressorCV
+from sorct.estimators.scorers import (
+    baseline,
+    check_score,
+    check_scorer,
+    mean_baseline,
+)
 from sorct.tree.frontier import sparsest
 
 # Sizes of CART to choose from, at most.
 _CANDIDATES = 20
-# Number of strengths C of the logistic regression, and the largest over the smallest.
+# Number of strengths of linear models, and the largest over the smallest; those of the
+# logistic regression are C, of which large ones select more.
 # The smallest selects no variable, and beyond the largest scores no longer change.
 _STRENGTHS, _WIDEST = 25, 1e4
 # liblinear penalises the intercept too; with this scaling that has no visible effect.
@@ -44,39 +56,60 @@ class Plan:
     scoring: Any
     seed: int
     ours: dict[str, Any]
+    of_quantity: bool = False
 
     def inner(self) -> Any:
         """Folds of a training part, the same for all methods."""
-        return Classes.splitter(self.cv, self.seed)
+        target = Quantity if self.of_quantity else Classes
+        return target.splitter(self.cv, self.seed)
+
+    def check_scorer(self, y_train: AnyArray, y_test: AnyArray) -> None:
+        """Refuse a scorer that cannot score such rows."""
+        trained = mean_baseline if self.of_quantity else baseline
+        check_scorer(self.scoring, y_train, y_test, trained)
 
     def check_folds(self, train: Data, test: Data) -> None:
         """Refuse a scorer that cannot score a fold, or the folds of its training."""
-        check_scorer(self.scoring, train.y, test.y)
+        self.check_scorer(train.y, test.y)
         for inside, outside in self.inner().split(train.y, train.y):
-            check_scorer(self.scoring, train.y[inside], train.y[outside])
+            self.check_scorer(train.y[inside], train.y[outside])
 
     def scored(self, model: Any, X: Any, y: AnyArray) -> dict[str, float]:
         """Score on rows that a model has not seen, which must be a number, and more."""
         score = float(check_scoring(model, self.scoring)(model, X, y))
         check_score(self.scoring, score, y)
+        if self.of_quantity:
+            return {"score": score, **Quantity.measures(None, y, model.predict(X))}
         return {"score": score, **vars(Measures.of(model, X, y))}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one method did in one fold."""
+    """What one method did in one fold; ``scored`` has its score and more."""
 
     variables: int
     cuts: int
     most_variables_per_cut: int
-    score: float
-    accuracy: float
-    log_loss: float
-    auc: float
+    scored: dict[str, float]
+
+    @property
+    def score(self) -> float:
+        """What it is judged by."""
+        return self.scored["score"]
+
+    def row(self) -> dict[str, float]:
+        """All of it as one row of a table."""
+        return {
+            "variables": self.variables,
+            "cuts": self.cuts,
+            "most_variables_per_cut": self.most_variables_per_cut,
+            **self.scored,
+        }
 
 
 def fit_tree(train: Data, test: Data, plan: Plan) -> Outcome:
-    search = SORCTClassifierCV(
+    kind = SORCTRegressorCV if plan.of_quantity else SORCTClassifierCV
+    search: Any = kind(
         cv=plan.inner(),
         scoring=plan.scoring,
         rule=plan.rule,
@@ -91,13 +124,26 @@ def fit_tree(train: Data, test: Data, plan: Plan) -> Outcome:
         len(tree.variables_used),
         int(tree.coef.any(axis=0).sum()),
         tree.most_variables_per_cut,
-        **plan.scored(search, test.X, test.y),
+        plan.scored(search, test.X, test.y),
     )
 
 
 def fit_baseline(train: Data, test: Data, plan: Plan) -> Outcome:
-    model, rows = baseline(train.y), np.zeros((len(test.y), 1))
-    return Outcome(0, 0, 0, **plan.scored(model, rows, test.y))
+    return _constant(baseline(train.y), test, plan)
+
+
+def fit_mean(train: Data, test: Data, plan: Plan) -> Outcome:
+    return _constant(mean_baseline(train.y), test, plan)
+
+
+def fit_median(train: Data, test: Data, plan: Plan) -> Outcome:
+    rows = np.zeros((len(train.y), 1))
+    return _constant(DummyRegressor(strategy="median").fit(rows, train.y), test, plan)
+
+
+def _constant(model: Any, test: Data, plan: Plan) -> Outcome:
+    """What a model does that says the same of all rows."""
+    return Outcome(0, 0, 0, plan.scored(model, np.zeros((len(test.y), 1)), test.y))
 
 
 @dataclass(frozen=True)
@@ -125,7 +171,8 @@ class _Standardised:
 
 def fit_cart(train: Data, test: Data, plan: Plan) -> Outcome:
     columns = _Standardised.of(train, test)
-    model = DecisionTreeClassifier(random_state=plan.seed)
+    kind = DecisionTreeRegressor if plan.of_quantity else DecisionTreeClassifier
+    model = kind(random_state=plan.seed)
     strengths = pruning_strengths(model, columns.X_train, train.y)
 
     def models(X: FloatArray, y: AnyArray, upto: int) -> Iterator[Any]:
@@ -136,7 +183,7 @@ def fit_cart(train: Data, test: Data, plan: Plan) -> Outcome:
     used = np.unique(best.tree_.feature[best.tree_.feature >= 0])
     cuts = int(best.tree_.n_leaves) - 1
     scored = plan.scored(best, columns.X_test, test.y)
-    return Outcome(columns.n_variables(used), cuts, min(cuts, 1), **scored)
+    return Outcome(columns.n_variables(used), cuts, min(cuts, 1), scored)
 
 
 def pruning_strengths(model: Any, X: FloatArray, y: AnyArray) -> FloatArray:
@@ -169,7 +216,43 @@ def fit_logistic(train: Data, test: Data, plan: Plan) -> Outcome:
     n_variables = columns.n_variables(used)
     scored = plan.scored(best, columns.X_test, test.y)
     cuts = 1 if n_classes == 2 else n_classes
-    return Outcome(n_variables, cuts, n_variables, **scored)
+    return Outcome(n_variables, cuts, n_variables, scored)
+
+
+def fit_lasso(train: Data, test: Data, plan: Plan) -> Outcome:
+    columns = _Standardised.of(train, test)
+
+    def models(X: FloatArray, y: AnyArray, upto: int) -> Iterator[Any]:
+        model = Lasso(warm_start=True, max_iter=10_000, tol=1e-4)
+        for strength in lasso_strengths(X, y)[:upto]:
+            yield model.set_params(alpha=strength).fit(X, y)
+
+    best = _chosen(models, columns.X_train, train.y, plan, _STRENGTHS)
+    return _linear_outcome(best, columns, test, plan)
+
+
+def fit_ols(train: Data, test: Data, plan: Plan) -> Outcome:
+    columns = _Standardised.of(train, test)
+    model = LinearRegression().fit(columns.X_train, train.y)
+    return _linear_outcome(model, columns, test, plan)
+
+
+def _linear_outcome(
+    model: Any, columns: _Standardised, test: Data, plan: Plan
+) -> Outcome:
+    n_variables = columns.n_variables(np.flatnonzero(model.coef_))
+    scored = plan.scored(model, columns.X_test, test.y)
+    return Outcome(n_variables, 0, n_variables, scored)
+
+
+def lasso_strengths(X: FloatArray, y: AnyArray) -> FloatArray:
+    """Strengths of the LASSO, the first of which selects nothing.
+
+    With columns of mean 0, all are held back from max |X'(y - mean of y)| / n on.
+    """
+    steepest = float(np.abs(X.T @ (y - y.mean())).max(initial=0.0)) / len(y)
+    largest = steepest if steepest > 0.0 else 1.0
+    return largest * np.geomspace(1.0, 1.0 / _WIDEST, _STRENGTHS)
 
 
 def logistic_strengths(X: FloatArray, y: AnyArray) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 AXIS, LINEAR, OBLIQUE = "CART", "L1 logistic", "sorct"
 METHODS = (AXIS, LINEAR, OBLIQUE)
 BASELINE = "most frequent class"
-PAIRS = ((OBLIQUE, AXIS), (OBLIQUE, LINEAR), (AXIS, LINEAR))
+_COUNTED = {3: "three", 4: "four"}
 
 # -- tests -------------------------------------------------------------------------
 
@@ -89,8 +90,13 @@ def holm(p: FloatArray) -> FloatArray:
     return adjusted
 
 
-def all_tests(scores: pd.DataFrame, sizes: Sizes) -> pd.DataFrame:
-    """All pairs: the three of the methods, and each against the baseline.
+def all_tests(
+    scores: pd.DataFrame,
+    sizes: Sizes,
+    methods: Sequence[str] = METHODS,
+    baseline: str = BASELINE,
+) -> pd.DataFrame:
+    """All pairs: those of the methods, ours first, and each against the baseline.
 
     One row more or less moves a score by its scale, which is 1 for shares of rows and
     taken from the largest score for others, over the rows of a fold.
@@ -100,7 +106,9 @@ def all_tests(scores: pd.DataFrame, sizes: Sizes) -> pd.DataFrame:
     share = sizes.n_test / sizes.n_train
     resolution = float(np.abs(scores.to_numpy()).max()) / sizes.n_test
 
-    families = [PAIRS, tuple((method, BASELINE) for method in METHODS)]
+    others = [method for method in methods if method != OBLIQUE]
+    pairs = [(OBLIQUE, other) for other in others] + list(combinations(others, 2))
+    families = [pairs, [(method, baseline) for method in methods]]
     rows: list[dict[str, Any]] = []
     for pairs in families:
         found = [
@@ -129,20 +137,23 @@ class Verdict:
     kinds: dict[str, str]
     scoring: str
     level: float
+    methods: Sequence[str] = METHODS
+    baseline: str = BASELINE
 
     def sentence(self) -> str:
-        """One sentence on which of the three kinds the data support."""
+        """One sentence on which of the kinds the data support."""
         useful = self._useful()
         good = [m for m in useful if not self._ahead_of(m)]
         if not useful:
             return (
-                "These data support none of the three: no method is shown to be better "
-                "than always answering the most frequent class."
+                f"These data support none of the {_COUNTED[len(self.methods)]}: no "
+                "method is shown to be better than always answering the "
+                f"{self.baseline}."
             )
         if len(good) == 1:
             return f"These data support {self.kinds[good[0]]}: {self._wins(good[0])}."
         advice = self._advice(good)
-        if len(good) == len(METHODS):
+        if len(good) == len(self.methods):
             return f"There is no difference that these folds can show: {advice}."
         same = (
             f"between {' and '.join(good)} there is no difference that these folds can "
@@ -153,7 +164,7 @@ class Verdict:
 
     def _doubts(self, good: list[str]) -> list[str]:
         """What is said of methods that are not useful: behind another, or unproven."""
-        out = [m for m in METHODS if m not in good]
+        out = [m for m in self.methods if m not in good]
         behind = [m for m in out if self._ahead_of(m)]
         against = " and ".join(f"{self.kinds[m]} ({self._why_not(m)})" for m in behind)
         said = [f"these data speak against {against}"] if behind else []
@@ -165,10 +176,10 @@ class Verdict:
         Tests against the baseline and between methods are adjusted apart, so that one
         may be shown to be ahead of a useful method and not of the baseline.
         """
-        shown = {m for m in METHODS if self._gap(m, BASELINE) is not None}
+        shown = {m for m in self.methods if self._gap(m, self.baseline) is not None}
         while more := {a for m in shown for a in self._ahead_of(m)} - shown:
             shown |= more
-        return [m for m in METHODS if m in shown]
+        return [m for m in self.methods if m in shown]
 
     def _gap(self, one: str, other: str) -> tuple[float, float] | None:
         """How far one is ahead of another and the p value, if that is shown."""
@@ -184,13 +195,13 @@ class Verdict:
 
     def _ahead_of(self, method: str) -> list[str]:
         """Methods that are shown to be better."""
-        others = [m for m in METHODS if m != method]
+        others = [m for m in self.methods if m != method]
         return [m for m in others if self._gap(m, method) is not None]
 
     def _wins(self, method: str) -> str:
         """Why each of the others is ruled out, as parts of a sentence on the winner."""
         parts = []
-        for other in METHODS:
+        for other in self.methods:
             if other == method:
                 continue
             gap = self._gap(method, other)
@@ -206,7 +217,7 @@ class Verdict:
         if better:
             best = max(better, key=lambda m: self.frame["score"][m])
             return f"{method} is behind {best} by {self._size(self._gap(best, method))}"
-        return f"{method} is not shown to be better than the {BASELINE}"
+        return f"{method} is not shown to be better than the {self.baseline}"
 
     def _size(self, gap: tuple[float, float] | None) -> str:
         assert gap is not None

@@ -448,6 +448,7 @@ def _check_precision(formula: Formula, dtype: str) -> None:
     """Refuse float32 where the rounding of the inputs would move a score too far."""
     if dtype == "float64":
         return
+    _check_said(formula)
     # What leaves say counts beside the largest of its terms.
     largest = max(
         (term.size for one in formula.leaves for term in one.terms), default=1
@@ -462,6 +463,19 @@ def _check_precision(formula: Formula, dtype: str) -> None:
                     f"enough apart (from {lower!r} on, over {span!r}); pass "
                     "dtype='float64'."
                 )
+
+
+def _check_said(formula: Formula) -> None:
+    """Refuse float32 where it has no numbers of the size that leaves say."""
+    said = [abs(leaf.constant) for leaf in formula.leaves]
+    said += [term.size for leaf in formula.leaves for term in leaf.terms]
+    tiny, huge = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+    # A sum over routes and columns must fit, too.
+    if any(said) and not 1e6 * tiny <= max(said) <= huge / (2.0 * len(said)):
+        raise ValueError(
+            f"float32 has no numbers as large or small as those that leaves say (up to "
+            f"{max(said):.1e}); pass dtype='float64'."
+        )
 
 
 def _lines(term: Term) -> list[tuple[float, float, float]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.show.plotting._style import SOFT
+from sorct.show.plotting._style import SOFT, score_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def _tell(ax: Axes, x: FloatArray, foot: float, value: float) -> None:
     level = np.full(x.size, foot)
     ax.plot(x, level, "v", color=SOFT, markersize=6, clip_on=False, zorder=5)
     ax.annotate(
-        f"{value:.3f}", (float(x[-1]), foot), xytext=(0, 5),
+        score_text(value), (float(x[-1]), foot), xytext=(0, 5),
         textcoords="offset points", ha="center", va="bottom", fontsize="small",
         color=SOFT, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
     )  # fmt: skip

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sorct.data.target import data_given, label_column
+from sorct.data.target import data_given
 from sorct.data.wording import shown
-from sorct.estimators.cross_validated import SORCTClassifierCV
+from sorct.estimators.tree_search import TreeSearch
 from sorct.show.measures import leaf_says
-from sorct.tree.path import Path, goodness
+from sorct.tree.path import Path, evaluated, frame_of, goodness
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -26,6 +27,15 @@ QUANTITIES = {
     "global_sparsity": "columns unused in the tree, %",
     "objective": "objective",
     "cost": "expected cost",
+}
+# Name of the score in training, and of what is shown beside it: for classes without and
+# with costs of errors, and for a quantity.
+_ACCURACY = "expected accuracy in training"
+_COST, _EXPLAINED = "minus the expected cost in training", "R² in training"
+_TRAINED = {
+    (False, False): (_ACCURACY, {"accuracy": _ACCURACY}),
+    (False, True): (_COST, {"accuracy": _ACCURACY}),
+    (True, False): (_EXPLAINED, {"r2": _EXPLAINED}),
 }
 
 
@@ -41,37 +51,50 @@ class ScoredGrid:
     score_name : str
     chosen : int or None
         Row of the tree that a search chose.
-    accuracy_name : str
-        What the column ``accuracy`` is called, where there is one.
+    names : dict from str to str
+        Columns of the frame that can be shown, and how they are called.
     """
 
     frame: pd.DataFrame
     score_name: str
+    names: dict[str, str]
     chosen: int | None = None
-    accuracy_name: str = "accuracy"
 
 
 def path_grid(path: Path, X: Any = None, y: Any = None) -> ScoredGrid:
     """Grid of a path, with its default score on given data or expected in training.
 
-    The frame has the accuracy as well, whatever the score is.
+    The frame has what the target measures as well, whatever the score is.
     """
     if not isinstance(path, Path):
         raise TypeError(f"Expected a Path, got {type(path).__name__}.")
     first = path.trees[0]
     if data_given(X, y):
-        frame = path.evaluate(X, y)
-        name = first.class_target.default_score(first.cost_matrix)
-        return ScoredGrid(frame.assign(score=goodness(frame), error=np.nan), name)
-    frame = path.to_frame().assign(
-        accuracy=[expected_accuracy(tree) for tree in path.trees],
-        score=[tree_score(tree) for tree in path.trees],
-        error=np.nan,
-    )
-    accuracy = "expected accuracy in training"
-    cost = "minus the expected cost in training"
-    name = cost if first.has_unequal_costs else accuracy
-    return ScoredGrid(frame, name, accuracy_name=accuracy)
+        frame, names = path.evaluate(X, y), first.target.measure_names
+        name = first.target.default_score(first.cost_matrix)
+    else:
+        frame = _with_training(path.to_frame(), path.trees)
+        name, names = _TRAINED[first.of_quantity, first.has_unequal_costs]
+    frame = frame.assign(score=goodness(frame), error=np.nan)
+    return ScoredGrid(frame, name, _names(first, names))
+
+
+def _with_training(frame: pd.DataFrame, trees: Sequence[Tree]) -> pd.DataFrame:
+    """The frame of some trees with what is known, or expected, of them in training."""
+    if trees[0].of_quantity:
+        explained = [tree.training.r2 for tree in trees]
+        return frame.assign(r2=np.array(explained, dtype=np.float64))
+    frame = frame.assign(accuracy=[expected_accuracy(tree) for tree in trees])
+    if not trees[0].has_unequal_costs:
+        return frame
+    costs = [(tree.cost_matrix @ leaf_says(tree) * tree.mass).sum() for tree in trees]
+    return frame.assign(mean_cost=costs)
+
+
+def _names(tree: Tree, measures: dict[str, str]) -> dict[str, str]:
+    """What can be shown of a path of such trees, and how it is called."""
+    own = {"cost": "loss in training"} if tree.of_quantity else {}
+    return measures | QUANTITIES | own
 
 
 def search_grid(search: Any, *, every: bool = False) -> ScoredGrid:
@@ -80,10 +103,10 @@ def search_grid(search: Any, *, every: bool = False) -> ScoredGrid:
     It is of penalised trees or of relaxed ones, as the tree chosen is; with ``every``
     of both, the penalised ones first.
     """
-    if not isinstance(search, SORCTClassifierCV):
+    if not isinstance(search, TreeSearch):
         raise TypeError(
-            f"Expected a fitted SORCTClassifierCV, got {type(search).__name__}; with a "
-            "path, use from_path."
+            "Expected a fitted SORCTClassifierCV or SORCTRegressorCV, got "
+            f"{type(search).__name__}; with a path, use from_path."
         )
     check_is_fitted(search)
     offered = search.path_.offered
@@ -95,8 +118,8 @@ def search_grid(search: Any, *, every: bool = False) -> ScoredGrid:
         chosen %= n_rows
     frame = search.cv_results_.iloc[first : first + n_rows].reset_index(drop=True)
     frame = frame.assign(score=frame["mean_score"], error=frame["se_score"])
-    name = search.tree_.training.cv_scoring
-    return ScoredGrid(frame, f"{name}, mean over folds", chosen)
+    name = f"{search.tree_.training.cv_scoring}, mean over folds"
+    return ScoredGrid(frame, name, _names(search.tree_, {}), chosen)
 
 
 def expected_accuracy(tree: Tree) -> float:
@@ -109,14 +132,10 @@ def expected_accuracy(tree: Tree) -> float:
 
 def tree_score(tree: Tree, X: Any = None, y: Any = None) -> float:
     """Score of a tree as the grid of a path has it."""
-    if X is not None:
-        codes, predicted = map(
-            tree.class_target.codes, (label_column(y), tree.predict(X))
-        )
-        return float(tree.class_target.worth(tree.cost_matrix, codes, predicted).mean())
-    if tree.has_unequal_costs:
-        return -float((tree.cost_matrix @ leaf_says(tree) * tree.mass).sum())
-    return expected_accuracy(tree)
+    frame = frame_of([tree])
+    if data_given(X, y):
+        return float(goodness(evaluated([tree], frame, X, y))[0])
+    return float(goodness(_with_training(frame, [tree]))[0])
 
 
 def check_quantity(quantity: str, known: Any) -> None:

@@ -18,9 +18,9 @@ from sorct.tree.tree import Tree
 
 
 def tree_of(estimator: Any) -> Tree:
-    """Tree of a fitted classifier."""
+    """Tree of a fitted estimator."""
     if isinstance(estimator, Tree):
-        raise TypeError("Expected a fitted classifier, got a Tree; use from_tree.")
+        raise TypeError("Expected a fitted estimator, got a Tree; use from_tree.")
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
     tree = getattr(estimator, "tree_", None)
@@ -40,7 +40,7 @@ def leaf_mass(tree: Tree, X: Any, y: Any, hard: bool = False) -> FloatArray | No
     """
     if not data_given(X, y):
         return None
-    codes = tree.class_target.known_codes(y)
+    codes = tree.target.known_codes(y)
     check_consistent_length(X, codes)
     mass = np.zeros(tree.mass.shape)
     if hard:

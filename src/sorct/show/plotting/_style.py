@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 #: Paul Tol's high-contrast colours: told apart by the colour-blind and in grey.
 BLUE, YELLOW, RED = "#004488", "#DDAA33", "#BB5566"
 INK, SOFT, FAINT = "#222222", "#6E6E6E", "#D9D9D9"
+# Light end of shades.
+_LIGHT = "#C3D7EA"
 #: Dark to light is less to more, for every eye and in grey.
 COLOUR_MAP = "cividis"
+# Scores of this size are no shares.
+_LARGE = 10.0
 #: Longest name that is drawn whole.
 LONGEST_NAME = 40
 
@@ -52,6 +56,14 @@ def class_fills(n_classes: int) -> list[Fill]:
     ]
 
 
+def shade(tone: float) -> Fill:
+    """Fill of a place between the least number, which is light, and the largest."""
+    ends = (_LIGHT, BLUE)
+    light, dark = ([int(end[k : k + 2], 16) for k in (1, 3, 5)] for end in ends)
+    mixed = (round(a + tone * (b - a)) for a, b in zip(light, dark, strict=True))
+    return Fill("#" + "".join(f"{part:02X}" for part in mixed))
+
+
 def drawn_names(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
     """Names on one line, long ones shortened in the middle, distinct ones distinct."""
     whole = [printable(name) for name in names]
@@ -79,6 +91,11 @@ def alpha_texts(alphas: Sequence[float]) -> list[str]:
     if len(exponents) < 2 or None in exponents:
         return [f"{alpha:.3g}" for alpha in alphas]
     return ["0" if alpha == 0.0 else _power(_exponent(alpha)) for alpha in alphas]
+
+
+def score_text(score: float) -> str:
+    """A score to three decimals; a large one, which has units, to four digits."""
+    return f"{score:.3f}" if abs(score) < _LARGE else f"{score:.4g}"
 
 
 def _exponent(alpha: float) -> int | None:

@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sorct._typing import FloatArray
-from sorct.show.plotting._tree_parts import DrawnCut, DrawnTerm
-from sorct.tree.view import Leaf
+from sorct.show.plotting._tree_parts import DrawnCut, DrawnLeaf, DrawnTerm
 
 #: Width of a line of text: its letters, size and weight.
 Measure = Callable[[str, float, str], float]
-Parts = dict[int, DrawnCut | Leaf]
+Parts = dict[int, DrawnCut | DrawnLeaf]
 
 FONT, SMALL = 9.0, 7.5
 #: Height of a line, width of all bars, and of the words "yes" and "no".
@@ -30,12 +29,6 @@ MIX_BAR = 30.0
 _APART, _NEAR = 14.0, 4.0
 # Thickness of all samples together: so much, so much more per leaf, at most so much.
 _THICKNESS = 76.0, 12.0, 220.0
-# Classes of a leaf that get a line of their own; one more is written out as well, for
-# "1 others" would take a line too.
-_MOST_CLASSES = 3
-# A class with a smaller share of its leaf is left out; a leaf with a smaller share of
-# all samples names no classes.
-_LITTLE, _NOBODY = 5e-3, 5e-4
 
 
 @dataclass(frozen=True)
@@ -112,32 +105,10 @@ def more_text(cut: DrawnCut, max_terms: int) -> str:
     return f"and {n_more} more ({told} of the weight)"
 
 
-def share_text(leaf: Leaf) -> str:
-    """How many samples end in a leaf."""
-    return f"{100 * leaf.mass.sum():.1f} % of {getattr(leaf, 'rows', 'samples')}"
-
-
-def mix_lines(leaf: Leaf, classes: Sequence[str]) -> list[tuple[int | None, str]]:
-    """Lines on the classes in a leaf, largest first; None stands for the rest."""
-    share = float(leaf.mass.sum())
-    if share <= _NOBODY:
-        return []
-    part = leaf.mass / share
-    order = sorted(range(part.size), key=lambda k: -part[k])
-    order = [k for k in order if part[k] >= _LITTLE]
-    n_told = len(order) if len(order) <= _MOST_CLASSES + 1 else _MOST_CLASSES
-    told, rest = order[:n_told], order[n_told:]
-    lines: list[tuple[int | None, str]] = [
-        (k, f"{100 * part[k]:.0f} % {classes[k]}") for k in told
-    ]
-    if rest:
-        lines.append((None, f"{100 * part[rest].sum():.0f} % {len(rest)} others"))
-    says = getattr(leaf, "says", "")
-    return [*lines, (None, says)] if says else lines
-
-
 def source_texts(mass: FloatArray, classes: Sequence[str]) -> list[str]:
-    """Classes with their shares of all samples."""
+    """Classes with their shares of all samples; if there is but one, its name."""
+    if len(classes) == 1:
+        return list(classes)
     share = mass / mass.sum()
     return [f"{c}  {100 * s:.0f} %" for c, s in zip(classes, share, strict=True)]
 
@@ -154,7 +125,7 @@ def lay_out(
 ) -> Layout:
     """Place all parts of a tree, and a note at the foot; the root is the first part."""
     root = next(iter(parts))
-    n_leaves = sum(isinstance(part, Leaf) for part in parts.values())
+    n_leaves = sum(isinstance(part, DrawnLeaf) for part in parts.values())
     base, each, most = _THICKNESS
     thickness = min(base + each * n_leaves, most)
     own = {t: _own_height(part, thickness, max_terms) for t, part in parts.items()}
@@ -166,7 +137,7 @@ def lay_out(
     texts = source_texts(parts[root].mass, classes)
     left = MARGIN + max(measure(text, FONT, "normal") for text in texts) + PAD
     sources = _sources(left, middle[root], strip[root] + 2 * MARGIN, entering)
-    sizes = {t: _size(part, classes, max_terms, measure) for t, part in parts.items()}
+    sizes = {t: _size(part, max_terms, measure) for t, part in parts.items()}
     columns = _columns(parts, sizes, left + FLOW)
     boxes = {t: Box(columns[t].x, middle[t], columns[t].width, own[t]) for t in parts}
     width = max(box.right for box in boxes.values()) + MARGIN
@@ -194,12 +165,11 @@ def _broken(text: str, width: float, measure: Measure) -> list[str]:
     return lines
 
 
-def _own_height(part: DrawnCut | Leaf, thickness: float, max_terms: int) -> float:
+def _own_height(part: DrawnCut | DrawnLeaf, thickness: float, max_terms: int) -> float:
     """Height of a node by itself: its lines, or the samples that flow through."""
     band = thickness * float(part.mass.sum())
-    if isinstance(part, Leaf):
-        names = [""] * part.mass.size
-        return max(LINE * (1 + len(mix_lines(part, names))), band)
+    if isinstance(part, DrawnLeaf):
+        return max(LINE * (1 + len(part.lines)), band)
     n_lines = len(shown_terms(part, max_terms)) + bool(more_text(part, max_terms))
     return max(LINE * (2 + n_lines) + 2 * PAD, band + FORK + 2 * PAD)
 
@@ -226,7 +196,7 @@ def _place(
     """Put a node between what is below it, all within its strip."""
     part = parts[t]
     middle_out[t] = top + strip[t] / 2
-    if isinstance(part, Leaf):
+    if isinstance(part, DrawnLeaf):
         return
     first = top + (strip[t] - strip[part.yes] - strip[part.no]) / 2
     _place(parts, part.yes, first, own, strip, middle_out)
@@ -264,14 +234,12 @@ class _Column:
     numbers: float
 
 
-def _size(
-    part: DrawnCut | Leaf, classes: Sequence[str], max_terms: int, measure: Measure
-) -> _Size:
-    if isinstance(part, Leaf):
-        head = measure(classes[part.code], FONT, "bold") + PAD
-        lines = [measure(text, FONT, "normal") for _, text in mix_lines(part, classes)]
+def _size(part: DrawnCut | DrawnLeaf, max_terms: int, measure: Measure) -> _Size:
+    if isinstance(part, DrawnLeaf):
+        head = measure(part.name, FONT, "bold") + PAD
+        lines = [measure(line.text, FONT, "normal") for line in part.lines]
         widest = max([0.0, *lines]) + MIX_BAR + PAD
-        return _Size(0.0, max(head + measure(share_text(part), FONT, "normal"), widest))
+        return _Size(0.0, max(head + measure(part.share, FONT, "normal"), widest))
     shown = shown_terms(part, max_terms)
     numbers = max([0.0, *(measure(term.number, FONT, "normal") for term in shown)])
     names = max([0.0, *(measure(term.name, FONT, "normal") for term in shown)])

@@ -6,7 +6,7 @@ next to nobody, are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sorct._typing import FloatArray
@@ -20,6 +20,12 @@ from sorct.tree.view import Cut, Leaf, View
 
 # Shares that differ by no more may read the same.
 _ROUNDING = 0.01
+# Classes of a leaf that get a line of their own; one more is written out as well, for
+# "1 others" would take a line too.
+_MOST_CLASSES = 3
+# A class with a smaller share of its leaf is left out; a leaf with a smaller share of
+# all samples names no classes.
+_LITTLE, _NOBODY = 5e-3, 5e-4
 
 
 @dataclass(frozen=True)
@@ -64,40 +70,100 @@ class DrawnCut:
     mass: FloatArray
 
 
+@dataclass(frozen=True)
+class LeafLine:
+    """A line below the name of a leaf, with a bar before it if there is one.
+
+    Attributes
+    ----------
+    text : str
+    code : int or None
+        Position of the class whose colour the bar has, None where there is no bar.
+    begin, end : float
+        Ends of the bar, as shares of the room that it has.
+    """
+
+    text: str
+    code: int | None = None
+    begin: float = 0.0
+    end: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class DrawnLeaf(Leaf):
-    """A leaf, how its samples are called, and what it says if that is told."""
+    """A leaf with the words that are written there.
 
-    rows: str = "samples"
-    says: str = ""
-
-
-def drawn_leaf(
-    leaf: Leaf, hard: bool = False, classes: Sequence[str] | None = None
-) -> DrawnLeaf:
-    """A leaf with what it says of its class where it says something else than it has.
-
-    ``classes`` are the names of the classes, None where leaves say no more than one.
+    Attributes
+    ----------
+    name : str
+        What it says.
+    share : str
+        How many samples it has.
+    lines : tuple of LeafLine
     """
-    share, says = float(leaf.mass.sum()), ""
-    if classes is not None and share > 0.0:
+
+    name: str = ""
+    share: str = ""
+    lines: tuple[LeafLine, ...] = ()
+
+    @classmethod
+    def of(
+        cls, leaf: Leaf, name: str, lines: Sequence[LeafLine], hard: bool
+    ) -> DrawnLeaf:
+        """A leaf of a view with its words; ``hard`` if whole rows were counted."""
+        fields = {key: getattr(leaf, key) for key in Leaf.__dataclass_fields__}
+        rows = "rows" if hard else "samples"
+        share = f"{100 * leaf.mass.sum():.1f} % of {rows}"
+        return cls(**fields, name=name, share=share, lines=tuple(lines))
+
+
+def class_leaf(
+    leaf: Leaf, classes: Sequence[str], *, hard: bool, says: bool
+) -> DrawnLeaf:
+    """A leaf with its class, and the classes in it.
+
+    Where leaves say shares, what it says of its class follows if that is not what its
+    rows are.
+    """
+    lines, share = _mix_lines(leaf, classes), float(leaf.mass.sum())
+    if says and share > 0.0 and lines:
         said, own = float(leaf.proba[leaf.code]), float(leaf.mass[leaf.code] / share)
         if abs(said - own) > _ROUNDING:
-            says = f"says {100 * said:.0f} % {classes[leaf.code]}"
-    fields = {name: getattr(leaf, name) for name in Leaf.__dataclass_fields__}
-    return DrawnLeaf(**fields, rows="rows" if hard else "samples", says=says)
+            text = f"says {100 * said:.0f} % {classes[leaf.code]}"
+            lines.append(LeafLine(text))
+    return DrawnLeaf.of(leaf, classes[leaf.code], lines, hard)
+
+
+def _mix_lines(leaf: Leaf, classes: Sequence[str]) -> list[LeafLine]:
+    """Lines on the classes in a leaf, largest first."""
+    share = float(leaf.mass.sum())
+    if share <= _NOBODY:
+        return []
+    part = leaf.mass / share
+    order = sorted(range(part.size), key=lambda k: -part[k])
+    order = [k for k in order if part[k] >= _LITTLE]
+    n_told = len(order) if len(order) <= _MOST_CLASSES + 1 else _MOST_CLASSES
+    told, rest = order[:n_told], order[n_told:]
+    lines = [
+        LeafLine(f"{100 * part[k]:.0f} % {classes[k]}", k, 0.0, float(part[k]))
+        for k in told
+    ]
+    if rest:
+        text = f"{100 * part[rest].sum():.0f} % {len(rest)} others"
+        lines.append(LeafLine(text))
+    return lines
 
 
 def tree_parts(
-    view: View, hard: bool = False, classes: Sequence[str] | None = None
-) -> dict[int, DrawnCut | Leaf]:
+    view: View, write: Callable[[Leaf], DrawnLeaf]
+) -> dict[int, DrawnCut | DrawnLeaf]:
     """Nodes that are drawn, by number, the root first; a cut before what is below."""
     nodes = view.nodes
     terms = {number: _terms(node) for number, node in nodes.items()}
     texts = [term.name for own in terms.values() for term in own]
     names = dict(zip(texts, drawn_names(texts), strict=True))
     return {
-        number: drawn_leaf(node, hard, classes)
+        number: write(node)
         if isinstance(node, Leaf)
         else DrawnCut(
             node.number,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sorct.show.plotting._style import INK, SOFT, class_fills
+from sorct.show.plotting._style import FAINT, INK, SOFT, class_fills, shade
 from sorct.show.plotting._tree_layout import (
     ANSWER,
     BAR,
@@ -22,14 +22,11 @@ from sorct.show.plotting._tree_layout import (
     Box,
     Layout,
     Parts,
-    mix_lines,
     more_text,
-    share_text,
     shown_terms,
     source_texts,
 )
-from sorct.show.plotting._tree_parts import DrawnCut, DrawnTerm
-from sorct.tree.view import Leaf
+from sorct.show.plotting._tree_parts import DrawnCut, DrawnLeaf, DrawnTerm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,13 +45,18 @@ _BAR_HEIGHT = 7.0
 
 @dataclass(frozen=True, eq=False)
 class TreePen:
-    """Draws a tree into axes whose units are those of its layout."""
+    """Draws a tree into axes whose units are those of its layout.
+
+    ``tones`` has a place from 0 to 1 for every node of a tree of a quantity, from the
+    lowest leaf to the highest; where there are classes it is empty.
+    """
 
     ax: Axes
     layout: Layout
     parts: Parts
     classes: list[str]
     max_terms: int
+    tones: dict[int, float]
 
     def _write(self, x: float, y: float, text: str, **options: Any) -> None:
         from sorct.show.plotting._scaled_text import ScaledText
@@ -67,9 +69,14 @@ class TreePen:
 
         return self.ax.add_artist(Rectangle(corner, width, height, **look))
 
-    def _look(self, k: int, size: float) -> dict[str, Any]:
-        """How the samples of a class are filled; thin bands need all their colour."""
+    def _look(self, t: int, k: int, size: float) -> dict[str, Any]:
+        """How the samples of a class in a node are filled.
+
+        Thin bands need all their colour.
+        """
         fill = class_fills(len(self.classes))[k]
+        if t in self.tones:
+            fill = shade(self.tones[t])
         return {
             "facecolor": fill.colour,
             "hatch": fill.hatch,
@@ -91,7 +98,9 @@ class TreePen:
                 if mass[k] < _THINNEST:
                     continue
                 size = self.layout.thickness * float(mass[k])
-                band = PathPatch(_band(start, (box.x, y), size), **self._look(k, size))
+                band = PathPatch(
+                    _band(start, (box.x, y), size), **self._look(t, k, size)
+                )
                 bands[t, k] = band
                 self.ax.add_artist(band)
         return bands
@@ -218,23 +227,30 @@ class TreePen:
     def draw_leaves(self) -> None:
         """Class, share of samples and class mix."""
         for t, part in self.parts.items():
-            if isinstance(part, Leaf):
-                self._draw_leaf(self.layout.boxes[t], part)
+            if isinstance(part, DrawnLeaf):
+                self._draw_leaf(t, part)
 
-    def _draw_leaf(self, box: Box, leaf: Leaf) -> None:
+    def _draw_leaf(self, t: int, leaf: DrawnLeaf) -> None:
         from sorct.show.plotting._scaled_text import text_width
 
-        lines, name = mix_lines(leaf, self.classes), self.classes[leaf.code]
-        x, y = box.x + PAD, box.y - LINE * len(lines) / 2
-        self._write(x, y, name, weight="bold")
-        width = text_width(name, FONT, "bold")
-        self._write(x + width + PAD, y, share_text(leaf), color=SOFT)
-        for row, (k, text) in enumerate(lines, start=1):
+        box = self.layout.boxes[t]
+        x, y = box.x + PAD, box.y - LINE * len(leaf.lines) / 2
+        self._write(x, y, leaf.name, weight="bold")
+        width = text_width(leaf.name, FONT, "bold")
+        self._write(x + width + PAD, y, leaf.share, color=SOFT)
+        for row, line in enumerate(leaf.lines, start=1):
             middle = y + LINE * row
-            if k is not None:
-                size = MIX_BAR * float(leaf.mass[k] / leaf.mass.sum())
-                self._fill((x, middle - 3.5), size, 7.0, **self._look(k, size))
-            self._write(x + MIX_BAR + PAD / 2, middle, text)
+            if line.code is not None:
+                if t in self.tones:
+                    self._draw_track(x, middle)
+                size = MIX_BAR * (line.end - line.begin)
+                corner = x + MIX_BAR * line.begin, middle - 3.5
+                self._fill(corner, size, 7.0, **self._look(t, line.code, size))
+            self._write(x + MIX_BAR + PAD / 2, middle, line.text)
+
+    def _draw_track(self, x: float, y: float) -> None:
+        """A faint line from the least to the largest number."""
+        self._fill((x, y - 0.6), MIX_BAR, 1.2, facecolor=FAINT, linewidth=0.0)
 
     # -- the foot --------------------------------------------------------------------
 

@@ -1,8 +1,13 @@
-"""ContributionDisplay: what the values of one variable add to the cuts of a tree."""
+"""ContributionDisplay: what the values of one variable add to the cuts of a tree.
+
+Of a quantity: what they do to the prediction.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,7 +27,9 @@ from sorct.show.plotting._style import (
     need_matplotlib,
 )
 from sorct.show.text import check_tree
+from sorct.show.value_explanation import typical_columns
 from sorct.tree.tree import Tree
+from sorct.tree.view import Cut
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 
 # Points of a line, evenly over the range and evenly along the curve.
 _POINTS = 200
+_PREDICTED = "added to the prediction, all else typical"
 # Inches: a line plot, a row of bars, and what stands round them.
 _LINES, _ROW, _BARS, _AROUND = (6.0, 3.6), 0.24, 3.4, 1.3
 
@@ -45,6 +53,10 @@ class ContributionDisplay:
     or a bar. Sums are in scaled units, as the bars of ``TreeDisplay``: above 0 speaks
     for "yes".
 
+    Of a quantity there is one line, or one bar per level: how far a value moves the
+    prediction from that of a typical sample, all other variables being typical (their
+    median, or most frequent level).
+
     Make one with ``from_estimator`` or ``from_tree``, then call ``plot``.
 
     Parameters
@@ -52,11 +64,12 @@ class ContributionDisplay:
     name : str
         Name of the variable.
     cuts : list of int
-        Numbers of the cuts that use it, as printed.
+        Numbers of the cuts that use it, as printed; empty for a quantity.
     values : array of shape (n_values,)
         Numbers, dates, or names of levels.
     added : array of shape (n_cuts, n_values)
-        What each value adds to the sum of each cut.
+        What each value adds to the sum of each cut. Of a quantity there is one row, of
+        what is added to the prediction.
     missing : array of shape (n_cuts,) or None
         What a missing cell adds; None for a category, and where none can be.
 
@@ -99,27 +112,24 @@ class ContributionDisplay:
         """
         check_tree(tree)
         i = _place(tree, variable)
-        cuts = [cut for cut in tree.view.cuts if i in cut.terms]
-        own, encoder = tree.encoder.variables[i], tree.encoder
-        side = np.array([1.0 if cut.reading.is_left else -1.0 for cut in cuts])
-        weights = tree.coef[encoder.columns_of(i)][:, [cut.node for cut in cuts]] * side
+        cuts = [] if tree.of_quantity else _cuts_with(tree, i)
         numbers = [cut.number for cut in cuts]
+        own, add = tree.encoder.variables[i], _adding(tree, i, cuts)
         if own.choices is not None:
             names = ["missing" if one is None else str(one) for one in own.choices]
-            added = own.encode_choices() @ weights
-            return cls(own.name, numbers, np.array(names, dtype=object), added.T)
+            levels = np.array(names, dtype=object)
+            return cls(own.name, numbers, levels, add(own.encode_choices()))
         places = np.linspace(0.0, 1.0, _POINTS)
         along = [own.decode(place) for place in places]
         at = np.unique([*along, *np.linspace(along[0], along[-1], _POINTS)])
-        added = own.encode(at) @ weights
         missing = None
         if own.takes_missing:
-            missing = (own.encode(np.array([np.nan])) @ weights)[0]
-        return cls(own.name, numbers, _as_dates(own, at), added.T, missing)
+            missing = add(own.encode(np.array([np.nan])))[:, 0]
+        return cls(own.name, numbers, _as_dates(own, at), add(own.encode(at)), missing)
 
     @classmethod
     def from_estimator(cls, estimator: Any, variable: str) -> Self:
-        """Display of a variable in the tree of a fitted classifier."""
+        """Display of a variable in the tree of a fitted estimator."""
         return cls.from_tree(tree_of(estimator), variable)
 
     def plot(self, ax: Axes | None = None, *, max_levels: int = 20) -> Self:
@@ -141,7 +151,8 @@ class ContributionDisplay:
             self._plot_lines(ax)
         self.figure_ = self.ax_.figure
         name = drawn_names([self.name])[0]
-        title = f"what {name} adds to the sum of a cut"
+        what = "adds to the sum of a cut" if self.cuts else "adds to a typical sample"
+        title = f"what {name} {what}"
         self.ax_.set_title(title, loc="left", fontsize="medium", **PLAIN)
         if len(self.cuts) > 1:
             self.ax_.legend(fontsize="small", frameon=False)
@@ -158,7 +169,8 @@ class ContributionDisplay:
             )
         if self.missing is not None:
             self._plot_missing()
-        ax.set_ylabel("scaled units; above 0 for yes", color=SOFT, fontsize="small")
+        unit = "scaled units; above 0 for yes" if self.cuts else _PREDICTED
+        ax.set_ylabel(unit, color=SOFT, fontsize="small")
 
     def _plot_missing(self) -> None:
         """Diamonds to the right of the lines, and the word above them."""
@@ -177,14 +189,15 @@ class ContributionDisplay:
     def _plot_levels(self, ax: Axes | None, max_levels: int) -> None:
         most = np.argsort(-np.abs(self.added).max(axis=0), kind="stable")[:max_levels]
         rows = most[np.argsort(-self.added[0, most], kind="stable")]
-        height = _ROW * len(rows) * max(0.6 * len(self.cuts), 1.0) + _AROUND
+        n_bars = len(self.added)
+        height = _ROW * len(rows) * max(0.6 * n_bars, 1.0) + _AROUND
         self.ax_ = ax = axes_for(ax, (_BARS + 2.5, height))
         bare(ax)
         ax.axvline(0.0, color=SOFT, linewidth=0.8)
-        thick = 0.8 / len(self.cuts)
+        thick = 0.8 / n_bars
         self.marks_ = [
             ax.barh(
-                np.arange(len(rows)) + thick * (k - (len(self.cuts) - 1) / 2),
+                np.arange(len(rows)) + thick * (k - (n_bars - 1) / 2),
                 added[rows], 0.9 * thick, color=colour, label=label,
             )
             for k, (added, colour, label) in enumerate(self._each_cut())
@@ -196,28 +209,56 @@ class ContributionDisplay:
         ax.grid(axis="y", visible=False)
         n_less = len(self.values) - len(rows)
         less = f" ({n_less} levels that add less are not shown)" if n_less else ""
-        text = f"scaled units; to the right for yes{less}"
+        unit = "scaled units; to the right for yes" if self.cuts else _PREDICTED
+        text = f"{unit}{less}"
         ax.set_xlabel(text, color=SOFT, fontsize="small")
 
     def _each_cut(self) -> list[tuple[FloatArray, str, str]]:
         """What is added in every cut, its colour and its name."""
-        fills = class_fills(len(self.cuts))
+        fills = class_fills(len(self.added))
+        names = [f"cut {number}" for number in self.cuts] or ["prediction"]
         return [
-            (added, fill.colour, f"cut {number}")
-            for added, fill, number in zip(self.added, fills, self.cuts, strict=True)
+            (added, fill.colour, name)
+            for added, fill, name in zip(self.added, fills, names, strict=True)
         ]
 
 
 def _place(tree: Tree, variable: Any) -> int:
     """Position of a variable that the tree uses."""
-    used = {i: tree.encoder.names[i] for cut in tree.view.cuts for i in cut.terms}
-    for i, name in used.items():
-        if name == variable:
-            return i
-    raise ValueError(
-        f"variable must be one that the tree uses: {listed(used.values()) or 'none'}; "
-        f"got {shown(variable)}."
-    )
+    used = tree.variables_at().tolist()
+    if not tree.of_quantity:
+        used = [i for i in used if _cuts_with(tree, i)]
+    names = {tree.encoder.names[i]: int(i) for i in used}
+    if not isinstance(variable, str) or variable not in names:
+        raise ValueError(
+            f"variable must be one that the tree uses: {listed(names) or 'none'}; got "
+            f"{shown(variable)}."
+        )
+    return names[variable]
+
+
+def _cuts_with(tree: Tree, i: int) -> list[Cut]:
+    """Cuts that are shown and use a variable."""
+    return [cut for cut in tree.view.cuts if i in cut.terms]
+
+
+def _adding(tree: Tree, i: int, cuts: list[Cut]) -> Callable[[FloatArray], FloatArray]:
+    """What encoded values (n, n_own_columns) of a variable add, a row per cut."""
+    columns = tree.encoder.columns_of(i)
+    if tree.of_quantity:
+        return partial(_moved, tree, columns)
+    side = np.array([1.0 if cut.reading.is_left else -1.0 for cut in cuts])
+    weights = tree.coef[columns][:, [cut.node for cut in cuts]] * side
+    return lambda encoded: np.asarray((encoded @ weights).T)
+
+
+def _moved(tree: Tree, columns: slice, encoded: FloatArray) -> FloatArray:
+    """How far values of a variable move the prediction of a typical sample."""
+    typical = np.concatenate([typical_columns(one) for one in tree.encoder.variables])
+    trial = np.repeat(typical[np.newaxis], len(encoded) + 1, axis=0)
+    trial[1:, columns] = encoded
+    found = tree.values_of_scores(tree.scores(trial), tree.leaf_says(trial))
+    return np.asarray((found[1:] - found[0])[np.newaxis])
 
 
 def _as_dates(variable: Variable, numbers: FloatArray) -> AnyArray:

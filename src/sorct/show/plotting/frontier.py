@@ -9,7 +9,12 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.show.plotting._focus import focus
-from sorct.show.plotting._grid import ScoredGrid, path_grid, search_grid, tree_score
+from sorct.show.plotting._grid import (
+    ScoredGrid,
+    path_grid,
+    search_grid,
+    tree_score,
+)
 from sorct.show.plotting._style import (
     BLUE,
     RED,
@@ -17,6 +22,7 @@ from sorct.show.plotting._style import (
     axes_for,
     bare,
     need_matplotlib,
+    score_text,
 )
 from sorct.tree.path import Path
 from sorct.tree.tree import Tree
@@ -96,7 +102,7 @@ class FrontierDisplay:
         X, y : table and labels, or None
             Data to score the trees on, best such as they have not seen; None means
             the training sample, as expected. The score is accuracy or, where some
-            errors cost more than others, minus the mean cost.
+            errors cost more than others, minus the mean cost; of a quantity R².
         chosen : Tree or None
             Tree to mark, such as one that ``path.select`` gave.
         """
@@ -108,11 +114,11 @@ class FrontierDisplay:
 
     @classmethod
     def from_estimator(cls, search: Any) -> Self:
-        """Display of a fitted ``SORCTClassifierCV``: scores on folds, and its choice.
+        """Display of a fitted search: scores on folds, and its choice.
 
         Parameters
         ----------
-        search : SORCTClassifierCV
+        search : SORCTClassifierCV or SORCTRegressorCV
         """
         return cls._from_grid(search_grid(search, every=True))
 
@@ -205,6 +211,6 @@ class FrontierDisplay:
         )  # fmt: skip
         variables = f"{used} variable{'' if used == 1 else 's'}"
         self.ax_.set_title(
-            f"ring: the tree chosen, {variables}, {score:.3f}", loc="right",
+            f"ring: the tree chosen, {variables}, {score_text(score)}", loc="right",
             fontsize="small", color=RED,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""HeatmapDisplay: one quantity over both penalties."""
+"""HeatmapDisplay: one thing over both penalties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from sorct._typing import FloatArray
 from sorct.show.plotting._alpha_axis import labels_shown
 from sorct.show.plotting._grid import (
-    QUANTITIES,
     ScoredGrid,
     check_quantity,
     path_grid,
@@ -92,40 +91,40 @@ class HeatmapDisplay:
         X, y : table and labels, or None
             Data to score the trees on, best such as they have not seen; None means
             the training sample, as expected. The score is accuracy or, where some
-            errors cost more than others, minus the mean cost.
+            errors cost more than others, minus the mean cost; of a quantity R².
         quantity : str, default="score"
             Or ``"accuracy"``, ``"n_variables"``, ``"n_columns"``, ``"local_sparsity"``,
-            ``"global_sparsity"``, ``"objective"``, ``"cost"``.
+            ``"global_sparsity"``, ``"objective"``, ``"cost"``. Of a quantity,
+            ``"r2"`` and, if data are given, ``"rmse"`` and ``"mae"`` instead of
+            ``"accuracy"``.
         """
-        check_quantity(quantity, ("score", "accuracy", *QUANTITIES))
         return cls._from_grid(path_grid(path, X, y), quantity)
 
     @classmethod
     def from_estimator(cls, search: Any, *, quantity: str = "score") -> Self:
-        """Display of a fitted ``SORCTClassifierCV``.
+        """Display of a fitted search by cross-validation.
 
         Parameters
         ----------
-        search : SORCTClassifierCV
+        search : SORCTClassifierCV or SORCTRegressorCV
         quantity : str, default="score"
             Mean score over the folds, or, of the trees trained on all rows,
             ``"n_variables"``, ``"n_columns"``, ``"local_sparsity"``,
             ``"global_sparsity"``, ``"objective"``, ``"cost"``.
         """
-        check_quantity(quantity, ("score", *QUANTITIES))
         return cls._from_grid(search_grid(search), quantity)
 
     @classmethod
     def _from_grid(cls, grid: ScoredGrid, column: str) -> Self:
+        names = {"score": grid.score_name} | grid.names
+        check_quantity(column, names)
         # Rows are in the order of the path, the local axis outermost.
         local = np.unique(grid.frame["alpha_local"].to_numpy(dtype=np.float64))
         linf = np.unique(grid.frame["alpha_global"].to_numpy(dtype=np.float64))
         values = grid.frame[column].to_numpy(dtype=np.float64)
         chosen = None if grid.chosen is None else divmod(grid.chosen, linf.size)
-        scores = {"score": grid.score_name, "accuracy": grid.accuracy_name}
-        name = (scores | QUANTITIES)[column]
         shape = local.size, linf.size
-        return cls(values.reshape(shape), local, linf, name, chosen)
+        return cls(values.reshape(shape), local, linf, names[column], chosen)
 
     def plot(self, ax: Axes | None = None, *, cmap: Any = COLOUR_MAP) -> Self:
         """Draw a cell per pair of penalties.

@@ -1,4 +1,4 @@
-"""PathDisplay: accuracy and sparsity along one penalty."""
+"""PathDisplay: accuracy (or R²) and sparsity along one penalty."""
 
 from __future__ import annotations
 
@@ -59,6 +59,8 @@ class PathDisplay:
         Penalty that a search chose.
     other : float or None
         Value of the other penalty; None where that is 0 and nothing else.
+    names : dict from str to str
+        Columns of the frame that can be shown below the score, and how they are called.
 
     Attributes
     ----------
@@ -87,6 +89,7 @@ class PathDisplay:
     score_name: str
     chosen: float | None = None
     other: float | None = None
+    names: dict[str, str] = field(default_factory=QUANTITIES.copy)
     ax_: Axes = field(init=False, repr=False)
     axes_: tuple[Axes, ...] = field(init=False, repr=False)
     figure_: Figure | SubFigure = field(init=False, repr=False)
@@ -111,7 +114,7 @@ class PathDisplay:
         X, y : table and labels, or None
             Data to score the trees on, best such as they have not seen; None means
             the training sample, as expected. The score is accuracy or, where some
-            errors cost more than others, minus the mean cost.
+            errors cost more than others, minus the mean cost; of a quantity R².
         along : {"local", "global"} or None
             Which penalty to go along; None means the one with more values.
         other : float or None
@@ -123,11 +126,11 @@ class PathDisplay:
     def from_estimator(
         cls, search: Any, *, along: str | None = None, other: float | None = None
     ) -> Self:
-        """Display of a fitted ``SORCTClassifierCV``, scored on its folds.
+        """Display of a fitted search by cross-validation, scored on its folds.
 
         Parameters
         ----------
-        search : SORCTClassifierCV
+        search : SORCTClassifierCV or SORCTRegressorCV
         along : {"local", "global"} or None
             Which penalty to go along; None means the one with more values.
         other : float or None
@@ -157,7 +160,7 @@ class PathDisplay:
         rows = rows.rename(columns={f"alpha_{along}": "alpha"}).sort_values("alpha")
         told = other if frame[across].any() else None
         rows = rows.reset_index(drop=True)
-        return cls(rows, along, grid.score_name, chosen, told)
+        return cls(rows, along, grid.score_name, chosen, told, grid.names)
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "n_variables") -> Self:
         """Draw the score above, the quantity below.
@@ -168,10 +171,11 @@ class PathDisplay:
             Where to draw, as two axes within it; None makes a figure.
         quantity : str, default="n_variables"
             A column of ``frame``: ``"n_variables"``, ``"n_columns"``,
-            ``"local_sparsity"``, ``"global_sparsity"``, ``"objective"``, ``"cost"``.
+            ``"local_sparsity"``, ``"global_sparsity"``, ``"objective"``, ``"cost"``,
+            or what was measured on given data, such as ``"rmse"``.
         """
         need_matplotlib("PathDisplay.plot")
-        check_quantity(quantity, QUANTITIES)
+        check_quantity(quantity, self.names)
         self.ax_ = axes_for(ax, _SIZE)
         self.figure_ = self.ax_.figure
         self.axes_ = upper, lower = split(self.ax_, _UPPER, _LOWER)
@@ -182,8 +186,7 @@ class PathDisplay:
         upper.set_title(self.score_name, loc="left", fontsize="medium", color=BLUE)
         if quantity.startswith("n_"):
             lower.locator_params(axis="y", integer=True)
-        name = QUANTITIES[quantity]
-        lower.set_title(name, loc="left", fontsize="medium", color=RED)
+        lower.set_title(self.names[quantity], loc="left", fontsize="medium", color=RED)
         for ax in self.axes_:
             set_alpha_axis(ax, self._alpha, labelled=ax is lower)
         score = self.frame["score"].to_numpy(dtype=np.float64)

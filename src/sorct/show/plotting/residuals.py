@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_consistent_length
 
 from sorct._typing import FloatArray
-from sorct.data.target import label_column
+from sorct.data.quantity import number_column
 from sorct.data.wording import shown
 from sorct.show.plotting._inputs import tree_of
 from sorct.show.plotting._style import (
@@ -21,6 +21,7 @@ from sorct.show.plotting._style import (
     need_matplotlib,
 )
 from sorct.show.text import check_tree
+from sorct.show.values import short_number
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -78,9 +79,7 @@ class ResidualDisplay:
         ----------
         y_true, y_pred : array of shape (n_samples,)
         """
-        true, said = (
-            np.asarray(label_column(y), dtype=np.float64) for y in (y_true, y_pred)
-        )
+        true, said = number_column(y_true), number_column(y_pred)
         check_consistent_length(true, said)
         rmse = float(np.sqrt(np.mean((true - said) ** 2)))
         return cls(true, said, float(r2_score(true, said)), rmse)
@@ -143,5 +142,6 @@ class ResidualDisplay:
             ax.axhline(0.0, color=SOFT, linestyle=":")
         ax.set_xlabel("predicted")
         ax.set_ylabel("observed" if kind == "observed" else "observed minus predicted")
-        ax.set_title(f"R² {self.r2:.3f}, root mean squared error {self.rmse:.4g}")
+        error = short_number(self.rmse)
+        ax.set_title(f"R² {self.r2:.3f}, root mean squared error {error}")
         return self

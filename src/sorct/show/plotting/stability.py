@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.parallel import Parallel, delayed
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.table import as_table
 from sorct.estimators.checks import check_n_jobs
 from sorct.estimators.folds import Data
@@ -25,6 +26,7 @@ from sorct.show.plotting._style import (
     drawn_names,
     need_matplotlib,
 )
+from sorct.tree.importance import plain_weights
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class StabilityDisplay:
     A tree is fitted to the training part of every fold. The size of a variable in a
     tree is its largest coefficient there, over all cuts and levels, without sign and in
     scaled units: trees that differ by the order or direction of their cuts agree.
+    Slopes of linear leaves are in standard deviations of the quantity.
 
     Make one with ``from_estimator``, then call ``plot``.
 
@@ -87,24 +90,27 @@ class StabilityDisplay:
 
         Parameters
         ----------
-        estimator : SORCTClassifier or SORCTClassifierCV
+        estimator : SORCTClassifier, SORCTRegressor, or one with CV
             Need not be fitted, and stays as it is.
         X : DataFrame or array of shape (n_samples, n_variables)
         y : array of shape (n_samples,)
         cv : int, splitter or iterable, default=5
-            Folds, as in scikit-learn; stratified if a number.
+            Folds, as in scikit-learn; of classes stratified if a number.
         n_jobs : int or None
             Folds fitted at the same time, as in joblib.
         """
         if not isinstance(estimator, BaseEstimator):
             raise TypeError(
-                "Expected a SORCTClassifier or SORCTClassifierCV, got "
+                "Expected a SORCTClassifier, SORCTRegressor or one with CV, got "
                 f"{type(estimator).__name__}."
             )
         check_n_jobs(n_jobs)
         X, y = as_table(X), column_or_1d(y)
         check_consistent_length(X, y)
-        folds = Data(X, y, None).folds(cv)
+        target = None
+        if is_regressor(estimator):
+            target = Quantity.learn(number_column(y), np.ones(len(y)))
+        folds = Data(X, y, None).folds(cv, target)
         trees = Parallel(n_jobs=n_jobs)(
             delayed(_fitted_tree)(estimator, train) for train, _ in folds
         )
@@ -195,5 +201,6 @@ def _fitted_tree(estimator: Any, train: Data) -> Tree:
 def _sizes(tree: Tree) -> FloatArray:
     """Largest coefficient of every variable of the table, without sign."""
     sizes = np.zeros(len(tree.encoder.variables))
-    np.maximum.at(sizes, tree.encoder.column_variable, np.abs(tree.coef).max(axis=1))
+    largest = np.abs(plain_weights(tree)).max(axis=1)
+    np.maximum.at(sizes, tree.encoder.column_variable, largest)
     return sizes

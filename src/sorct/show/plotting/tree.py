@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from sorct.show.plotting._inputs import leaf_mass, tree_of
 from sorct.show.plotting._style import check_axes, drawn_names, need_matplotlib
 from sorct.show.plotting._tree_layout import Layout, lay_out
-from sorct.show.plotting._tree_parts import DrawnCut, tree_parts
+from sorct.show.plotting._tree_parts import (
+    DrawnCut,
+    DrawnLeaf,
+    class_leaf,
+    tree_parts,
+)
 from sorct.show.plotting._tree_pen import TreePen
+from sorct.show.plotting._value_leaves import ValueLeaves
 from sorct.show.text import check_tree, has_hard_shares, hidden_text, people_view
 from sorct.tree.tree import Tree
-from sorct.tree.view import Leaf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,15 +38,22 @@ class TreeDisplay:
     at the foot then says so. Every row flows to one leaf, as people send it who follow
     the rules; what a leaf itself says of its class is told where it is something else.
 
+    A tree of a quantity has one band, the darker the larger the mean of its rows. A
+    leaf tells that mean and what the rows miss it by, also as a bar between the least
+    and the largest number of training; a linear leaf tells its sum.
+
     Make one with ``from_estimator`` or ``from_tree``, then call ``plot``.
 
     Parameters
     ----------
-    parts : dict from node to DrawnCut or Leaf
+    parts : dict from node to DrawnCut or DrawnLeaf
         Nodes that are drawn, the root first.
     classes : list of str
     note : str
         What is said at the foot.
+    tones : dict from node to float
+        Of a quantity: where the mean of a node is between those of the leaves, from 0
+        to 1.
 
     Attributes
     ----------
@@ -61,9 +74,10 @@ class TreeDisplay:
     >>> display = TreeDisplay.from_estimator(clf).plot()
     """
 
-    parts: dict[int, DrawnCut | Leaf]
+    parts: dict[int, DrawnCut | DrawnLeaf]
     classes: list[str]
     note: str = ""
+    tones: dict[int, float] = field(default_factory=dict)
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure | SubFigure = field(init=False, repr=False)
     bars_: dict[int, list[Rectangle]] = field(init=False, repr=False)
@@ -88,15 +102,20 @@ class TreeDisplay:
         hard = has_hard_shares(tree, soft)
         view = people_view(tree, leaf_mass(tree, X, y, hard), hard)
         note = " ".join(hidden_text(tree, view, hard))
-        classes = drawn_names(tree.classes)
-        says = classes if tree.leaf_proba is not None else None
-        return cls(tree_parts(view, hard, says), classes, note)
+        if tree.of_quantity:
+            values = ValueLeaves.of(tree, X, y, hard)
+            return cls(
+                tree_parts(view, values.write), ["rows"], note, values.tones(view)
+            )
+        classes, says = drawn_names(tree.classes), tree.leaf_proba is not None
+        write = partial(class_leaf, classes=classes, hard=hard, says=says)
+        return cls(tree_parts(view, write), classes, note)
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, soft: bool = False
     ) -> Self:
-        """Display of the tree of a fitted classifier; see ``from_tree``."""
+        """Display of the tree of a fitted estimator; see ``from_tree``."""
         return cls.from_tree(tree_of(estimator), X, y, soft=soft)
 
     def plot(self, ax: Axes | None = None, *, max_terms: int = 6) -> Self:
@@ -119,7 +138,7 @@ class TreeDisplay:
         layout = lay_out(self.parts, self.classes, max_terms, text_width, self.note)
         self.ax_ = _axes(ax, layout)
         self.figure_ = self.ax_.figure
-        pen = TreePen(self.ax_, layout, self.parts, self.classes, max_terms)
+        pen = TreePen(self.ax_, layout, self.parts, self.classes, max_terms, self.tones)
         self.bands_ = pen.draw_bands()
         pen.draw_sources()
         self.bars_ = pen.draw_cuts()

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sorct.data.target import data_given
 from sorct.data.wording import shown
 from sorct.show.report.render import page
 from sorct.show.report.rows import Shown
-from sorct.show.report.summarize import summarize
+from sorct.show.report.summarize import summarize, told_of
 from sorct.tree.files import write_text
 
 if TYPE_CHECKING:
@@ -50,9 +51,8 @@ class Report:
         call: str | None,
     ) -> Report:
         """See ``Tree.report``."""
-        _refuse_quantity(tree)
         _check_rows(rows)
-        shown = Shown.of(tree, X, y)
+        shown = _rows(tree, X, y)
         title, call = _text(title) or "A sparse tree", _text(call)
         return cls(
             summarize([tree], 0, shown, title=title, n_rows=int(rows), call=call)
@@ -71,9 +71,8 @@ class Report:
         call: str | None,
     ) -> Report:
         """See ``Path.report``."""
-        _refuse_quantity(path.trees[0])
         _check_rows(rows)
-        shown = Shown.of(path.trees[0], X, y)
+        shown = _rows(path.trees[0], X, y)
         place, trees = None, list(path.trees)
         if chosen is not None:
             place = _place(path, chosen)
@@ -112,13 +111,9 @@ def _text(given: Any) -> str | None:
     return None if given is None else str(given)
 
 
-def _refuse_quantity(tree: Tree) -> None:
-    """Pages know of classes only."""
-    if tree.of_quantity:
-        raise TypeError(
-            "Expected a tree of classes: there is no page for a quantity yet. Use "
-            "export_text, explain and plotting.ResidualDisplay."
-        )
+def _rows(tree: Tree, X: Any, y: Any) -> Shown | None:
+    """Data to show trees on, checked; None if none were given."""
+    return told_of(tree).rows(tree, X, y) if data_given(X, y) else None
 
 
 def _check_rows(rows: Any) -> None:

@@ -18,7 +18,8 @@ from typing import Any
 # In the order in which they are joined to one script.
 _SCRIPTS = (
     "model.js", "draw.js", "tree.js", "detail.js", "tradeoff.js", "frontier.js",
-    "heatmap.js", "whatif.js", "reliability.js", "training.js", "figures.js", "page.js",
+    "heatmap.js", "whatif.js", "reliability.js", "training.js", "figures.js",
+    "classes.js", "values.js", "reach.js", "page.js",
 )  # fmt: skip
 
 

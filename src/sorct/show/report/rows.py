@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_consistent_length
 
-from sorct._typing import AnyArray, IntArray
+from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
 from sorct.data.table import Table, is_frame
-from sorct.data.target import data_given
 from sorct.data.variables import Variable
 from sorct.data.wording import printable
 
@@ -23,34 +21,42 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Shown:
-    """Data to show trees on: the table, its labels as class codes, its rows' names.
+    """Data to show trees on: the table, its rows' kinds and names.
 
-    A label that no tree knows has code -1.
+    Kinds are classes; of a quantity thirds of the rows, from low to high.
+
+    Attributes
+    ----------
+    table : Table
+    code : array of shape (n_rows,)
+        Position of every row's kind; -1 for a label that no tree knows.
+    names : tuple of str
+    kinds : tuple of str
+        Names of the kinds.
+    y : array of shape (n_rows,) or None
+        The numbers themselves, where a quantity is predicted.
     """
 
     table: Table
     code: IntArray
     names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    y: FloatArray | None = None
 
-    @classmethod
-    def of(cls, tree: Tree, X: Any, y: Any) -> Shown | None:
-        """Check data against a tree; None if none were given."""
-        if not data_given(X, y):
-            return None
-        table = tree.encoder.read(X)
-        code = tree.class_target.codes(y)
-        check_consistent_length(X, code)
-        if (code < 0).all():
-            raise ValueError(
-                f"y has none of the classes {tree.classes.tolist()[:5]} of the tree; "
-                "expected labels as in training."
-            )
-        names = X.index if is_frame(X) else range(len(code))
-        return cls(table, code, tuple(shown_name(name) for name in names))
+    def counts(self, here: BoolArray | None = None) -> list[int]:
+        """How many rows there are of every kind, of all or of some."""
+        code = self.code if here is None else self.code[here]
+        return [int((code == k).sum()) for k in range(len(self.kinds))]
+
+
+def row_names(X: Any, n_rows: int) -> tuple[str, ...]:
+    """What rows are called: by the index of a table, else by number."""
+    names = X.index if is_frame(X) else range(n_rows)
+    return tuple(shown_name(name) for name in names)
 
 
 def listed_rows(shown: Shown | None, n_rows: int) -> IntArray:
-    """Positions of at most ``n_rows`` rows, evenly spaced within every class."""
+    """Positions of at most ``n_rows`` rows, evenly spaced within every kind."""
     if shown is None:
         return np.array([], dtype=np.intp)
     kinds = [np.flatnonzero(shown.code == k) for k in np.unique(shown.code)]
@@ -63,9 +69,9 @@ def listed_rows(shown: Shown | None, n_rows: int) -> IntArray:
 
 
 def _shares(sizes: IntArray, n_rows: int) -> IntArray:
-    """How many rows of each class to list, in proportion to its size.
+    """How many rows of each kind to list, in proportion to its size.
 
-    One by one, each row goes to the class of which the smallest share is listed yet.
+    One by one, each row goes to the kind of which the smallest share is listed yet.
     """
     taken = np.zeros_like(sizes)
     for _ in range(min(n_rows, int(sizes.sum()))):
@@ -85,10 +91,12 @@ def samples(tree: Tree, shown: Shown | None, listed: IntArray) -> list[dict[str,
         [_cell(cell, variable) for cell in encoder.cells(shown.table, i, listed)]
         for i, variable in enumerate(encoder.variables)
     ]
+    observed = [] if shown.y is None else shown.y[listed].tolist()
     return [
         {
             "name": shown.names[row],
             "code": int(shown.code[row]),
+            **({"observed": observed[place]} if observed else {}),
             "values": [column[place] for column in values],
         }
         for place, row in enumerate(listed)
@@ -101,42 +109,10 @@ def _cell(cell: float, variable: Variable) -> float | None:
     return cell if cell >= 0 else len(variable.choices)
 
 
-def is_training(tree: Tree, shown: Shown | None) -> bool:
-    """Whether the rows shown are those of training: the masses are then the same."""
-    if shown is None or tree.training.rounded:
-        return False
-    reach, n = tree.leaf_reach_table(shown.table), len(shown.code)
-    mass = [reach[shown.code == k].sum(axis=0) / n for k in range(len(tree.classes))]
-    return bool(np.allclose(mass, tree.mass, rtol=0.0, atol=1e-7))
-
-
-def sizes(tree: Tree, shown: Shown | None) -> dict[str, Any]:
-    """Sizes of the training sample and of the data shown, and of the largest class."""
-    known = None if shown is None else class_counts(shown.code, len(tree.classes))
-    share = tree.class_share
-    if shown is not None and known is not None:
-        share = np.array(known) / len(shown.code)
-    return {
-        "n_training": tree.training.n_samples,
-        "class_share": short(tree.class_share),
-        "n_variables": len(tree.encoder.variables),
-        "n_columns": tree.n_columns,
-        "n_groups": tree.encoder.n_groups,
-        "n_shown": None if shown is None else len(shown.code),
-        "class_counts": known,
-        "baseline": float(share.max()),
-        "baseline_class": int(np.argmax(share)),
-    }
-
-
 def shown_name(thing: Any) -> str:
     """A name as text; a blank one, which could not be seen, becomes "(blank)"."""
     text = printable(thing)
     return text if text.strip() else "(blank)"
-
-
-def class_counts(code: IntArray, n_classes: int) -> list[int]:
-    return [int((code == k).sum()) for k in range(n_classes)]
 
 
 def short(values: AnyArray) -> list[float]:

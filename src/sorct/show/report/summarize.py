@@ -15,23 +15,19 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.data.wording import printable
 from sorct.show.export import to_sql
-from sorct.show.measures import proba_of_reach
-from sorct.show.report.probabilities import probabilities
 from sorct.show.report.questions import question
 from sorct.show.report.rows import (
     DIGITS,
     Shown,
-    class_counts,
-    is_training,
     listed_rows,
     samples,
     short,
     shown_name,
-    sizes,
 )
+from sorct.show.report.told_classes import ToldClasses
+from sorct.show.report.told_quantity import ToldQuantity
 from sorct.show.report.variables import columns, variables
 from sorct.show.text import export_text
-from sorct.tree.decision import predicted_codes
 from sorct.tree.frontier import sparsest, unbeaten
 from sorct.tree.storage import COMMON
 from sorct.tree.view import Cut, Leaf, View
@@ -61,7 +57,7 @@ def summarize(
 
     Without a choice the sparsest tree within a standard error of the best is chosen.
     """
-    first = trees[0]
+    first, told = trees[0], told_of(trees[0])
     listed = listed_rows(shown, n_rows)
     kinds: dict[str, int] = {}
     kind_of = [kinds.setdefault(_key(tree), len(kinds)) for tree in trees]
@@ -76,9 +72,9 @@ def summarize(
         "format": FORMAT,
         "version": VERSION,
         "title": shown_name(title),
+        **told.page(first, shown),
         "common": {key: plain[key] for key in COMMON if key in plain},
         "gamma": first.gamma,
-        "classes": [shown_name(label) for label in first.classes],
         "variables": variables(first.encoder),
         "columns": columns(first.encoder),
         "counted": "samples" if first.routed is None else "rows",
@@ -90,8 +86,28 @@ def summarize(
         "alphas": _alphas(path),
         "frontier": _frontier(points) if path else [],
         "samples": samples(first, shown, listed),
-        "data": {**sizes(first, shown), "is_training": is_training(first, shown)},
+        "data": {
+            **_sizes(first, shown),
+            **told.sizes(first, shown),
+            "is_training": told.is_training(first, shown),
+        },
         "call": printable(call or first.training.call or ""),
+    }
+
+
+def told_of(tree: Tree) -> ToldClasses | ToldQuantity:
+    """What a page tells of the target of a tree."""
+    return ToldQuantity() if tree.of_quantity else ToldClasses()
+
+
+def _sizes(tree: Tree, shown: Shown | None) -> dict[str, Any]:
+    """Sizes of the training sample, of the table and of the data shown."""
+    return {
+        "n_training": tree.training.n_samples,
+        "n_variables": len(tree.encoder.variables),
+        "n_columns": tree.n_columns,
+        "n_groups": tree.encoder.n_groups,
+        "n_shown": None if shown is None else len(shown.code),
     }
 
 
@@ -113,19 +129,19 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
         for key, value in plain.items()
         if key not in COMMON and key != "training"
     }
-    view = _drawn(tree)
-    nodes, told = _nodes(tree, view), {}
+    view, told = _drawn(tree), told_of(tree)
+    nodes, more = _nodes(tree, view), {}
     reach = None if shown is None else tree.leaf_reach_table(shown.table)
     if shown is not None and reach is not None:
         _add_samples(tree, view, nodes, shown, reach, listed)
-        told = {"probabilities": probabilities(tree, shown, reach)}
+        more = told.on_rows(tree, shown, reach, listed)
     return {
         "model": kept,
         "nodes": nodes,
         "rules": export_text(tree),
         **_sql(tree),
-        **told,
-        "measured": _measured(tree, shown, reach),
+        **more,
+        "measured": told.measured(tree, shown, reach),
     }
 
 
@@ -145,20 +161,22 @@ def _sql(tree: Tree) -> dict[str, str]:
 def _nodes(tree: Tree, view: View) -> list[dict[str, Any]]:
     """Nodes as shown, each before those below it; children are told by their places."""
     place = {number: k for k, number in enumerate(view.nodes)}
-    says = tree.leaf_proba is not None
+    own = told_of(tree).nodes(tree, view)
     return [
-        _leaf(node, says) if isinstance(node, Leaf) else _cut(node, place)
-        for node in view.nodes.values()
+        {
+            **(_leaf(node) if isinstance(node, Leaf) else _cut(node, place)),
+            **own.get(number, {}),
+        }
+        for number, node in view.nodes.items()
     ]
 
 
-def _leaf(leaf: Leaf, says: bool) -> dict[str, Any]:
+def _leaf(leaf: Leaf) -> dict[str, Any]:
     return {
         "node": leaf.node,
         "mass": short(leaf.mass),
         "label": leaf.code,
         "leaves": list(leaf.leaves),
-        **({"says": short(leaf.proba)} if says else {}),
     }
 
 
@@ -193,7 +211,7 @@ def _add_samples(
         places = [n for n, entry in enumerate(nodes) if "label" in entry]
         sums = [reach[:, nodes[n]["leaves"]].sum(axis=1) for n in places]
         most = np.array(places)[np.argmax(sums, axis=0)]
-    n_classes = len(tree.classes)
+    told = told_of(tree)
 
     def add(place: int) -> BoolArray:
         entry = nodes[place]
@@ -201,15 +219,17 @@ def _add_samples(
             yes, no = add(entry["yes"]), add(entry["no"])
             entry["split"] = {
                 **_histogram(tree, view.nodes[entry["node"]], shown, yes | no),
-                "yes": class_counts(shown.code[yes], n_classes),
-                "no": class_counts(shown.code[no], n_classes),
+                "yes": shown.counts(yes),
+                "no": shown.counts(no),
+                **told.sides(shown, yes, no),
             }
             return yes | no
         here = np.asarray(most == place)
         rows = [n for n, row in enumerate(listed) if here[row]]
         entry["found"] = {
-            "counts": class_counts(shown.code[here], n_classes),
+            "counts": shown.counts(here),
             "listed": rows[:_ROWS_IN_LEAF],
+            **told.found(shown, here),
         }
         return here
 
@@ -233,7 +253,7 @@ def _by_hand(
 def _histogram(
     tree: Tree, cut: Cut | Leaf, shown: Shown, here: BoolArray
 ) -> dict[str, Any]:
-    """Histogram by class of "sum - threshold" at a cut, of the rows that come there."""
+    """Histogram by kind of "sum - threshold" at a cut, of the rows that come there."""
     assert isinstance(cut, Cut)
     margin = _margin(tree, cut, shown)
     low = min(float(margin.min(where=here, initial=0.0)), 0.0)
@@ -244,7 +264,7 @@ def _histogram(
         "high": float(f"{edges[-1]:.{DIGITS}g}"),
         "counts": [
             np.histogram(margin[here & (shown.code == k)], edges)[0].tolist()
-            for k in range(len(tree.classes))
+            for k in range(len(shown.kinds))
         ],
     }
 
@@ -263,56 +283,6 @@ def _margin(tree: Tree, cut: Cut, shown: Shown) -> FloatArray:
             weight -= summand.instead / reading.summands[0].raw_weight
         total += weight * (summand.lower + summand.span * values)
     return total
-
-
-def _measured(
-    tree: Tree, shown: Shown | None, reach: FloatArray | None
-) -> dict[str, Any]:
-    """Accuracy, recall, confusion and cost on the data shown, and what to go by.
-
-    ``good`` is to be large: the target's default score, accuracy or minus the mean
-    cost; without data minus the expected cost in training.
-    """
-    own = tree.leaf_class[np.newaxis] == np.arange(len(tree.classes))[:, np.newaxis]
-    found = _expected(tree, own)
-    if shown is None or reach is None:
-        return found
-    predicted = predicted_codes(proba_of_reach(tree, reach).T, tree.decision_cost)
-    n_classes = len(tree.classes)
-    table = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
-    np.add.at(table, (shown.code, predicted), 1)
-    found["accuracy"] = float((predicted == shown.code).mean())
-    found["confusion"] = table[:n_classes].tolist()
-    found["recall"] = [
-        float(row[k] / row.sum()) if row.sum() else None
-        for k, row in enumerate(table[:n_classes])
-    ]
-    good = tree.class_target.worth(tree.cost_matrix, shown.code, predicted)
-    if tree.has_unequal_costs:
-        found["mean_cost"] = float(-good.mean())
-    found["good"] = float(good.mean())
-    found["good_error"] = float(good.std() / np.sqrt(len(good)))
-    return found
-
-
-def _expected(tree: Tree, own: BoolArray) -> dict[str, Any]:
-    """What is expected in training; unknown of a tree that was rounded since."""
-    hit = (tree.mass * own).sum(axis=1)
-    accuracy = float(hit.sum() / tree.mass.sum())
-    told, most = tree.training, float(tree.cost_matrix.max())
-    error = most * np.sqrt(
-        max(accuracy * (1.0 - accuracy), 0.0) / (told.n_samples or 1)
-    )
-    cost = most * (1.0 - accuracy) if told.cost is None else told.cost
-    found: dict[str, Any] = {"good": float(-cost), "good_error": float(error)}
-    if told.rounded:
-        nothing = [None] * len(tree.classes)
-        return {**found, "expected_accuracy": None, "expected_recall": nothing}
-    recall = short(hit / tree.class_share)
-    if told.found is not None:
-        share = tree.class_share / tree.class_share.sum()
-        found["training_accuracy"] = float(share @ np.array(told.found))
-    return {**found, "expected_accuracy": accuracy, "expected_recall": recall}
 
 
 # -- the grid --------------------------------------------------------------------------

@@ -21,11 +21,8 @@ function describeCut(report, entry) {
 }
 
 function describeSides(report, entry) {
-  const { yes, no } = entry.split;
-  return [histogram(report, entry), make("div", { class: "sides" }, table(["side", "samples", "classes"], [
-    ["yes", String(sumOf(yes)), mixText(report, yes)],
-    ["no", String(sumOf(no)), mixText(report, no)],
-  ]))];
+  const { head, rows } = targetOf(report).sides(report, entry.split);
+  return [histogram(report, entry), make("div", { class: "sides" }, table(head, rows))];
 }
 
 function histogram(report, entry) {
@@ -39,13 +36,13 @@ function histogram(report, entry) {
       const size = (height * row[b]) / most;
       top -= size;
       return size > 0 ? shape("rect", {
-        x: b * step + 0.5, y: top, width: step - 1, height: size, fill: classColour(k),
+        x: b * step + 0.5, y: top, width: step - 1, height: size, fill: targetOf(report).colour(report, k),
       }) : null;
     });
   });
   return shape("svg", {
     viewBox: `-4 -16 ${width + 8} ${height + 40}`, class: "histogram", role: "img",
-    "aria-label": `Distribution of sum minus threshold by class: ${sumOf(no)} samples `
+    "aria-label": `Distribution of sum minus threshold by ${targetOf(report).kind}: ${sumOf(no)} samples `
       + `on the side of no, ${sumOf(yes)} on the side of yes.`,
   }, bars,
   shape("line", { x1: 0, x2: width, y1: height, y2: height, class: "axis" }),
@@ -86,15 +83,12 @@ function contribution(report, term) {
 }
 
 function describeLeaf(report, entry, start) {
-  const rows = report.classes.map((name, k) => [
-    name, percent(entry.mass[k] / (sumOf(entry.mass) || 1)),
-    entry.found ? String(entry.found.counts[k]) : "–",
-  ]);
+  const target = targetOf(report);
   return [
-    make("h3", {}, `Leaf: ${report.classes[entry.label]}`),
+    make("h3", {}, `Leaf: ${target.leafName(report, entry)}`),
     make("p", {}, `${percent(sumOf(entry.mass))} of the training ${report.counted === "rows" ? "rows come here by hand" : "sample is expected here"}.`
-      + saysText(report, entry)),
-    scrolling("Classes in the leaf", table(["class", "share in training", "samples shown"], rows), "scroll tall"),
+      + target.leafSays(report, entry)),
+    ...target.leafTables(report, entry),
     entry.found && entry.found.listed.length ? make("p", {}, "Listed samples here: ",
       entry.found.listed.map((place) => make("button", {
         type: "button", class: "small", "data-sample": place, onclick: () => start(place),
@@ -103,7 +97,8 @@ function describeLeaf(report, entry, start) {
 }
 
 function leafTip(report, entry) {
-  const lines = [`${report.classes[entry.label]}: ${mixText(report, entry.mass)}.${saysText(report, entry)}`];
+  const target = targetOf(report);
+  const lines = [`${target.leafName(report, entry)}: ${target.leafWords(report, entry)}`];
   if (entry.found) {
     lines.push(`${count(sumOf(entry.found.counts), "sample")} of the data shown`);
     const names = entry.found.listed.map((place) => report.samples[place].name);

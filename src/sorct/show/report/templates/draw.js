@@ -25,6 +25,9 @@ function shape(tag, attributes, ...children) {
 
 function byId(id) { return document.getElementById(id); }
 
+// What the page tells of classes, or of a quantity.
+function targetOf({ task }) { return task === "quantity" ? QUANTITY : CLASSES; }
+
 // -- numbers -------------------------------------------------------------------------------
 
 function number(value, digits = 4) {

@@ -1,18 +1,18 @@
-// The frontier: accuracy against variables used or their cost, a mark for every place.
+// The frontier: accuracy (or R²) against variables used or their cost, a mark for every place.
 
 const CHART_HEIGHT = 330, CHART_LEFT = 62, CHART_BOTTOM = 44, CHART_TOP = 26;
 
 // Points of the path by place: those with the same figures lie on top of each other.
 // The first of a place stands for it: the chosen one, one of the frontier, or the sparsest.
 function pointsByPlace(report) {
-  const places = new Map();
+  const places = new Map(), { score } = targetOf(report);
   report.points.forEach((point, k) => {
-    const key = `${sizeOf(report, point)} ${accuracyOf(point)}`;
+    const key = `${sizeOf(report, point)} ${score(point)}`;
     places.set(key, [...(places.get(key) || []), k]);
   });
   const rank = (k) => [k !== report.chosen, !report.frontier.includes(k), report.points[k].n_columns, -k];
   const first = (a, b) => rank(a).map((value, n) => value - rank(b)[n]).find((gap) => gap !== 0) || 0;
-  const [used, value] = [(ks) => sizeOf(report, report.points[ks[0]]), (ks) => accuracyOf(report.points[ks[0]])];
+  const [used, value] = [(ks) => sizeOf(report, report.points[ks[0]]), (ks) => score(report.points[ks[0]])];
   return [...places.values()].map((ks) => ks.sort(first))
     .sort((a, b) => used(a) - used(b) || value(a) - value(b));
 }
@@ -20,7 +20,7 @@ function pointsByPlace(report) {
 // Where things are. Downwards the axis is that of the square root of the distance from
 // the best, or one poor tree would press all others together.
 function chartScale(report, width) {
-  const values = report.points.map(accuracyOf), most = Math.max(...usedCounts(report)) || 1;
+  const values = report.points.map(targetOf(report).score), most = Math.max(...usedCounts(report)) || 1;
   const low = Math.min(...values), high = Math.max(...values);
   const bottom = CHART_HEIGHT - CHART_BOTTOM - 10;
   return {
@@ -33,10 +33,12 @@ function chartScale(report, width) {
 // Round values, as many as have room.
 function ticks({ low, high, y }) {
   const found = [];
-  const units = [0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
-  for (const unit of units.filter((one) => one >= (high - low) / 40)) {
+  const whole = [4, 3, 2, 1, 0].flatMap((power) => [5, 2, 1].map((one) => one * 10 ** power));
+  const units = [...whole.filter((one) => 2 * one < high - low), 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001]
+    .filter((one) => one >= (high - low) / 40);
+  for (const unit of units) {
     // Finer ones near the best only, where the axis is stretched.
-    const end = unit === 0.1 ? low : Math.max(low, high - 8 * unit);
+    const end = unit === units[0] ? low : Math.max(low, high - 8 * unit);
     for (let n = Math.floor(high / unit + 1e-9); n * unit >= end - 1e-9; n--) {
       if (found.every((tick) => Math.abs(y(tick) - y(n * unit)) >= 26)) found.push(n * unit);
     }
@@ -45,12 +47,12 @@ function ticks({ low, high, y }) {
 }
 
 // A tick for every number of variables (or cost) that some tree has, and none between.
-function drawAxes(scale, counts, label) {
+function drawAxes(scale, counts, label, write) {
   const { x, y, width } = scale, told = labelled(counts.map(x), 24);
   return [
     ...ticks(scale).flatMap((tick) => [
       shape("line", { x1: CHART_LEFT, x2: width - 10, y1: y(tick), y2: y(tick), class: "grid" }),
-      shape("text", { x: CHART_LEFT - 10, y: y(tick) + 4, "text-anchor": "end" }, percent(tick)),
+      shape("text", { x: CHART_LEFT - 10, y: y(tick) + 4, "text-anchor": "end" }, write(tick)),
     ]),
     ...counts.map((n) => shape("line", {
       x1: x(n), x2: x(n), y1: CHART_HEIGHT - CHART_BOTTOM - 2, y2: CHART_HEIGHT - CHART_BOTTOM + 4, class: "tick",
@@ -64,9 +66,9 @@ function drawAxes(scale, counts, label) {
 
 function drawMark(report, ks, { x, y }) {
   const point = report.points[ks[0]], others = ks.length - 1;
-  const name = pointName(point) + (others ? `; so are ${count(others, "other tree")}` : "");
+  const name = pointName(report, point) + (others ? `; so are ${count(others, "other tree")}` : "");
   return shape("circle", {
-    cx: x(sizeOf(report, point)), cy: y(accuracyOf(point)), r: 7, role: "radio", "data-point": ks[0],
+    cx: x(sizeOf(report, point)), cy: y(targetOf(report).score(point)), r: 7, role: "radio", "data-point": ks[0],
     class: ks.some((k) => report.frontier.includes(k)) ? "point best" : "point",
     "aria-label": name, "aria-checked": "false",
   }, shape("title", {}, name));
@@ -74,10 +76,10 @@ function drawMark(report, ks, { x, y }) {
 
 // The most accurate tree for so many variables, wherever more variables gain something.
 function risingPoints(report, places) {
-  const found = [];
+  const found = [], { score } = targetOf(report);
   places.map((ks) => report.points[ks[0]]).forEach((point) => {
     const last = found[found.length - 1];
-    if (last && accuracyOf(point) <= accuracyOf(last)) return;
+    if (last && score(point) <= score(last)) return;
     if (last && sizeOf(report, last) === sizeOf(report, point)) found.pop();
     found.push(point);
   });
@@ -86,7 +88,7 @@ function risingPoints(report, places) {
 
 // At every number of variables, how good a tree with at most so many is: level up to the next.
 function stairs(report, points, { x, y, most }) {
-  const steps = points.map((p, n) => `${n ? "H" : "M"}${x(sizeOf(report, p))}${n ? "V" : ","}${y(accuracyOf(p))}`);
+  const steps = points.map((p, n) => `${n ? "H" : "M"}${x(sizeOf(report, p))}${n ? "V" : ","}${y(targetOf(report).score(p))}`);
   return `${steps.join(" ")} H${x(most)}`;
 }
 
@@ -130,9 +132,9 @@ function drawFrontier(report, width, show) {
       if (n >= 0) pick(n);
     },
   },
-    drawAxes(scale, usedCounts(report), report.byCost ? "cost of the variables used" : "variables used"), shape("path", { d: line, class: "frontier" }), group,
+    drawAxes(scale, usedCounts(report), report.byCost ? "cost of the variables used" : "variables used", targetOf(report).scoreText), shape("path", { d: line, class: "frontier" }), group,
     shape("text", {
-      x: Math.min(x(sizeOf(report, star)), width - 26), y: y(accuracyOf(star)) - 12, class: "chosen-mark",
+      x: Math.min(x(sizeOf(report, star)), width - 26), y: y(targetOf(report).score(star)) - 12, class: "chosen-mark",
       "text-anchor": "middle", "aria-hidden": "true",
     }, "chosen"));
   return { picture, marks, places };

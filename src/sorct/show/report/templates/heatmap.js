@@ -1,11 +1,13 @@
 // The heatmap over both penalties: a grid in which a cell is a tree.
 
-const QUANTITIES = [
-  ["accuracy", "accuracy", accuracyOf, (value) => percent(value)],
+const SPARSITY = [
   ["n_variables", "variables used", (point) => point.n_variables, String],
   ["local_sparsity", "columns unused per cut (%)", (point) => point.local_sparsity, (value) => number(value, 3)],
   ["global_sparsity", "columns unused in the tree (%)", (point) => point.global_sparsity, (value) => number(value, 3)],
 ];
+
+// What a cell can show: its name, how it is read off a point, how it is written.
+function heatChoices(report) { return [...targetOf(report).heat(report), ...SPARSITY]; }
 
 // Rows and columns of the grid; a single row reads better than a single column.
 function gridOf(report) {
@@ -22,8 +24,8 @@ function gridOf(report) {
 function heatCell(report, k, share, words, show) {
   return make("td", {
     role: "gridcell", "data-point": k, "aria-selected": "false",
-    "aria-label": `${pointName(report.points[k])}; ${words}`,
-    title: `${pointName(report.points[k])}; ${words}`, onclick: () => show(k),
+    "aria-label": `${pointName(report, report.points[k])}; ${words}`,
+    title: `${pointName(report, report.points[k])}; ${words}`, onclick: () => show(k),
     style: `--share: ${(100 * share).toFixed(1)}%`,
   });
 }
@@ -41,7 +43,7 @@ function nextCell(key, now, n, wide) {
 
 function drawHeatmap(report, key, show) {
   const { across, down, at, caption, single } = gridOf(report);
-  const [, label, read, text] = QUANTITIES.find(([name]) => name === key);
+  const [, label, read, text] = heatChoices(report).find(([name]) => name === key);
   const values = report.points.map(read);
   // Coloured by rank: one poor corner would otherwise hide the differences elsewhere.
   const levels = [...new Set(values)].sort((a, b) => a - b);

@@ -90,6 +90,15 @@ function firstLargest(list) {
   return list.reduce((best, value, k) => (value > list[best] ? k : best), 0);
 }
 
+// A quantity: what leaves say, by the probabilities of ending there.
+function predictedValue(report, model, values, reach = nodeReach(report, model, values)) {
+  const nCuts = model.threshold.length, x = model.leaf_coef ? scaleRow(report, values) : null;
+  return model.leaf_value.reduce((sum, value, leaf) => {
+    const slopes = x ? model.leaf_coef.reduce((total, row, j) => total + row[leaf] * x[j], 0) : 0;
+    return sum + (value + slopes) * reach[nCuts + leaf];
+  }, 0);
+}
+
 // Probability of coming through every node that is shown.
 function shownReach(tree, reach) {
   const nCuts = tree.model.threshold.length;

@@ -1,7 +1,7 @@
 // The page: one state, and what follows from it.
 
 const report = JSON.parse(byId("report-data").textContent);
-const state = { point: report.chosen, values: firstValues(report), sample: report.samples.length ? 0 : -1 };
+const state = { point: report.chosen, values: firstValues(report), sample: report.samples.length ? 0 : -1, along: null, goal: null };
 let picture = null, frontier = null, heatmap = null, sqlTexts = null;
 
 function shownPoint() { return report.points[state.point]; }
@@ -15,7 +15,7 @@ function showPoint(k) {
   showFigures();
   showTree();
   showForm();
-  showProbabilities();
+  showOnRows();
   byId("rules-text").textContent = shownTree().rules;
   put("training-body", describeTraining(report, shownPoint()));
   if (report.alphas) markPoint();
@@ -67,12 +67,12 @@ function hideTip() {
   document.querySelectorAll("[aria-describedby=tip]").forEach((button) => button.removeAttribute("aria-describedby"));
 }
 
-// -- probabilities -------------------------------------------------------------------------
+// -- what probabilities, or numbers, are worth -----------------------------------------------
 
-function showProbabilities() {
-  const told = shownTree().probabilities;
+function showOnRows() {
+  const told = targetOf(report).onRows(report, shownTree(), shownPoint());
   byId("probabilities").hidden = !told;
-  if (told) put("probabilities-body", describeProbabilities(report, told));
+  if (told) put("probabilities-body", told);
 }
 
 // -- the trade-off -------------------------------------------------------------------------
@@ -93,7 +93,7 @@ function showTradeoff() {
   });
   slider.addEventListener("input", () => showPoint(bestWithin(report, Number(slider.value))));
   put("most-ticks", countTicks(report));
-  byId("quantity").append(...QUANTITIES.map(([key, label]) => make("option", { value: key }, label)));
+  byId("quantity").append(...heatChoices(report).map(([key, label]) => make("option", { value: key }, label)));
   byId("quantity").addEventListener("change", () => { showHeatmap(); markPoint(); });
   window.addEventListener("resize", () => {
     if (chartWidth() === frontier.width) return;
@@ -131,13 +131,13 @@ function markPoint() {
   if (document.activeElement !== slider) slider.value = sizeOf(report, point);
   byId("most-value").textContent = limitText(report, Number(slider.value));
   byId("most-none").textContent = noTreeText(report, Number(slider.value), point);
-  byId("shown").textContent = `Shown: ${pointName(point)}${state.point === report.chosen ? " (the chosen tree)" : ""}.`;
+  byId("shown").textContent = `Shown: ${pointName(report, point)}${state.point === report.chosen ? " (the chosen tree)" : ""}.`;
   markItems(frontier.marks, "aria-checked", (n) => places[n].includes(state.point), (n) => places[n].includes(report.chosen));
   const pointOf = (n) => Number(heatmap.cells[n].dataset.point);
   markItems(heatmap.cells, "aria-selected", (n) => pointOf(n) === state.point, (n) => pointOf(n) === report.chosen);
-  const { figures, recalls } = compareTables(report, state.point);
+  const { figures, more } = compareTables(report, state.point);
   put("comparison", figures);
-  put("recalls", recalls);
+  put("recalls", more);
 }
 
 // -- what if -------------------------------------------------------------------------------
@@ -169,8 +169,8 @@ function showAnswer() {
   }
   const reach = nodeReach(report, tree.model, state.values);
   const here = shownReach(tree, reach), route = routeOf(tree.nodes, here);
-  const proba = classProba(report, tree.model, reach);
-  put("answer", answerBars(report, tree.model, proba, routeText(report, tree.nodes, route, here), odd.outside));
+  const told = { reach, route: routeText(report, tree.nodes, route, here), outside: odd.outside };
+  put("answer", targetOf(report).answer(report, tree.model, state, told));
   lightRoute(picture, route, here);
 }
 
@@ -229,14 +229,16 @@ function showCopies() {
 // -- begin ---------------------------------------------------------------------------------
 
 function showLead() {
+  const target = targetOf(report);
   const rows = report.data.is_training ? "rows of training, which says little of new rows"
     : `${count(report.data.n_shown, "row")} given to this report`;
-  const where = report.data.n_shown === null ? "" : ` Accuracy and recalls are measured on the ${rows}.`;
+  const where = report.data.n_shown === null ? "" : ` ${target.measured} are measured on the ${rows}.`;
   const rule = report.alphas && report.by_default
-    ? " Chosen at first: the fewest variables within a standard error of the best accuracy." : "";
-  byId("lead").textContent = `${count(report.classes.length, "class", "classes")}, ${count(report.data.n_variables, "variable")}, ${count(report.points.length, "tree")}.${where}${rule}`;
+    ? ` Chosen at first: the fewest variables within a standard error of the best ${target.scoreName}.` : "";
+  byId("lead").textContent = `${target.subject(report)}, ${count(report.data.n_variables, "variable")}, ${count(report.points.length, "tree")}.${where}${rule}`;
   put("legend", report.classes.map((name, k) => make("li", {},
-    make("span", { style: `background: ${classColour(k)}`, "aria-hidden": "true" }), name)));
+    make("span", { style: `background: ${target.colour(report, k)}`, "aria-hidden": "true" }), name)));
+  for (const [id, text] of Object.entries(target.words)) byId(id).textContent = text;
 }
 
 byId("values").addEventListener("submit", (event) => event.preventDefault());

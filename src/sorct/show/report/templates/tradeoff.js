@@ -1,19 +1,14 @@
 // What the frontier and the heatmap share: names of points, the slider, the comparison.
 
-// Accuracy on the data shown, else as expected in training.
-function accuracyOf(point) {
-  return point.accuracy === undefined ? point.expected_accuracy : point.accuracy;
-}
-
 // What the trade-off counts: variables, or what they cost where that was asked for.
 function sizeOf(report, point) { return report.byCost ? point.spent : point.n_variables; }
 
 function limitText(report, size) { return report.byCost ? `a cost of ${number(size)}` : count(size, "variable"); }
 
-function pointName(point) {
-  const told = point.training;
+function pointName(report, point) {
+  const told = point.training, { scoreName, score, scoreText } = targetOf(report);
   return `local penalty ${strength(told.alpha_local)}, global penalty `
-    + `${strength(told.alpha_global)}: accuracy ${percent(accuracyOf(point))}, `
+    + `${strength(told.alpha_global)}: ${scoreName} ${scoreText(score(point))}, `
     + `${count(point.n_variables, "variable")}`
     + (told.relaxed ? ", refitted on them" : "")
     + (point.spent === undefined ? "" : ` that cost ${number(point.spent)}`);
@@ -76,24 +71,20 @@ function markItems(items, attribute, isShown, isChosen) {
 function compareTables(report, k) {
   const chosen = report.points[report.chosen], shown = report.points[k];
   const beside = (rows) => rows.map(([name, read]) => [name, read(shown), read(chosen)]);
+  const target = targetOf(report);
   const figures = [
     ["local, global penalty", (p) => `${strength(p.training.alpha_local)}, ${strength(p.training.alpha_global)}`],
-    ["accuracy on the data shown", (p) => percent(p.accuracy)],
-    shown.training_accuracy === undefined ? ["expected accuracy in training", (p) => percent(p.expected_accuracy)]
-      : ["accuracy in training", (p) => percent(p.training_accuracy)],
+    ...target.compared(shown),
     ["variables in the tree", (p) => String(p.n_variables)],
-    ["most variables in a cut", (p) => String(p.most_per_cut)],
+    [`most variables in ${target.part}`, (p) => String(p.most_per_cut)],
     ["columns unused, per cut", (p) => `${number(p.local_sparsity, 3)} %`],
     ["columns unused, in the tree", (p) => `${number(p.global_sparsity, 3)} %`],
   ];
   if (shown.spent !== undefined) figures.push(["cost of its variables", (p) => number(p.spent)]);
   if (shown.mean_cost !== undefined) figures.push(["mean cost on the data shown", (p) => number(p.mean_cost)]);
-  const recalls = report.classes.map((name, c) => [name, (p) => (
-    p.recall ? `${percent(p.recall[c])} (${percent(p.expected_recall[c])})` : percent(p.expected_recall[c]))]);
-  const measured = shown.recall ? "Recall on the data shown (expected in training)" : "Recall expected in training";
-  const head = ["", "shown", "chosen"];
+  const head = ["", "shown", "chosen"], more = target.comparedMore(report, shown);
   return {
     figures: scrolling("Figures", table(head, beside(figures), "The tree shown beside the chosen one")),
-    recalls: scrolling("Recalls", table(head, beside(recalls), measured)),
+    more: more && scrolling(more.label, table(head, beside(more.rows), more.caption)),
   };
 }

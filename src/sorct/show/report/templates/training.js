@@ -1,4 +1,4 @@
-// How a tree was trained: facts, classes and their floors, confusion, variables.
+// How a tree was trained: facts, what the target has to tell, variables.
 
 function trainingFacts(report, point) {
   const told = point.training, data = report.data;
@@ -11,7 +11,7 @@ function trainingFacts(report, point) {
     ["Penalties", `local ${strength(told.alpha_local ?? 0)}, global ${strength(told.alpha_global ?? 0)}`],
     ["Steepness gamma", number(report.gamma)],
     ["Cross-validated score", crossValidated(told)],
-    [told.loss === "log" ? "Objective, log-loss" : "Objective, expected cost", `${number(told.objective)}, ${number(told.cost)}`],
+    [targetOf(report).objective(told), `${number(told.objective)}, ${number(told.cost)}`],
     ["Residual (0 at a stationary tree)", number(told.residual, 2)],
     ["Ended", told.status || "–"],
     ["Search", told.search || path],
@@ -25,32 +25,8 @@ function crossValidated(told) {
   const name = told.cv_scoring || "score", minus = "minus the ", turned = name.startsWith(minus);
   const score = number(turned ? 0 - told.cv_score : told.cv_score, 3);
   const accuracy = told.cv_accuracy === undefined || name === "accuracy" ? "" : `, accuracy ${number(told.cv_accuracy, 3)}`;
-  return `${turned ? name.slice(minus.length) : name} ${score}${accuracy}`;
-}
-
-function floorMet(expected, floor) {
-  if (!floor) return "–";
-  return expected >= floor - 1e-4 ? "yes" : "no";
-}
-
-function classTable(report, point) {
-  const told = point.training, data = report.data;
-  const head = ["class", "share in training", "floor on recall",
-    told.loss === "log" ? "recall, training" : "expected recall, training", "met"];
-  if (data.class_counts) head.push("rows shown", "recall on them");
-  const rows = report.classes.map((name, k) => {
-    const floor = (told.min_recall || [])[k] || 0, expected = (told.recall || point.expected_recall)[k];
-    const row = [name, percent(data.class_share[k]), floor ? percent(floor) : "none", percent(expected), floorMet(expected, floor)];
-    if (data.class_counts) row.push(String(data.class_counts[k]), percent(point.recall[k]));
-    return row;
-  });
-  return scrolling("Classes and their recall", table(head, rows, "Classes, and how the floors are met"));
-}
-
-function confusionTable(report, point) {
-  const head = ["true class", ...report.classes.map((name) => `predicted ${name}`)];
-  const rows = report.classes.map((name, k) => [name, ...point.confusion[k].map(String)]);
-  return scrolling("Confusion", table(head, rows, "Confusion on the data shown"));
+  const explained = told.cv_r2 === undefined ? "" : `, R² ${number(told.cv_r2, 3)}`;
+  return `${turned ? name.slice(minus.length) : name} ${score}${accuracy}${explained}`;
 }
 
 function variableTable(report) {
@@ -64,8 +40,7 @@ function describeTraining(report, point) {
   return [
     make("dl", { class: "facts" }, trainingFacts(report, point).map(([name, value]) => (
       make("div", {}, make("dt", {}, name), make("dd", {}, value))))),
-    classTable(report, point),
-    point.confusion ? confusionTable(report, point) : null,
+    ...targetOf(report).trainingTables(report, point),
     variableTable(report),
   ];
 }

@@ -13,7 +13,8 @@ function cutHeight(entry) {
 }
 
 function leafLines(report, entry) {
-  return linesOf(report.classes[entry.label], LEAF_WIDTH - 2 * LEAF_PAD, 3, BOLD);
+  return targetOf(report).leafTexts(report, entry)
+    .flatMap((text) => linesOf(text, LEAF_WIDTH - 2 * LEAF_PAD, 3, BOLD));
 }
 
 // Place of every shown node: its centre and its top; boxes never overlap.
@@ -47,7 +48,7 @@ function layOut(report, nodes) {
 }
 
 // Ribbons from a cut to a node below it, one per class, as wide as its share.
-function flow(from, to, entry, offset, key) {
+function flow(report, from, to, entry, offset, key) {
   const total = sumOf(entry.mass);
   const size = Math.max(FLOW * total, 1.5);
   const y0 = from.y + from.height, y1 = to.y, middle = (y0 + y1) / 2;
@@ -60,7 +61,7 @@ function flow(from, to, entry, offset, key) {
     if (width < 0.15) return;
     const path = `M${a},${y0} C${a},${middle} ${b},${middle} ${b},${y1} `
       + `h${width} C${b + width},${middle} ${a + width},${middle} ${a + width},${y0} Z`;
-    group.append(shape("path", { d: path, fill: classColour(k) }));
+    group.append(shape("path", { d: path, fill: targetOf(report).flowColour(entry, k) }));
   });
   return group;
 }
@@ -175,7 +176,7 @@ function termBars({ low, high }, axis, unit, y) {
 
 function drawLeaf(report, entry, place) {
   const lines = leafLines(report, entry), bottom = 16 * lines.length;
-  const bar = mixBar(entry.mass, LEAF_WIDTH - 2 * LEAF_PAD, 10);
+  const bar = targetOf(report).leafBar(report, entry, LEAF_WIDTH - 2 * LEAF_PAD, 10);
   bar.setAttribute("transform", `translate(${LEAF_PAD},${30 + bottom})`);
   return shape("g", { transform: `translate(${place.x - LEAF_WIDTH / 2},${place.y})`, "aria-hidden": "true" },
     shape("rect", { class: "box leaf", width: LEAF_WIDTH, height: place.height, rx: 8 }),
@@ -189,16 +190,8 @@ function nodeName(report, entry) {
   if (entry.label === undefined) {
     return `cut ${entry.cut}: ${questionOf(entry)}. ${share} of ${report.counted} come here.`;
   }
-  return `${report.classes[entry.label]}: ${share} of ${report.counted}. A leaf with `
-    + `${mixText(report, entry.mass)}.${saysText(report, entry)}`;
-}
-
-// What a leaf says of the classes, where that is not what its rows are.
-function saysText(report, entry) {
-  if (!entry.says) return "";
-  const total = sumOf(entry.mass) || 1;
-  const same = entry.says.every((share, k) => Math.abs(share - entry.mass[k] / total) <= 0.01);
-  return same ? "" : ` It says ${mixText(report, entry.says)}.`;
+  const target = targetOf(report);
+  return `${target.leafName(report, entry)}: ${share} of ${report.counted}. A leaf with ${target.leafWords(report, entry)}`;
 }
 
 // A button of the size of the box, and over it the drawing, which only eyes see.
@@ -222,15 +215,15 @@ function drawNode(report, nodes, n, place, events) {
   return shape("g", { class: "node", "data-node": n }, button, drawing);
 }
 
-function drawFlows(nodes, places) {
+function drawFlows(report, nodes, places) {
   const size = (n) => Math.max(FLOW * sumOf(nodes[n].mass), 1.5);
   return nodes.flatMap((entry, n) => {
     if (entry.label !== undefined) return [];
     const { yes, no } = entry, start = -(size(yes) + size(no)) / 2;
     const y = places[n].y + places[n].height + 13;
     return [
-      flow(places[n], places[yes], nodes[yes], start, yes),
-      flow(places[n], places[no], nodes[no], start + size(yes), no),
+      flow(report, places[n], places[yes], nodes[yes], start, yes),
+      flow(report, places[n], places[no], nodes[no], start + size(yes), no),
       shape("text", { x: places[n].x - 30, y, class: "answer", "text-anchor": "end" }, "yes"),
       shape("text", { x: places[n].x + 30, y, class: "answer" }, "no"),
     ];
@@ -243,7 +236,7 @@ function drawTree(report, tree, events) {
   const picture = shape("svg", {
     viewBox: `0 0 ${width} ${height}`, class: "tree", role: "group",
     style: `--width: ${width}px`, "aria-label": "Cuts from the root down",
-  }, drawFlows(tree.nodes, places),
+  }, drawFlows(report, tree.nodes, places),
   tree.nodes.map((_, n) => drawNode(report, tree.nodes, n, places[n], events)));
   return { picture, width };
 }

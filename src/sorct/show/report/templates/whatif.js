@@ -2,7 +2,9 @@
 
 function usedVariables(report, model) {
   const used = new Set();
-  model.coef.forEach((row, j) => { if (row.some((a) => a !== 0)) used.add(report.columns[j][0]); });
+  for (const weights of [model.coef, model.leaf_coef || []]) {
+    weights.forEach((row, j) => { if (row.some((a) => a !== 0)) used.add(report.columns[j][0]); });
+  }
   return [...used].sort((a, b) => a - b);
 }
 
@@ -22,7 +24,7 @@ function sampleField(report, place, start) {
   const list = make("select", { id: "sample", onchange: () => start(Number(list.value)) },
     make("option", { value: -1 }, "own values"),
     report.samples.map((sample, n) => make("option", { value: n, selected: n === place },
-      `${sample.name} (${sample.code < 0 ? "unknown class" : report.classes[sample.code]})`)));
+      `${sample.name} (${targetOf(report).sampleText(report, sample)})`)));
   return make("p", { class: "field" }, make("label", { for: "sample" }, "Start from sample"), list);
 }
 
@@ -117,26 +119,9 @@ function routeText(report, nodes, route, here) {
     return `cut ${nodes[n].cut} ${nodes[n].yes === next ? "yes" : "no"}`;
   });
   const end = route[route.length - 1];
-  return `Most probable route: ${[...steps, `leaf ${report.classes[nodes[end].label]}`].join(" → ")} (${chance(here[end])})`;
+  return `Most probable route: ${[...steps, `leaf ${targetOf(report).leafName(report, nodes[end])}`].join(" → ")} (${chance(here[end])})`;
 }
 
-function answerNote(model) {
-  const calibrated = "Probabilities calibrated on rows held out.";
-  const own = "Probabilities of the tree's soft routes; they are not calibrated frequencies of the classes.";
-  return `${model.calibration ? calibrated : own}${model.decision_cost ? " Predicted is the class of least expected cost." : ""}`;
-}
-
-function answerBars(report, model, proba, route, outside) {
-  return [
-    make("p", { class: "predicted" }, "Predicted: ", make("strong", {}, report.classes[predictedClass(model, proba)])),
-    make("dl", { class: "bars" }, proba.map((value, k) => make("div", {},
-      make("dt", {}, report.classes[k]),
-      make("dd", { "data-proba": value },
-        make("span", { class: "meter", "aria-hidden": "true" },
-          make("span", { style: `width: ${(100 * value).toFixed(2)}%; background: ${classColour(k)}` })),
-        " ", make("span", { class: "share" }, chance(value)))))),
-    make("p", { class: "route" }, route),
-    outside.length ? make("p", { class: "warning" }, `Outside the range of training: ${outside.join(", ")}. The tree extrapolates.`) : null,
-    make("p", { class: "note" }, answerNote(model)),
-  ].filter(Boolean);
+function outsideNote(outside) {
+  return outside.length ? make("p", { class: "warning" }, `Outside the range of training: ${outside.join(", ")}. The tree extrapolates.`) : null;
 }

@@ -1,0 +1,135 @@
+"""Interval: between which numbers a row is expected to lie, by two trees of one shape.
+
+Two trees of two quantiles that are trained apart may cross. Here both have the cuts
+(and slopes) of one tree, and only what their leaves say differs: for these cuts the
+least mean quantile loss of both, with the lower number of every leaf at most its upper
+one. Predictions mix leaves by the same shares, so they cannot cross anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.data.quantity import number_column
+from sorct.data.table import as_table
+from sorct.data.wording import shown
+from sorct.estimators.checks import checked_samples
+from sorct.tree.tree import Tree
+
+# Rows that the numbers are found on, at most.
+_MOST_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two trees of quantiles that do not cross.
+
+    Attributes
+    ----------
+    low, high : Tree
+        With the cuts of the tree that they were made from.
+    levels : pair of float
+        Shares of rows below each.
+    """
+
+    low: Tree
+    high: Tree
+    levels: tuple[float, float]
+
+    def predict(self, X: Any) -> FloatArray:
+        """Lower and upper number of every sample, of shape (n_samples, 2)."""
+        return np.column_stack([self.low.predict(X), self.high.predict(X)])
+
+    @classmethod
+    def of(
+        cls,
+        tree: Tree,
+        X: Any,
+        y: Any,
+        levels: Sequence[float] = (0.1, 0.9),
+        sample_weight: Any = None,
+    ) -> Interval:
+        """Find what leaves say at two levels, from rows such as those of training.
+
+        Rows that the tree was not trained on give shares that hold for new rows. Of
+        many rows at most 4096 are used, evenly spaced in y.
+        """
+        lower, upper = _checked_levels(levels)
+        if tree.leaf_value is None:
+            raise TypeError("An interval needs a tree of a quantity, got classes.")
+        X, y, weight = checked_samples(as_table(X), y, sample_weight, number_column)
+        reach = tree.leaf_reach(X)
+        offset = y - tree.predict(X) + reach @ tree.leaf_value
+        order = np.argsort(y, kind="stable")
+        some = order[:: -(-len(order) // _MOST_ROWS)]
+        values = _solved(reach[some], offset[some], weight[some], (lower, upper))
+        low, high = (
+            replace(
+                tree,
+                leaf_value=value,
+                training=replace(tree.training, loss="quantile", quantile=level),
+            )
+            for value, level in zip(values, (lower, upper), strict=True)
+        )
+        return cls(low, high, (lower, upper))
+
+
+def _checked_levels(levels: Any) -> tuple[float, float]:
+    given = np.asarray(levels, dtype=object)
+    numbers = [one for one in given.ravel() if isinstance(one, (float, np.floating))]
+    good = given.shape == (2,) and len(numbers) == 2 and 0 < numbers[0] < numbers[1] < 1
+    if not good:
+        raise ValueError(
+            "levels must be two rising shares between 0 and 1, such as (0.1, 0.9), got "
+            f"{shown(levels)}."
+        )
+    return float(numbers[0]), float(numbers[1])
+
+
+def _solved(
+    reach: FloatArray,
+    y: FloatArray,
+    weight: FloatArray,
+    levels: tuple[float, float],
+) -> tuple[FloatArray, FloatArray]:
+    """Leaves of least quantile loss at both levels, the lower at most the upper.
+
+    A linear program: what a row is above and below its prediction are variables.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import block_array, csr_array, eye_array
+
+    n, n_leaves = reach.shape
+    share, centre = weight / weight.sum(), float(np.median(y))
+    spread = float(np.ptp(y)) or 1.0
+    scaled = (y - centre) / spread
+    # Values of the lower and of the upper leaves, then rows above and below each.
+    R, one = csr_array(reach), eye_array(n)
+    none = csr_array((n, n_leaves))
+    equal = block_array([[R, none, one, -one, None, None],
+                         [none, R, None, None, one, -one]])  # fmt: skip
+    same = eye_array(n_leaves)
+    order = block_array([[same, -same, csr_array((n_leaves, 4 * n))]])
+    costs = [np.zeros(2 * n_leaves)]
+    for level in levels:
+        costs += [level * share, (1.0 - level) * share]
+    # A leaf that no row reaches says anything: within the range of the others.
+    bounds = [(-2.0, 2.0)] * (2 * n_leaves) + [(0.0, None)] * (4 * n)
+    found = linprog(
+        np.concatenate(costs),
+        A_ub=order,
+        b_ub=np.zeros(n_leaves),
+        A_eq=equal,
+        b_eq=np.concatenate([scaled, scaled]),
+        bounds=bounds,
+        method="highs",
+    )
+    value = centre + spread * found.x[: 2 * n_leaves]
+    low, high = value[:n_leaves], value[n_leaves:]
+    # Rounding must not let them cross.
+    return np.minimum(low, high), high

@@ -1,0 +1,184 @@
+"""What trees of a quantity promise: directions, bounds on groups, intervals, leaves."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sorct import InfeasibleError, SORCTRegressor, export_text
+
+QUICK = {"n_starts": 3, "tol": 1e-5, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def table():
+    """A response that rises with a, falls with b, and is higher in one group."""
+    rng, n = np.random.default_rng(0), 300
+    X = pd.DataFrame(rng.random((n, 3)), columns=list("abc"))
+    y = 3.0 * X.a**2 - 2.0 * X.b + np.sin(9.0 * X.c) + 0.3 * rng.normal(size=n)
+    # Noise that breaks the directions here and there.
+    y += np.where(X.a > 0.8, -1.0, 0.0) + np.where(X.b > 0.9, 1.0, 0.0)
+    return X, 10.0 * y.to_numpy()
+
+
+# -- leaves ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_constant_leaves_say_numbers_that_were_seen(table, depth):
+    """With cuts as flat as they can be, leaves would lie far outside."""
+    X, y = table
+    tree = SORCTRegressor(depth, 2.0, gamma=2.0, **QUICK).fit(X, y).tree_
+    assert tree.leaf_value.min() >= y.min()
+    assert tree.leaf_value.max() <= y.max()
+
+
+def test_what_a_leaf_says_is_near_what_its_rows_are(table):
+    X, y = table
+    tree = SORCTRegressor(2, 0.1, **QUICK).fit(X, y).tree_
+    gap = np.abs(tree.leaf_value - tree.leaf_mean)[tree.routed[0] > 0.02]
+    assert gap.max() < 0.5 * y.std()
+
+
+# -- directions ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("depth", "leaf"), [(1, "constant"), (2, "constant"), (0, "linear"), (2, "linear")]
+)
+def test_directions_hold_everywhere(table, depth, leaf):
+    """Brute force: every line of a grid, far beyond the rows of training too."""
+    X, y = table
+    signs = {"a": 1, "b": -1}
+    model = SORCTRegressor(depth, 0.05, leaf=leaf, monotonic_cst=signs, **QUICK)
+    model.fit(X, y)
+    steps, others = np.linspace(-1.0, 2.0, 61), np.linspace(-0.5, 1.5, 7)
+    slack = 1e-9 * y.std()
+    for name, sign in signs.items():
+        rest = [one for one in "abc" if one != name]
+        for first in others:
+            for second in others:
+                line = pd.DataFrame({name: steps, rest[0]: first, rest[1]: second})
+                steep = sign * np.diff(model.predict(line[list("abc")]))
+                assert steep.min() >= -slack
+    assert model.score(X, y) > 0.5
+    assert model.tree_.training.monotonic == signs
+    assert "The prediction never falls as a grows." in export_text(model.tree_)
+
+
+def test_directions_cost_something_where_the_rows_break_them(table):
+    X, y = table
+    free = SORCTRegressor(2, 0.05, **QUICK).fit(X, y)
+    bound = SORCTRegressor(2, 0.05, monotonic_cst={"a": -1}, **QUICK).fit(X, y)
+    assert bound.cost_ > free.cost_
+
+
+def test_directions_refuse_what_they_cannot_keep(table):
+    X, y = table
+    with pytest.raises(ValueError, match="depth of at most 6"):
+        SORCTRegressor(7, monotonic_cst={"a": 1}).fit(X, y)
+    with pytest.raises(ValueError, match="must be -1, 0 or 1"):
+        SORCTRegressor(1, monotonic_cst={"a": 2}).fit(X, y)
+
+
+# -- bounds on groups ------------------------------------------------------------------
+
+
+def group_means(model, X, y, groups):
+    return pd.Series(y - model.predict(X)).groupby(np.asarray(groups)).mean()
+
+
+def test_mean_residuals_of_groups_stay_within_bounds(table):
+    X, y = table
+    groups = np.where(X.c > 0.7, "late", "early")
+    free = SORCTRegressor(1, 4.0, **QUICK).fit(X, y)
+    before = group_means(free, X, y, groups)
+    bound = 0.3 * before.abs().max()
+    model = SORCTRegressor(1, 4.0, group_bounds=bound, **QUICK)
+    model.fit(X, y, groups=groups)
+    after = group_means(model, X, y, groups)
+    assert before.abs().max() > bound
+    assert after.abs().max() <= bound * (1.0 + 1e-9)
+    # The price is paid in the objective without bounds, and not more than needed:
+    # the bound binds.
+    assert after.abs().max() >= 0.95 * bound
+    assert model.score(X, y) <= free.score(X, y)
+
+
+def test_errors_of_named_groups_stay_below_bounds(table):
+    X, y = table
+    groups = np.where(X.c > 0.7, "late", "early")
+    late = groups == "late"
+    free = SORCTRegressor(1, 1.0, **QUICK).fit(X, y)
+
+    def error(model):
+        return np.sqrt(np.mean((y - model.predict(X))[late] ** 2))
+
+    bound = 0.9 * error(free)
+    model = SORCTRegressor(
+        1, 1.0, group_bounds={"late": bound}, group_measure="error", **QUICK
+    ).fit(X, y, groups=groups)
+    assert error(model) <= bound
+
+
+def test_bounds_that_are_met_change_nothing(table):
+    X, y = table
+    groups = np.where(X.c > 0.7, 1, 0)
+    free = SORCTRegressor(1, 1.0, **QUICK).fit(X, y)
+    model = SORCTRegressor(1, 1.0, group_bounds=1e6, **QUICK).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(model.coef_, free.coef_)
+
+
+def test_bounds_out_of_reach_are_said(table):
+    """No column tells groups apart that were drawn at random, then moved."""
+    X, y = table
+    groups = np.random.default_rng(1).integers(0, 2, len(y))
+    model = SORCTRegressor(1, 1.0, group_bounds=0.01, **QUICK)
+    with pytest.raises(InfeasibleError, match="mean residual of the groups came to"):
+        model.fit(X, y + 50.0 * groups, groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("options", "groups", "message"),
+    [
+        ({"group_bounds": 1.0}, None, "needs groups="),
+        ({"group_bounds": 1.0}, [1, 2], "one entry for each"),
+        ({"group_bounds": {"x": 1.0}}, "ab", "no row has"),
+        ({"group_bounds": -1.0}, "ab", "positive number"),
+        ({"group_bounds": 1.0, "group_measure": "mean"}, "ab", "must be one of"),
+        ({"group_bounds": 1.0, "loss": "huber"}, "ab", "needs loss='square'"),
+    ],
+)
+def test_bounds_that_cannot_be_are_refused(table, options, groups, message):
+    X, y = table
+    if groups == "ab":
+        groups = np.where(X.c > 0.5, "a", "b")
+    with pytest.raises(ValueError, match=message):
+        SORCTRegressor(1, 1.0, **options, **QUICK).fit(X, y, groups=groups)
+
+
+# -- intervals -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_intervals_hold_their_shares_and_never_cross(table, leaf):
+    X, y = table
+    model = SORCTRegressor(2, 0.2, leaf=leaf, loss="absolute", **QUICK).fit(X, y)
+    found = model.interval(X, y, (0.1, 0.9))
+    low, high = found.predict(X).T
+    # As many rows lie above a tree of a quantile as asked, up to one per leaf.
+    assert np.mean(y < low) == pytest.approx(0.1, abs=5 / len(y))
+    assert np.mean(y > high) == pytest.approx(0.1, abs=5 / len(y))
+    far = pd.DataFrame(
+        np.random.default_rng(0).uniform(-3, 4, (500, 3)), columns=X.columns
+    )
+    low, high = found.predict(far).T
+    assert (low <= high).all()
+    np.testing.assert_array_equal(found.low.coef, model.tree_.coef)
+
+
+def test_levels_must_be_two_rising_shares(table):
+    X, y = table
+    model = SORCTRegressor(1, 1.0, **QUICK).fit(X, y)
+    for levels in (0.5, (0.9, 0.1), (0.1, 0.5, 0.9), ("a", "b"), (0.0, 0.5)):
+        with pytest.raises(ValueError, match="two rising shares"):
+            model.interval(X, y, levels)

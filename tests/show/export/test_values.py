@@ -1,0 +1,95 @@
+"""Exports of a quantity: every language says what the tree predicts."""
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from sorct.export import to_javascript, to_onnx, to_python, to_sql
+
+from tests.show.export.databases import run_in_duckdb, run_in_sqlite
+from tests.show.export.exported_trees import (
+    MAKERS,
+    REPEATED,
+    SPOKEN,
+    as_frame,
+    json_rows,
+    rows_of,
+)
+from tests.show.export.test_python import function_of
+from tests.show.valued import valued
+
+KEY = "number of the row"
+NAMES = [name for name in MAKERS if name not in SPOKEN]
+each_maker = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in REPEATED else [])
+        for name in NAMES
+    ],
+)
+
+
+def tree_and_rows(rng, name):
+    """A tree of numbers on the rows of a maker; every second one has linear leaves."""
+    tree, X = MAKERS[name](rng)
+    return valued(rng, tree, linear=NAMES.index(name) % 2 == 0), X
+
+
+def assert_said(found, tree, X, close=1e-9):
+    said = tree.predict(X)
+    size = max(float(np.abs(said).max()), 1.0)
+    found = np.array(found, dtype=np.float64)
+    np.testing.assert_allclose(found, said, rtol=0.0, atol=close * size)
+
+
+@each_maker
+def test_python_says_what_the_tree_predicts(rng, name):
+    tree, X = tree_and_rows(rng, name)
+    predict = function_of(to_python(tree))
+    assert_said([predict(row) for row in rows_of(X)], tree, X)
+
+
+@pytest.mark.parametrize("database", [run_in_sqlite, run_in_duckdb])
+@each_maker
+def test_sql_says_what_the_tree_predicts(rng, name, database):
+    tree, X = tree_and_rows(rng, name)
+    frame = as_frame(X).assign(**{KEY: np.arange(len(X))})
+    names, rows = database(to_sql(tree, keep=[KEY]), frame)
+    rows = sorted(rows, key=lambda row: row[names.index(KEY)])
+    (value,) = [k for k, one in enumerate(names) if "predicted_value" in one]
+    assert_said([row[value] for row in rows], tree, X)
+
+
+@each_maker
+def test_onnx_says_what_the_tree_predicts(rng, name):
+    pytest.importorskip("onnxruntime")
+    from tests.show.export.test_onnx import feeds, in_days, session_of
+
+    tree, X = tree_and_rows(rng, name)
+    model = to_onnx(tree, dtype="float64")
+    session = session_of(model)
+    (value,) = session.run(None, feeds(session, in_days(model, X)))
+    assert_said(value[:, 0], tree, X)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_javascript_says_what_the_trees_predict(rng, tmp_path):
+    """All of them in one process."""
+    made = [tree_and_rows(rng, name) for name in NAMES if name not in REPEATED]
+    script = "const found = [];"
+    for k, (tree, X) in enumerate(made):
+        file = tmp_path / f"tree{k}.cjs"
+        file.write_text(to_javascript(tree, module="commonjs"), "utf-8")
+        (tmp_path / f"rows{k}.json").write_text(json.dumps(json_rows(X)), "utf-8")
+        script += f"found.push(require('./rows{k}.json').map("
+        script += f"require('./tree{k}.cjs').predict));"
+    script += "console.log(JSON.stringify(found));"
+    (tmp_path / "all.cjs").write_text(script, "utf-8")
+    done = subprocess.run(
+        ["node", str(tmp_path / "all.cjs")], capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    for found, (tree, X) in zip(json.loads(done.stdout), made, strict=True):
+        assert_said(found, tree, X)

@@ -1,0 +1,238 @@
+"""The page of a quantity: its numbers are those of the trees."""
+
+import json
+import shutil
+import subprocess
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import (
+    mean_absolute_error,
+    r2_score,
+    root_mean_squared_error,
+)
+
+from sorct import SORCTRegressor, explain, sorct_path
+from tests.show.every_kind import every_kind, tree_on
+from tests.show.report.cases import (
+    HOSTILE,
+    data_in,
+    drawn_tree,
+    hostile_table,
+    mixed_table,
+    random_rows,
+)
+from tests.show.report.reading import tab_to, text
+from tests.show.valued import valued
+
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng, n = np.random.default_rng(2), 100
+    X = pd.DataFrame(
+        {
+            "size": rng.uniform(20.0, 200.0, n),
+            "rooms": rng.integers(1, 7, n),
+            "zone": rng.choice(["A", "B"], n),
+        }
+    )
+    y = 900.0 * X["size"] + 40_000.0 * (X.zone == "A") * (X["size"] > 100)
+    return X, (y + rng.normal(0.0, 3000.0, n)).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def path(rows):
+    X, y = rows
+    return sorct_path(
+        X[:70], y[:70], loss="square", depth=1, alphas_local=[0.1, 20.0, 200.0],
+        alphas_global=0, n_solutions=2, random_state=0,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def report(path, rows):
+    X, y = rows
+    return path.report(X[70:], y[70:], title="Houses", rows=9)
+
+
+# -- the summary -----------------------------------------------------------------------
+
+
+def test_measures_are_those_of_scikit_learn(path, rows, report):
+    X, y = rows[0][70:], rows[1][70:]
+    for tree, point in zip(path.trees, report.summary["points"], strict=True):
+        said = tree.predict(X)
+        assert point["r2"] == pytest.approx(r2_score(y, said))
+        assert point["rmse"] == pytest.approx(root_mean_squared_error(y, said))
+        assert point["mae"] == pytest.approx(mean_absolute_error(y, said))
+    data = report.summary["data"]
+    assert data["base_rmse"] == pytest.approx(y.std(), rel=1e-5)
+    assert data["is_training"] is False
+    trained = path.report(rows[0][:70], rows[1][:70]).summary
+    assert trained["data"]["is_training"] is True
+    for point in trained["points"]:
+        assert point["r2"] == pytest.approx(point["training_r2"], abs=1e-6)
+
+
+def test_rows_are_told_by_thirds(rows, report):
+    y, summary = rows[1][70:], report.summary
+    assert len(summary["classes"]) == 3
+    assert summary["data"]["class_counts"] == [10, 10, 10]
+    cut = summary["trees"][0]["nodes"][0]["split"]
+    assert np.sum(cut["yes"]) + np.sum(cut["no"]) == 30
+    whole = cut["means"][0] * np.sum(cut["yes"]) + cut["means"][1] * np.sum(cut["no"])
+    assert whole / 30 == pytest.approx(y.mean(), rel=1e-4)
+
+
+def test_no_row_is_told_that_is_not_listed(path, rows, report):
+    """Bins have several rows each; points are the rows listed, and no others."""
+    shown = report.summary["trees"][0]["residuals"]
+    assert len(shown["points"]) == 9
+    assert sum(bin["count"] for bin in shown["bins"]) == 30
+    assert min(bin["count"] for bin in shown["bins"]) >= 8
+    X, y = rows[0][70:], rows[1][70:]
+    none = path.report(X, y, rows=0)
+    assert none.summary["trees"][0]["residuals"]["points"] == []
+    text = none.json()
+    assert not any(json.dumps(value) in text for value in y.tolist())
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_rows_are_enough(path, rows, n):
+    X, y = rows
+    summary = path.report(X[:n], y[:n]).summary
+    assert summary["points"][0]["rmse"] >= 0.0
+    assert (summary["points"][0]["r2"] is None) == (n == 1)
+    same = path.report(X[:5], np.ones(5)).summary
+    assert same["classes"] == ["all rows"]
+
+
+def test_text_is_refused(path, rows):
+    X, y = rows
+    with pytest.raises(ValueError, match="y must be numbers"):
+        path.report(X, ["a"] * len(X))
+    with pytest.raises(ValueError, match="inconsistent"):
+        path.report(X, y[:3])
+
+
+# -- the script ------------------------------------------------------------------------
+
+HARNESS = """
+const { report, rows, goal } = JSON.parse(require("node:fs").readFileSync(0, "utf-8"));
+const model = report.trees[0].model, used = usedVariables(report, model);
+console.log(JSON.stringify(rows.map((values) => [
+  predictedValue(report, model, values), movesOf(report, model, values),
+  goal === null ? null : used.map((i) => {
+    const found = reachedBy(report, model, values, i, goal);
+    return [i, found === undefined ? null : found];
+  }),
+])));
+"""
+
+
+def answers(tree, rows, goal=None):
+    """What the script of the page says of rows."""
+    templates = resources.files("sorct.show.report") / "templates"
+    names = ("model.js", "whatif.js", "reach.js")
+    script = "\n".join((templates / name).read_text("utf-8") for name in names)
+    report = data_in(tree.report().html())
+    given = json.dumps({"report": report, "rows": rows, "goal": goal})
+    done = subprocess.run(
+        [NODE, "-e", script + HARNESS],
+        input=given.encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+@needs_node
+@pytest.mark.parametrize("linear", [False, True], ids=["constant", "linear"])
+def test_the_page_predicts_what_the_tree_predicts(rng, linear):
+    X = mixed_table(rng)
+    tree = valued(rng, drawn_tree(rng, X, ["a", "b"], depth=3), linear=linear)
+    places, frame = random_rows(rng, tree, 80)
+    said = [value for value, *_ in answers(tree, places)]
+    np.testing.assert_allclose(said, tree.predict(frame), rtol=0.0, atol=1e-7)
+
+
+@needs_node
+@pytest.mark.parametrize("linear", [False, True], ids=["constant", "linear"])
+def test_listed_rows_of_every_kind_are_predicted(rng, linear):
+    """Curves, dates, orders, missing cells and pooled levels as the page has them."""
+    X = every_kind(rng)
+    tree = valued(rng, tree_on(rng, X), linear=linear)
+    listed = tree.report(X, np.arange(len(X)), rows=len(X)).summary["samples"]
+    found = answers(tree, [sample["values"] for sample in listed])
+    said = [value for value, *_ in found]
+    np.testing.assert_allclose(said, tree.predict(X), rtol=0.0, atol=1e-9 * 1e3)
+
+
+@needs_node
+def test_moves_and_reaches_are_those_of_an_explanation(path, rows):
+    """The nearest values, to what few digits can say, and none where there is none."""
+    tree, X = path.trees[0], rows[0][:8]
+    coded = X.assign(zone=X["zone"].map("AB".index)).astype(float)
+    places = coded.to_numpy().tolist()
+    names = tree.encoder.names
+    for k, (value, moves, reached) in enumerate(answers(tree, places, 1e5)):
+        told = explain(tree, X.iloc[[k]], reach=1e5)
+        assert value == pytest.approx(told.predicted)
+        own = {move.variable: move.move for move in told.moves}
+        assert {names[one["i"]]: one["move"] for one in moves} == pytest.approx(own)
+        changes = {change.variable: change.value for change in told.changes}
+        for i, found in reached:
+            expected = changes[names[i]]
+            if names[i] == "zone":
+                assert found == (None if expected is None else "AB".index(expected))
+            elif expected is None or found is None:
+                assert found == expected
+            else:
+                assert found == pytest.approx(expected, abs=0.02 * 180)
+
+
+# -- in a browser ----------------------------------------------------------------------
+
+
+def test_the_page_shows_and_answers(visit, report, path, rows):
+    page = visit(report)
+    assert "R² on the data shown" in text(page, "#figures")
+    assert text(page, "#probabilities-title") == "Predicted and observed"
+    assert page.locator("#probabilities-body circle.row").count() == 2 * 9
+    said = float(page.get_attribute("[data-value]", "data-value"))
+    first = report.summary["samples"][0]
+    tree = path.trees[report.summary["chosen"]]
+    assert said == pytest.approx(tree.predict(rows[0].loc[[int(first["name"])]])[0])
+    tab_to(page, "#goal")
+    page.keyboard.type(str(round(said + 20_000)))
+    assert "reaches" in text(page, "#answer table")
+    assert page.evaluate("document.activeElement.id") == "goal"
+    page.select_option("#along", index=1)
+    leaf = page.locator("#drawing [data-node]").last
+    assert leaf.count() == 1
+
+
+def test_hostile_names_stay_text(rng, visit):
+    X = hostile_table(rng)
+    tree = valued(rng, drawn_tree(rng, X, ["a", "b"]), linear=True)
+    page = visit(tree.report(X, rng.normal(size=len(X)), title=HOSTILE[0], rows=5))
+    page.fill("#goal", "3")
+    for k in range(page.locator("#along option").count()):
+        page.select_option("#along", index=k)
+    for node in page.locator("#drawing .hit").all():
+        node.focus()
+        page.keyboard.press("Enter")
+    assert page.title() == HOSTILE[0]
+
+
+def test_a_single_tree_needs_no_rows(visit, rows):
+    model = SORCTRegressor(0, 1.0, leaf="linear", random_state=0).fit(*rows)
+    page = visit(model.tree_.report())
+    assert "R² on the rows of training" in text(page, "#figures")
+    assert page.is_hidden("#probabilities")
