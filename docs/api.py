@@ -15,6 +15,7 @@ from sorct.show.counterfactual import Flip
 from sorct.show.explanation import Explanation, Part, Step
 from sorct.show.report import Report
 from sorct.show.value_explanation import Move, ValueExplanation
+from sorct.tree.forest import ForestRecord
 from sorct.tree.rounding import Rounded
 from sorct.tree.training import TrainingRecord
 
@@ -29,7 +30,7 @@ built on.
 """
 #: What public functions and attributes give, without being called by name.
 _GIVEN = (
-    TrainingRecord, Report, Rounded, Explanation, Step, Part, Flip, Comparison,
+    TrainingRecord, ForestRecord, Report, Rounded, Explanation, Step, Part, Flip, Comparison,
     ValueExplanation, Move,
 )  # fmt: skip
 _PARTS = {

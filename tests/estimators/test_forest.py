@@ -176,7 +176,8 @@ def test_importances_find_what_matters(people, fitted):
 
 
 def test_time_limit_ends_with_a_forest():
-    X, y = make_planted_tree(600, 20, 3, 3, 3, random_state=0)[:2]
+    planted = make_planted_tree(600, 20, 3, 3, 3, random_state=0)
+    X, y = planted.X, planted.y
     model = SORCTForestClassifier(50, time_limit=0.3, random_state=0).fit(X, y)
     assert model.forest_.n_trees == 50
     assert model.status_ == "time_limit"
@@ -221,9 +222,10 @@ def test_a_quantity(tmp_path):
     assert linear.fit(X, y).score(X, y) > 0.4
 
 
-def test_a_forest_of_many_trees_is_better_than_its_trees(people):
-    """On rows that none has seen, over a few splits of planted data."""
-    X, y = make_planted_tree(700, 8, 2, 3, 2, random_state=1)[:2]
+def test_a_forest_of_many_trees_is_better_than_its_trees():
+    """On rows that none has seen."""
+    planted = make_planted_tree(700, 8, 2, 3, 2, random_state=1)
+    X, y = planted.X, planted.y
     model = SORCTForestClassifier(10, 2, 0.0, 0.0, n_starts=1, random_state=0)
     model.fit(X[:150], y[:150])
     alone = [accuracy_score(y[150:], t.predict(X[150:])) for t in model.forest_.trees]

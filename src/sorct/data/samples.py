@@ -381,9 +381,9 @@ class TrainingSet:
         rare class must not get lost. Their weights are such that every code keeps its
         own.
         """
-        return self.taken(self.drawn(n_most)).with_shares(self.share)
+        return self.taken(self.drawn_places(n_most)).with_shares(self.share)
 
-    def drawn(self, n_most: int) -> IntArray:
+    def drawn_places(self, n_most: int) -> IntArray:
         """Positions of the samples that ``drawn_rows`` has."""
         return _pick(self.samples.codes, self.share, n_most)
 

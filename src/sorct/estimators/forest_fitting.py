@@ -504,7 +504,7 @@ class ForestFit:
         n_rows = data.rows.codes.size
         if n_rows == grove.outside.shape[1]:
             return grove.outside
-        return grove.outside[:, data.drawn(MANY_ROWS)]
+        return grove.outside[:, data.drawn_places(MANY_ROWS)]
 
     def _losses(self, said: FloatArray, rows: Rows) -> FloatArray:
         """Loss of every row."""

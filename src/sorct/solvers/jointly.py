@@ -26,8 +26,9 @@ import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.problem.penalty import Penalty
-from sorct.problem.problem import Point, Problem, Subproblem
+from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction
+from sorct.problem.subproblem import Point, Subproblem
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import descend, make_scratch, never
 from sorct.tree.params import Params
@@ -72,6 +73,10 @@ def joint_prox(penalty: Penalty, step: float, coef: FloatArray) -> FloatArray:
     shape = (-1, 1, 1)
     kept = np.where((upper == 0.0).reshape(shape), np.minimum(coef, 0.0), coef)
     kept = np.where((lower == 0.0).reshape(shape), np.maximum(kept, 0.0), kept)
+    boxed = np.arange(coef.shape[2]) < penalty.boxed
+    if not boxed.all():
+        # Beside linear leaves a column that has a direction is in no cut.
+        kept = np.where((lower + upper != 0.0).reshape(shape) & boxed, 0.0, kept)
     size = np.diff(penalty.start)
     group = np.repeat(np.arange(size.size), size)
     place = np.arange(group.size) - penalty.start[group]
@@ -81,7 +86,6 @@ def joint_prox(penalty: Penalty, step: float, coef: FloatArray) -> FloatArray:
     by_cut = np.moveaxis(wide, 1, -1)
     tau = _cut_size(np.abs(by_cut), amount.reshape(-1, 1, 1, 1))[:, np.newaxis]
     wide = np.clip(wide, -tau, tau)
-    boxed = np.arange(coef.shape[2]) < penalty.boxed
     limit = _largest_allowed(penalty, step, np.abs(wide), boxed)
     limit = np.where(boxed, np.minimum(limit, 1.0), limit)[:, np.newaxis, np.newaxis]
     return np.asarray(np.clip(wide, -limit, limit)[group, place])
