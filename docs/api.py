@@ -30,8 +30,8 @@ built on.
 """
 #: What public functions and attributes give, without being called by name.
 _GIVEN = (
-    TrainingRecord, ForestRecord, Report, Rounded, Explanation, Step, Part, Flip, Comparison,
-    ValueExplanation, Move,
+    TrainingRecord, ForestRecord, Report, Rounded, Explanation, Step, Part, Flip,
+    Comparison, ValueExplanation, Move,
 )  # fmt: skip
 _PARTS = {
     "sorct.plotting": "Plots",

@@ -33,7 +33,6 @@ NAMES = {
     "l1-5": "L1 logistic",
     "cart-5": "CART",
     "ours-forest": "S-ORCT forest",
-    "ours-forest-best": "S-ORCT forest, best score",
     "ours-forest-3": "S-ORCT forest",
     "forest-3": "forest",
     "ours-forest-5": "S-ORCT forest",

@@ -517,7 +517,6 @@ METHODS: dict[str, Method] = {
     "boosting": boosting,
     "ebm": ebm,
     "ours-forest": ours_forest,
-    "ours-forest-best": partial(ours_forest, rule="best"),
     "ours-forest-3": partial(ours_forest, max_features=3),
     "ours-forest-5": partial(ours_forest, max_features=5),
     "ours-forest-10": partial(ours_forest, max_features=10),

@@ -20,7 +20,7 @@ from sorct.estimators.candidates import RULES
 from sorct.estimators.checks import check_real, check_whole, checked_samples
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.forest_fitting import ForestFit, Plan
+from sorct.estimators.forest_fitting import ForestFit, ForestPlan
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_estimator import WholeEstimator
 from sorct.solvers.solution import Status
@@ -106,7 +106,12 @@ class ForestEstimator(WholeEstimator):
         self._keep(self._grown(prepared, model, effort, seed, self._plan(n_draws)))
 
     def _grown(
-        self, prepared: Prepared, model: Model, effort: Effort, seed: int, plan: Plan
+        self,
+        prepared: Prepared,
+        model: Model,
+        effort: Effort,
+        seed: int,
+        plan: ForestPlan,
     ) -> Forest:
         from sorct.search.workers import Workers, deadline
         from sorct.solvers.descent import never
@@ -124,10 +129,10 @@ class ForestEstimator(WholeEstimator):
             )
             return fit.run()
 
-    def _plan(self, n_draws: float) -> Plan:
+    def _plan(self, n_draws: float) -> ForestPlan:
         limits = Limits(self.max_features, self.max_features_per_cut, self.max_cost)
         asked = self.alpha_global
-        return Plan(
+        return ForestPlan(
             int(self.n_trees),
             int(self.n_starts),
             int(self.n_folds),

@@ -21,11 +21,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sorct._typing import BoolArray, FloatArray, IntArray
-from sorct.data.samples import MANY_ROWS, Rows, TrainingSet
+from sorct._typing import FloatArray, IntArray
+from sorct.data.samples import Rows, TrainingSet
 from sorct.data.target import unequal
 from sorct.estimators.call import versions
 from sorct.estimators.fitting import STEEPNESS, Model, Prepared
+from sorct.estimators.forest_measures import (
+    importances,
+    losses_of,
+    out_of_bag_loss,
+    out_of_bag_score,
+    seen_by_none,
+)
 from sorct.solvers.solution import Status
 from sorct.tree.forest import Forest, ForestRecord
 from sorct.tree.path import Limits
@@ -50,10 +57,6 @@ _SHARES: FloatArray = 2.0 ** np.arange(-7.0, 0.0)
 _CARRIED = 8
 # Next to nothing: what nothing needs is 0.
 _LEAST = 1e-3
-# A probability below this counts as this in a loss.
-_LEAST_PROBA = 1e-6
-# Rows that importances are measured on, at most.
-_FEW_ROWS = 2048
 # Trees that are grown before the out-of-bag loss is looked at again, and the share by
 # which it must have fallen.
 _BATCH, _FALLS = 5, 0.005
@@ -62,7 +65,7 @@ _DOUBLINGS = 16
 
 
 @dataclass(frozen=True)
-class Plan:
+class ForestPlan:
     """How a forest is asked for, checked.
 
     Attributes
@@ -108,7 +111,7 @@ class Plan:
 class ForestFit:
     """A forest in the making."""
 
-    plan: Plan
+    plan: ForestPlan
     prepared: Prepared
     model: Model
     seed: int
@@ -166,19 +169,17 @@ class ForestFit:
 
     def _setting(self, problem: Problem) -> Problem:
         """Depth and steepness, where they were left open."""
-        from sorct.search.forest import out_of_bag
-
         asked = self._candidates(problem)
         if len(asked) == 1 or self.plan.kind == "all":
             return asked[0]
-        best, chosen, rows = np.inf, asked[0], self._rows(problem.data)
+        best, chosen, rows = np.inf, asked[0], problem.data.rows
         bags = self._grove(problem, min(self.plan.n_trees, N_CHOOSING))
         for candidate in asked:
             if self.soft[0] != 0:
                 break
             grove = self._mixed(bags.under(candidate)).at(self.least)
             said = grove.said(grove.grown(), rows)
-            loss = self._loss(*out_of_bag(said, self._outside(grove)), rows)
+            loss = out_of_bag_loss(problem, said, seen_by_none(problem, grove))
             if loss < (1.0 - _WORTH) * best:
                 best, chosen = loss, candidate
         return chosen
@@ -273,7 +274,7 @@ class ForestFit:
 
     def _held_out(self, alphas: FloatArray) -> FloatArray | None:
         """Loss of every held-out row at every point; None if there was no time."""
-        rows = self._rows(self.prepared.problem.data)
+        rows = self.prepared.problem.data.rows
         found: list[FloatArray] = []
         for inside, outside in self._folds(rows):
             losses = self._fold(rows.take(inside), rows.take(outside), alphas)
@@ -306,7 +307,7 @@ class ForestFit:
             if key not in known:
                 trees = grove.at(self.least).anew(groups)
                 said = grove.said(trees, outside).mean(axis=0)
-                known[key] = self._losses(said, outside)
+                known[key] = losses_of(problem, said, outside)
             losses.append(known[key])
         return np.array(losses)
 
@@ -317,17 +318,16 @@ class ForestFit:
         whole = replace(whole.at(self.least), stop=self.hard)
         if not self.plan.early_stopping or self.plan.kind == "all":
             return whole.anew(groups)
-        from sorct.search.forest import out_of_bag
-
-        rows, params, last = self._rows(self.prepared.problem.data), [], np.inf
+        problem, last = self.prepared.problem, np.inf
+        params: list[Params] = []
         parts: list[FloatArray] = []
         for first in range(0, len(whole.problems), _BATCH):
             batch = whole.some(first, first + _BATCH)
             found = batch.anew(groups)
             params += found
-            parts += list(batch.said(found, rows))
-            outside = self._outside(whole)[: len(params)]
-            loss = self._loss(*out_of_bag(np.array(parts), outside), rows)
+            parts += list(batch.said(found, problem.data.rows))
+            outside = seen_by_none(problem, whole)[: len(params)]
+            loss = out_of_bag_loss(problem, np.array(parts), outside)
             if loss > (1.0 - _FALLS) * last:
                 break
             last = loss
@@ -399,10 +399,8 @@ class ForestFit:
         if not prepared.problem.of_quantity:
             matrix = prepared.problem.costs.cost_matrix
             costs = matrix if unequal(matrix) else None
-        rows = self._rows(prepared.problem.data)
-        said = grove.said(params, rows)
-        score, loss = self._out_of_bag(grove, said, rows)
-        drop, permutation = self._importances(grove, params)
+        score, loss = out_of_bag_score(prepared.problem, grove, params)
+        drop, permutation = importances(prepared, grove, params, self.seed)
         late = self.hard[0] != 0 or self.soft[0] != 0
         told = ForestRecord(
             alpha_local=self.plan.alpha_local,
@@ -439,87 +437,6 @@ class ForestFit:
     @property
     def _scoring(self) -> str:
         return "R2" if self.prepared.problem.of_quantity else "accuracy"
-
-    def _out_of_bag(
-        self, grove: Grove, said: FloatArray, rows: Rows
-    ) -> tuple[float | None, float | None]:
-        """Score and mean loss of every row by the trees that have not seen it."""
-        from sorct.search.forest import out_of_bag
-
-        mean, known = out_of_bag(said, self._outside(grove))
-        if not known.any():
-            return None, None
-        weight = rows.weight[known] / rows.weight[known].sum()
-        loss = self._loss(mean, known, rows)
-        if rows.response is None:
-            right = np.argmax(mean, axis=0) == rows.codes
-            return float(weight @ right[known]), loss
-        y = rows.response[known]
-        whole = float(weight @ (y - weight @ y) ** 2)
-        left = float(weight @ (y - mean[0, known]) ** 2)
-        return 1.0 - left / whole if whole > 0.0 else 0.0, loss
-
-    def _importances(
-        self, grove: Grove, params: Sequence[Params]
-    ) -> tuple[dict[str, float], dict[str, float]]:
-        """What holding a variable at its mean costs, and exchanging its cells."""
-        from sorct.search.forest import out_of_bag
-
-        encoder, data = self.prepared.encoder, self.prepared.problem.data
-        rows, outside = self._rows(data), self._outside(grove)
-        n = rows.codes.size
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0, 0)))
-        some = np.sort(rng.permutation(n)[:_FEW_ROWS])
-        rows, outside = rows.take(some), outside[:, some]
-        order = rng.permutation(some.size)
-        used = np.any([one.penalised.any(axis=1) for one in params], axis=0)
-        said = grove.said(params, rows)
-        every = np.ones(some.size, dtype=bool)
-        base = self._loss(said.mean(axis=0), every, rows)
-        base_outside = self._loss(*out_of_bag(said, outside), rows)
-        drop: dict[str, float] = {}
-        permutation: dict[str, float] = {}
-        for v in np.unique(encoder.column_variable[used]).tolist():
-            name, columns = encoder.names[v], encoder.column_variable == v
-            held, mixed = rows.X.copy(), rows.X.copy()
-            held[columns] = data.centre[columns][:, np.newaxis]
-            mixed[columns] = mixed[columns][:, order]
-            found = grove.said(params, rows._replace(X=held)).mean(axis=0)
-            drop[name] = self._loss(found, every, rows) - base
-            if outside.any():
-                found = grove.said(params, rows._replace(X=mixed))
-                found_loss = self._loss(*out_of_bag(found, outside), rows)
-                permutation[name] = found_loss - base_outside
-        return drop, permutation
-
-    # -- rows and losses -------------------------------------------------------------
-
-    def _rows(self, data: TrainingSet) -> Rows:
-        """Rows that choices are made with."""
-        return data.rows
-
-    def _outside(self, grove: Grove) -> BoolArray:
-        """Which of these rows every tree has not seen."""
-        data = self.prepared.problem.data
-        n_rows = data.rows.codes.size
-        if n_rows == grove.outside.shape[1]:
-            return grove.outside
-        return grove.outside[:, data.drawn_places(MANY_ROWS)]
-
-    def _losses(self, said: FloatArray, rows: Rows) -> FloatArray:
-        """Loss of every row."""
-        if rows.response is None:
-            own = said[rows.codes, np.arange(rows.codes.size)]
-            return np.asarray(-np.log(np.maximum(own, _LEAST_PROBA)))
-        datafit = self.prepared.problem.datafit
-        return np.asarray(datafit.loss(rows.response - said[0]))  # type: ignore[union-attr]
-
-    def _loss(self, said: FloatArray, known: BoolArray, rows: Rows) -> float:
-        """Mean loss of the rows that are known."""
-        if not known.any():
-            return np.inf
-        losses = self._losses(said, rows)[known]
-        return float(np.average(losses, weights=rows.weight[known]))
 
 
 def _at(problem: Problem, depth: int, gamma: float) -> Problem:
