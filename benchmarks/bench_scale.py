@@ -5,6 +5,7 @@ Parts can be run one at a time, and leave a line each in ``results/scale.csv``:
     python -m benchmarks.bench_scale memory            # ours, CART, LightGBM
     python -m benchmarks.bench_scale stream 50000000   # files, 8 GB on disk
     python -m benchmarks.bench_scale workers 2000000   # two processes of Dask
+    python -m benchmarks.bench_scale sparse            # text, 100 000 columns
     python -m benchmarks.bench_scale show              # table and picture
 
 ``SORCT_SCALE_FOLDER`` says where files are made; they are removed after, unless
@@ -37,7 +38,7 @@ _PART = 1_000_000
 _OPTIONS = f"depth={DEPTH}, alpha_local=0.02, random_state=0"
 _FIELDS = (
     "part", "method", "rows", "columns", "seconds", "processor_seconds", "passes",
-    "megabytes", "copies", "accuracy", "objective", "load",
+    "megabytes", "copies", "used", "accuracy", "objective", "load",
 )  # fmt: skip
 
 # A process of its own, so that the peak of its memory is that of one fit; the load
@@ -60,10 +61,10 @@ class Clock:
     def read(self):
         seconds = time.perf_counter() - self.begun
         spent = time.process_time() - self.spent
-        return {
-            "seconds": round(seconds, 2), "processor_seconds": round(spent, 2),
-            "load": round(os.getloadavg()[0], 1),
-        }
+        return dict(
+            seconds=round(seconds, 2), processor_seconds=round(spent, 2),
+            load=round(os.getloadavg()[0], 1),
+        )
 """
 _IN_MEMORY = (
     _CLOCK
@@ -99,6 +100,36 @@ told["passes"], told["objective"] = clf.n_passes_, clf.objective_
 clf.tree_.to_json({model!r})
 test = pd.read_parquet({test!r})
 told["accuracy"] = round(clf.score(test.drop(columns="y"), test["y"]), 4)
+print(told)
+"""
+)
+_SPARSE = (
+    _CLOCK
+    + """
+import numpy as np
+from scipy import sparse
+from sorct import SORCTClassifier
+rng = np.random.default_rng(0)
+n, p, length = {n}, {p}, 100
+# Words by Zipf's law; twenty of them are more frequent in one of the classes.
+share = 1.0 / np.arange(10, p + 10)
+y = rng.integers(0, 2, 2 * n)
+telling = rng.choice(np.arange(50, 2000), 20, replace=False)
+words = rng.choice(p, (2 * n, length), p=share / share.sum())
+own = telling[rng.integers(0, 10, (2 * n, 3)) + 10 * y[:, None]]
+words[:, :3] = np.where(rng.uniform(size=own.shape) < 0.4, own, words[:, :3])
+rows = np.repeat(np.arange(2 * n), length)
+counts = np.ones(rows.size)
+X = sparse.csr_array((counts, (rows, words.ravel())), (2 * n, p))
+small = sparse.csr_array(X[:50, :50])
+clf = SORCTClassifier(1, n_starts=1).fit(small, y[:50])
+clf = SORCTClassifier({depth}, {alpha}, loss="log", random_state=0)
+clock = Clock()
+clf.fit(X[:n], y[:n])
+told = clock.read()
+told["megabytes"] = round(status("VmHWM"))
+told["accuracy"] = round(clf.score(X[n:], y[n:]), 4)
+told["objective"], told["used"] = clf.objective_, len(clf.tree_.encoder.names)
 print(told)
 """
 )
@@ -193,6 +224,13 @@ def memory() -> None:
     for name, method in _METHODS.items():
         told = _told(_IN_MEMORY.format(method=method, **fill))
         _keep("memory", name, ROWS, COLUMNS, **told)
+
+
+def sparse(n_rows: int = 5_000, n_columns: int = 100_000) -> None:
+    """Text as counts of words, depths 1 and 2."""
+    for depth, alpha in ((1, 3000.0), (2, 3000.0)):
+        told = _told(_SPARSE.format(n=n_rows, p=n_columns, depth=depth, alpha=alpha))
+        _keep("sparse", f"depth {depth}", n_rows, n_columns, **told)
 
 
 # -- in files --------------------------------------------------------------------------
@@ -305,7 +343,10 @@ def workers(n_rows: int) -> None:
 
 def main(words: list[str]) -> None:
     """Run one part."""
-    parts = {"memory": memory, "stream": stream, "workers": workers, "show": show}
+    parts = {
+        "memory": memory, "stream": stream, "workers": workers, "sparse": sparse,
+        "show": show,
+    }  # fmt: skip
     if not words or words[0] not in parts:
         raise SystemExit(f"Expected one of {', '.join(parts)}, got {words}.")
     part = parts[words[0]]

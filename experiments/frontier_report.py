@@ -58,6 +58,12 @@ SPARSE: dict[int | None, tuple[str, ...]] = {
     5: ("l1-5", "cart-5"),
     10: (),
 }
+#: Ours and whom it is shown beside on the same splits.
+PAIRED = {
+    None: ("ours", "ours-1se", "l1", "cart", "rpart"),
+    3: ("ours-3", "l1-3", "cart-3"),
+    5: ("ours-5", "l1-5", "cart-5"),
+}
 #: Methods joined by a line, sparsest first, and how they look.
 FAMILIES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "S-ORCT": (
@@ -143,6 +149,44 @@ def standing(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def paired(frame: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Means over the splits that all of some methods have, a row per table.
+
+    Then the means over the tables of each group. Columns are called measure_method.
+    """
+    own = frame[frame["method"].isin(methods)]
+    wide = own.pivot(index=["table", "split"], columns="method")
+    if not set(methods) <= set(own["method"]):
+        return pd.DataFrame()
+    wide = wide[["accuracy", "log_loss", "n_variables"]].dropna()
+    wide = wide.set_axis(wide.columns.map("_".join), axis=1)
+    found = wide.groupby("table").mean()
+    found.insert(0, "n_splits", wide.groupby("table").size())
+    found = found.reindex([t for t in GROUPS["all"] if t in found.index])
+    for group, tables in GROUPS.items():
+        part = found.loc[found.index.isin(tables)]
+        if len(part):
+            found.loc[f"mean over {group} ({len(part)})"] = part.mean()
+    return found.rename_axis("dataset").reset_index()
+
+
+def _paired_text(frame: pd.DataFrame, methods: Sequence[str]) -> str:
+    found = paired(frame, methods)
+    if found.empty:
+        return "Not measured.\n"
+    found["splits"] = [
+        "" if name.startswith("mean over") else f" ({n:.0f})"
+        for name, n in zip(found["dataset"], found["n_splits"], strict=True)
+    ]
+    cells = [("table (splits)", "{title}{splits}")]
+    cells += [(NAMES[m], f"{{accuracy_{m}:.1f}}") for m in methods]
+    cells += [(f"log-loss: {NAMES[m]}", f"{{log_loss_{m}:.3f}}") for m in methods[:3]]
+    cells += [
+        (f"variables: {NAMES[m]}", f"{{n_variables_{m}:.1f}}") for m in methods[:3]
+    ]
+    return markdown(found, cells)
+
+
 def text(frame: pd.DataFrame) -> str:
     """The Markdown page of the frontier."""
     found = means(frame)
@@ -168,6 +212,9 @@ def text(frame: pd.DataFrame) -> str:
             cells = [("table", "{title}")]
             cells += [(NAMES[m], cell.format(m)) for m in methods]
             parts.append(f"{heading}:\n\n{markdown(wide, cells)}")
+    for limit, methods in PAIRED.items():
+        size = "" if limit is None else f", at most {limit} variables"
+        parts += [f"## On the same splits{size}\n", _paired_text(frame, methods)]
     parts += ["## Means over the tables\n", _overall_text(overall(found))]
     parts += ["## Beside the sparse peers\n", _standing_text(standing(frame))]
     return "\n".join(parts)

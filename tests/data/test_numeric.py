@@ -12,7 +12,9 @@ check = settings(derandomize=True, deadline=None, max_examples=examples(50))
 columns = st.lists(
     st.floats(-1e6, 1e6) | st.integers(-5, 5).map(float), min_size=1, max_size=80
 ).map(np.array)
-scalings = pytest.mark.parametrize("scaling", ["auto", "minmax", "quantile"])
+scalings = pytest.mark.parametrize(
+    "scaling", ["auto", "minmax", "standard", "quantile"]
+)
 
 
 def learn(values, scaling="auto", weight=None):

@@ -479,3 +479,18 @@ def test_a_splitter_does_not_see_rows_of_weight_zero(rng):
         np.testing.assert_array_equal(test.y, data.y[kept[b]])
         assert train.weight.all()
         assert test.weight.all()
+
+
+# -- standard errors -------------------------------------------------------------------
+
+
+def test_folds_drawn_again_hold_no_new_rows(rng):
+    """Their scores count for the mean; the standard error is that of one drawing."""
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 2)) + y[:, np.newaxis]
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    once = list(folds.split(X, y))
+    for cv, n_folds in ((once, 3), ([*once, *once], 3), (once[:2], 2)):
+        results = model(cv=cv).fit(X, y).cv_results_
+        expected = results["std_score"] / np.sqrt(n_folds)
+        np.testing.assert_allclose(results["se_score"], expected, rtol=1e-12)

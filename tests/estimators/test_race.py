@@ -21,12 +21,15 @@ EMPTY = -1.0
 
 
 def run(choices, worth):
-    """Race with scores of our own: two folds, the last strength next to empty."""
+    """Race with scores of our own: two folds, the last strength next to empty.
+
+    The weakest strength is never the best, as is usual.
+    """
     rounds = []
 
-    def try_out(waiting):
+    def try_out(waiting, n_strengths):
         rounds.append(waiting)
-        return [[np.array([worth(one), EMPTY])] * 2 for one in waiting]
+        return [[np.array([EMPTY, worth(one), EMPTY])] * 2 for one in waiting]
 
     race = Race(choices, try_out)
     return race, race.run(), [one for waiting in rounds for one in waiting]
@@ -46,9 +49,9 @@ def test_what_chance_may_do_is_no_lead():
     lucky = [np.array([s, EMPTY]) for s in (-0.1, -0.4, -0.6, -0.3)]
     surely = [np.array([s, EMPTY]) for s in (-0.42, -0.24, -0.35, -0.34)]
     deeper = replace(SIMPLE, depth=2)
-    race = Race(FREE, lambda _: [], [simple, Heat(deeper, lucky)])
+    race = Race(FREE, lambda *_: [], [simple, Heat(deeper, lucky)])
     assert race.leader is simple
-    race = Race(FREE, lambda _: [], [simple, Heat(deeper, surely)])
+    race = Race(FREE, lambda *_: [], [simple, Heat(deeper, surely)])
     assert race.leader.settings == deeper
 
 
@@ -68,7 +71,7 @@ def test_the_leader_is_the_simplest_of_those_near_the_best(scores, leads):
         Heat(Settings("log", 2 - n, "auto", "auto"), [np.array([score, EMPTY])] * 2)
         for n, score in enumerate(scores[::-1])
     ]
-    race = Race(FREE, lambda waiting: [], heats)
+    race = Race(FREE, lambda *_: [], heats)
     assert race.leader.settings.depth == leads
 
 
@@ -83,7 +86,7 @@ def test_of_equals_the_first_values_lead():
     ]
     heats = [Heat(one, [np.array([-0.2, EMPTY])] * 2) for one in order[::-1]]
     for leader in order:
-        race = Race(FREE, lambda waiting: [], heats)
+        race = Race(FREE, lambda *_: [], heats)
         assert race.leader.settings == leader
         heats.pop()
 
@@ -100,11 +103,11 @@ def test_settings_that_a_fold_has_no_score_for_do_not_lead(odd):
     """Where floors cannot be met, or the scorer has nothing to say."""
     good = Heat(Settings("cost", 4, "steep", "quantile"), [np.array([-5.0, -6.0])] * 2)
     heats = [Heat(SIMPLE, [np.array([-0.1, -0.6]), odd]), good]
-    race = Race(FREE, lambda waiting: [], heats)
+    race = Race(FREE, lambda *_: [], heats)
     assert heats[0].best == -np.inf
     assert race.leader is good
     # If there is no score at all, the simplest leads, and the folds will say why.
-    assert Race(FREE, lambda waiting: [], heats[:1]).leader is heats[0]
+    assert Race(FREE, lambda *_: [], heats[:1]).leader is heats[0]
 
 
 # -- what is tried ---------------------------------------------------------------------
@@ -119,7 +122,7 @@ def test_settings_that_a_fold_has_no_score_for_do_not_lead(odd):
     ],
 )
 def test_deeper_trees_are_tried_as_long_as_that_pays(scores, deepest):
-    """The first two always; of the others one beyond the leader."""
+    """One beyond the leader, always."""
     _, _, tried = run(FREE, by_depth(*scores))
     assert max(one.depth for one in tried) == deepest
 
@@ -127,7 +130,7 @@ def test_deeper_trees_are_tried_as_long_as_that_pays(scores, deepest):
 def test_every_loss_and_scaling_is_tried_with_the_leader():
     """Scalings with the likelihood, and the expected cost where that leads."""
     _, _, tried = run(FREE, by_depth(-0.4, -0.2, -0.2, -0.2))
-    assert tried[:3] == FREE.first
+    assert tried[:2] == FREE.first
     for other in ({"scaling": "quantile"}, {"loss": "cost"}):
         leader = {"loss": "log", "depth": 2, "gamma": "auto", "scaling": "auto"}
         assert Settings(**{**leader, **other}) in tried
@@ -175,7 +178,10 @@ def test_a_race_ends_and_keeps_to_what_was_given(choices, seed):
     assert 1 <= len(finalists) <= FINALISTS
     assert all(one in tried for one in finalists)
     assert finalists[0] == race.leader.settings
-    assert any(one.depth == min(choices.depths) for one in finalists)
+    simplest = [one for one in race.heats if one.settings.depth == min(choices.depths)]
+    top = max(one.best for one in race.heats)
+    if any(one.best >= top - 0.05 * (top - EMPTY) for one in simplest):
+        assert any(one.depth == min(choices.depths) for one in finalists)
     assert [heat.settings in finalists for heat in race.heats] == (
         race.frame()["finalist"].tolist()
     )
@@ -215,9 +221,11 @@ def test_the_likelihood_is_not_tried_where_it_cannot_keep_directions(
     ("worth", "finalists"),
     [
         # A deeper leader has the smallest trees by likelihood beside it.
-        (by_depth(-0.4, -0.2, -0.2, -0.2), [("log", 2), ("log", 1)]),
+        (by_depth(-0.23, -0.2, -0.2, -0.2), [("log", 2), ("log", 1)]),
+        # But where they are far behind.
+        (by_depth(-0.4, -0.2, -0.2, -0.2), [("log", 2)]),
         (
-            lambda one: -0.2 * one.depth - 0.1 * (one.loss == "log"),
+            lambda one: -0.2 * one.depth - 0.03 * (one.loss == "log"),
             [("cost", 1), ("log", 1)],
         ),
     ],
@@ -238,9 +246,47 @@ def test_a_leader_of_the_smallest_trees_has_the_next_best_beside_it():
     assert found == [SIMPLE, Settings("log", 1, "auto", "quantile")]
 
 
+def test_what_was_clearly_behind_at_one_depth_is_not_tried_at_the_next():
+    """A scaling that loses with one cut is not worth a look with three."""
+
+    def worth(one):
+        return -0.4 / one.depth - 0.1 * (one.scaling == "quantile")
+
+    _, _, tried = run(FREE, worth)
+    assert {one.depth for one in tried if one.scaling == "quantile"} == {1}
+    # What is not behind is tried with the leader.
+    _, _, tried = run(FREE, by_depth(-0.4, -0.2, -0.2, -0.2))
+    assert replace(SIMPLE, depth=2, scaling="quantile") in tried
+
+
+def test_strengths_far_below_the_best_are_left_out():
+    """But for some to spare; where the weakest was the best, all are tried."""
+    asked = []
+
+    def try_out(waiting, n_strengths):
+        asked.append(n_strengths)
+        n = n_strengths or 9
+        scores = np.linspace(-0.9, -0.2, 9)
+        # Of deeper trees the weakest strength is the best.
+        every = [scores[::-1] if one.depth > 1 else scores for one in waiting]
+        return [[one[-n:]] * 2 for one in every]
+
+    race = Race(replace(FREE, depths=(1, 2)), try_out)
+    race.run()
+    assert asked[:3] == [None, 5, None]
+    scores = [np.array([-0.5, -0.3, -0.4, -0.9, -1.0, -1.0, -1.0])] * 2
+    heat = Heat(SIMPLE, scores)
+    assert heat.n_useful == 7 - 1 + 2
+    assert not heat.ends_at_best_of(7)
+    weak = Heat(SIMPLE, [np.array([-0.2, -0.3])] * 2)
+    assert weak.ends_at_best_of(2)
+    assert not weak.ends_at_best_of(3)
+    assert not weak.ends_at_best_of(None)
+
+
 def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():
     """Users may read it whether something was left to choose or not."""
-    frame = Race(FREE, lambda waiting: []).frame()
+    frame = Race(FREE, lambda *_: []).frame()
     assert frame.columns.tolist() == [
         "loss", "depth", "gamma", "scaling", "first_score", "finalist",
     ]  # fmt: skip
@@ -273,10 +319,10 @@ def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
     """In a table, and in two sentences."""
     race, results = raced.race_, raced.cv_results_
     assert {"log", "cost"} == set(race["loss"])
-    assert {"auto", "quantile"} == set(race["scaling"])
+    assert {"auto", "quantile", "standard"} == set(race["scaling"])
     assert {1, 2} <= set(race["depth"]) <= set(range(1, DEEPEST + 1))
     finalists = race[race["finalist"]]
-    assert len(finalists) == FINALISTS
+    assert 1 <= len(finalists) <= FINALISTS
     names = ["loss", "depth", "scaling"]
     traced = {tuple(row) for row in results[names].to_numpy()}
     assert traced == {tuple(row) for row in finalists[names].to_numpy()}
@@ -322,6 +368,7 @@ def test_the_same_seed_is_the_same_choice_on_any_number_of_jobs(
     assert other.tree_ == raced.tree_
 
 
+@pytest.mark.slow
 def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkeypatch):
     """Nor do they make a table large."""
     X, y = two_clouds
@@ -340,11 +387,11 @@ def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkey
     "given",
     [
         {"loss": "log"},
-        {"loss": "cost"},
-        {"depths": 2},
+        pytest.param({"loss": "cost"}, marks=pytest.mark.slow),
+        pytest.param({"depths": 2}, marks=pytest.mark.slow),
         {"gamma": 100.0},
         {"scaling": "minmax"},
-        {"scaling": {"x0": "quantile"}},
+        pytest.param({"scaling": {"x0": "quantile"}}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -358,6 +405,7 @@ def test_what_is_given_is_not_chosen(two_clouds, given):
     assert len(search.race_) > 1
 
 
+@pytest.mark.slow
 def test_directions_leave_the_likelihood_one_cut(two_clouds):
     """Deeper trees race by the expected cost; if the loss is given, nothing is."""
     X, y = two_clouds

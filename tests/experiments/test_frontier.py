@@ -128,6 +128,7 @@ def fitted(name, problem, **options):
 
 
 @pytest.mark.parametrize("name", LIMITED)
+@pytest.mark.slow
 def test_no_more_variables_than_allowed(name, mixed):
     """On wine, of 13 variables, and on a table with categories and missing cells."""
     for problem in (Problem.of("wine", 0), mixed):

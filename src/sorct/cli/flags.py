@@ -166,8 +166,8 @@ def add_task(group: Any) -> None:
     group.add_argument(
         "--task",
         choices=TASKS,
-        help="what the target is (default: a quantity if it is numbers with fractions, "
-        "or far too many for classes)",
+        help="what the target is (default: a quantity if it is more than 20 numbers "
+        "with fractions, or far too many for classes)",
     )
 
 
@@ -227,8 +227,8 @@ def add_column_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[COLUMN=]KIND",
-        help="auto, minmax or quantile, of all columns of numbers or of one; "
-        "repeatable (default: auto, or quantile where a search finds it better)",
+        help="auto, minmax, standard or quantile, of all columns of numbers or of one; "
+        "repeatable (default: auto, or another where a search finds it better)",
     )
     add_policies(group, "other", "error")
     group = parser.add_argument_group("what is known of columns")

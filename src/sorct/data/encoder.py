@@ -28,6 +28,7 @@ from sorct.data.table import (
     is_frame,
     is_text,
     numeric_part,
+    plain_numbers,
     refuse_infinite,
     refuse_missing,
 )
@@ -182,6 +183,18 @@ class TableEncoder:
             whole[self.names[i]] = self.variables[i].typical
         return whole[list(self.names)]
 
+    def check_needed(self, X: Any, needed: IntArray) -> None:
+        """Refuse a frame without columns that somebody needs, all of them named."""
+        if not (self.named and is_frame(X)):
+            return
+        given = {str(name) for name in X.columns}
+        lacking = [self.names[i] for i in needed if self.names[i] not in given]
+        if lacking:
+            raise ValueError(
+                f"Expected the columns that the tree uses; missing: {listed(lacking)}. "
+                f"Got {listed(X.columns)}."
+            )
+
     def typical_row(self) -> Any:
         """A table of one row with typical values, as training had it."""
         typical = {v.name: [v.typical] for v in self.variables}
@@ -212,7 +225,11 @@ class TableEncoder:
         given = {str(name): name for name in X.columns}
         self._check_names(list(given))
         codes, others, plain = {}, {}, []
+        numeric = plain_numbers(X)
         for i, variable in enumerate(self.variables):
+            if variable.affine is not None and given[variable.name] in numeric:
+                plain.append(given[variable.name])
+                continue
             column = X[given[variable.name]]
             if variable.choices is not None:
                 codes[i] = self._codes(variable, column)
@@ -435,9 +452,11 @@ def _learn_others(
     count: FloatArray | None,
 ) -> dict[Any, Variable]:
     """Variables of the columns of a frame that are no plain numbers."""
-    warn_of_text(X, [n for n in names if str(n) not in categories])
+    plain = plain_numbers(X)
+    odd = [n for n in names if n not in plain]
+    warn_of_text(X, [n for n in odd if str(n) not in categories])
     found: dict[Any, Variable] = {}
-    for name in names:
+    for name in odd if not categories else names:
         column = X[name]
         if str(name) in categories or is_categorical(column):
             found[name] = learn_levels(str(name), column, count, options)

@@ -337,7 +337,7 @@ def learn_spread(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
 
 def _scale(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
     plain = Numeric.of_range(name, spread.lower, spread.upper)
-    if scaling == "minmax" or plain.span == 0.0:
+    if scaling in ("minmax", "standard") or plain.span == 0.0:
         return plain
     tally = spread.tally()
     if tally.value.size < 3:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from sorct._typing import FloatArray, IntArray
@@ -71,6 +72,12 @@ def as_table(X: Any) -> Any:
     if is_frame(X):
         _check_frame(X)
         return X
+    if issparse(X):
+        raise TypeError(
+            f"Expected a dense table, got a sparse matrix of shape {X.shape}. Sparse "
+            "data are taken by SORCTClassifier alone; choose some columns and pass "
+            "them as X[:, columns].toarray()."
+        )
     try:
         return check_array(X, dtype=np.float64, ensure_all_finite=False)
     except OverflowError as error:
@@ -126,7 +133,10 @@ def _column(column: Any) -> Any:
     dtype = column.dtype
     if dtype in (nw.Categorical, nw.Enum):
         levels = column.cat.get_categories().to_list()
-        return pd.Categorical(column.to_list(), categories=levels)
+        # Arrow's dictionaries say whether their order means anything.
+        kind = getattr(column.to_native(), "type", None)
+        ordered = bool(getattr(kind, "ordered", False))
+        return pd.Categorical(column.to_list(), categories=levels, ordered=ordered)
     if dtype == nw.Boolean:
         return pd.array(column.to_list(), dtype="boolean")
     if dtype == nw.Decimal:
@@ -148,12 +158,15 @@ def _check_frame(X: Any) -> None:
             f"(shape={X.shape}) while a minimum of 1 is required."
         )
     names = [str(name) for name in X.columns]
-    double = sorted({name for name in names if names.count(name) > 1})
-    if double:
+    if len(set(names)) < len(names):
+        double = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(
             f"Expected distinct column names, got twice: {listed(double)}."
         )
+    plain = plain_numbers(X)
     for name in X.columns:
+        if name in plain:
+            continue
         dtype = X[name].dtype
         if getattr(dtype, "kind", "O") == "c":
             raise ValueError(f"Complex data not supported: column {str(name)!r}.")
@@ -163,6 +176,18 @@ def _check_frame(X: Any) -> None:
                 f"Column {str(name)!r} has dtype {dtype}; expected numbers, dates or "
                 "categories. Turn durations and the like into numbers first."
             )
+
+
+def plain_numbers(X: Any) -> set[Any]:
+    """Columns of a frame that hold numbers of NumPy, as most do.
+
+    Their types tell so, which is much quicker to ask than the columns themselves.
+    """
+    return {
+        name
+        for name, dtype in zip(X.columns, X.dtypes, strict=True)
+        if isinstance(dtype, np.dtype) and dtype.kind in "iuf"
+    }
 
 
 def is_text(column: Any) -> bool:

@@ -105,7 +105,9 @@ class Classes:
 
     def codes(self, y: Any) -> IntArray:
         """Code of every label, -1 for labels that are not among the classes."""
-        y = column_or_1d(y)
+        # Of a row of labels scikit-learn's check takes longer than the codes.
+        if not (isinstance(y, np.ndarray) and y.ndim == 1):
+            y = column_or_1d(y)
         if self._is_sorted and y.dtype.kind == self.labels.dtype.kind != "O":
             near = np.searchsorted(self.labels, y).clip(max=len(self) - 1)
             return np.where(self.labels[near] == y, near, -1)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
@@ -30,10 +31,11 @@ from sorct.estimators.searching import (
     searched,
     starts_frame,
     warn_if_slow,
+    why_short,
 )
-from sorct.estimators.streaming import begin, source_of
+from sorct.estimators.sparse_fit import SparseFit, search_sparse
+from sorct.estimators.streaming import begin, refuse_checkpoint, source_of
 from sorct.estimators.tree_classifier import TreeClassifier
-from sorct.solvers.solution import Status
 from sorct.tree.calibration import Calibration
 from sorct.tree.tree import Tree
 
@@ -134,10 +136,13 @@ class SORCTClassifier(TreeClassifier):
         What to do at prediction with a missing cell in a column that had none in
         training: refuse it, or take the median (the most frequent level) of training.
         In columns with missing cells in training they get weights of their own.
-    scaling : {"auto", "minmax", "quantile"} or mapping from columns, default="auto"
+    scaling : {"auto", "minmax", "standard", "quantile"} or mapping, default="auto"
         How numbers are scaled to [0, 1]: by their range, along a curve through at most
         20 of their quantiles, or as "auto" sees fit: by the range, clipped where single
         cells are wild, and by quantiles where a long tail would crush the rest.
+        "standard" scales by the range, and penalties count what a variable can add in
+        standard deviations, as if columns were standardised. A mapping says it for
+        single columns.
     monotonic_cst : mapping from columns, array of -1, 0 and 1, or None, default=None
         Directions, as in scikit-learn: with 1 the predicted probability of
         ``positive_class`` never falls as the column grows, with -1 it never rises, for
@@ -283,7 +288,7 @@ class SORCTClassifier(TreeClassifier):
 
         Parameters
         ----------
-        X : DataFrame or array of shape (n_samples, n_variables)
+        X : DataFrame, array or sparse matrix of shape (n_samples, n_variables)
             Or a table that is larger than memory: a path, folder or glob of Parquet or
             CSV files, a pyarrow Dataset, or a DataFrame or Array of Dask.
         y : array of shape (n_samples,)
@@ -308,6 +313,11 @@ class SORCTClassifier(TreeClassifier):
         """
         return self._fit_whole(X, y, sample_weight, callback, checkpoint)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     # -- fitting ---------------------------------------------------------------------
 
     def _fit(
@@ -319,6 +329,7 @@ class SORCTClassifier(TreeClassifier):
         checkpoint: str | os.PathLike[str] | None,
     ) -> None:
         model, effort = self._checked_options()
+        self._columns = None
         if callback is not None and not callable(callback):
             raise TypeError(
                 f"callback must be callable or None, got {shown(callback)}."
@@ -333,10 +344,10 @@ class SORCTClassifier(TreeClassifier):
             self._fit_source(source, model, effort, call, callback, checkpoint)
             return
         if checkpoint is not None:
-            raise ValueError(
-                "checkpoint is for tables that come in batches: paths of files, a "
-                "pyarrow Dataset or objects of Dask; a table in memory needs none."
-            )
+            refuse_checkpoint()
+        if issparse(X):
+            self._fit_sparse(X, y, sample_weight, model, effort, call, callback)
+            return
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         seed = effort.seed()
@@ -349,7 +360,7 @@ class SORCTClassifier(TreeClassifier):
         problem = self._penalised(prepared.problem)
         result = searched(prepared, problem, effort, self.n_starts, seed, callback)
         calibration = self._calibration(folds, effort, seed, callback)
-        self._keep(prepared, result, calibration, promise)
+        self._keep(prepared, problem, result, calibration, promise)
         self.n_passes_ = sum(
             start.n_evaluations for start in result.starts if start.run < 0
         )
@@ -376,11 +387,31 @@ class SORCTClassifier(TreeClassifier):
             prepared, problem, effort, self.n_starts, seed, callback, memory
         )
         calibration = self._calibration(folds, effort, seed, callback)
-        self._keep(prepared, result, calibration, None)
+        self._keep(prepared, problem, result, calibration, None)
         self.n_passes_ = streamed.n_passes
         if source.target is not None:
             told = replace(self.tree_.training, target=source.target)
             self.tree_ = replace(self.tree_, training=told)
+
+    def _fit_sparse(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        model: Model,
+        effort: Effort,
+        call: str,
+        callback: SearchCallback | None,
+    ) -> None:
+        """Train on a sparse matrix; the tree knows only the columns that it uses."""
+        alphas = float(self.alpha_local), float(self.alpha_global)
+        fit = SparseFit.of(X, y, sample_weight, model, alphas, call)
+        validate_data(self, X, skip_check_array=True)
+        found = search_sparse(fit, effort, self.n_starts, effort.seed(), callback)
+        prepared, problem, result, columns = found
+        self._keep(prepared, problem, result, None, None)
+        self.n_passes_ = 0
+        self._spread(columns)
 
     def _calibration(
         self,
@@ -444,14 +475,15 @@ class SORCTClassifier(TreeClassifier):
     def _keep(
         self,
         prepared: Prepared,
+        problem: Problem,
         result: SearchResult,
         calibration: Calibration | None,
         promise: Promise | None,
     ) -> None:
         if not result.best.feasible:
-            tried = f"{len(result.starts)} descents{_why_short(result.status)}"
+            tried = f"{len(result.starts)} descents{why_short(result.status)}"
             prepared.refuse(result.best.recall, tried, "n_starts")
-        problem, effort = self._penalised(prepared.problem), self._checked_options()[1]
+        effort = self._checked_options()[1]
         best = prepared.finished(problem, result.best, effort)
         # A tree that was solved again, without some cuts, ended in its own way.
         ended = result.status is result.best.status
@@ -462,12 +494,3 @@ class SORCTClassifier(TreeClassifier):
         told = str(self.status_), str(result.summary)
         self._keep_tree(prepared.tree(best, alphas, *told, calibration, promise))
         warn_if_slow(self.status_, best, effort, stacklevel=6)
-
-
-def _why_short(status: Status) -> str:
-    """Why there were not more starts, if so."""
-    reasons = {
-        Status.TIME_LIMIT: " before time_limit",
-        Status.STOPPED: " before the callback",
-    }
-    return reasons.get(status, "")

@@ -11,12 +11,16 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.options import TableOptions
 from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.data.wording import listed, shown
 
 #: What a variable costs that a mapping of prices does not name.
 USUAL_PRICE = 1.0
+# Standard deviation, as a share of the range, at which a variable that is penalised by
+# its spread pays as much as others do; and the least that counts.
+_USUAL_SPREAD, _LEAST_SPREAD = 0.25, 1e-3
 
 
 @dataclass(frozen=True)
@@ -172,6 +176,30 @@ def _strengths_of(prices: dict[str, float], encoder: TableEncoder) -> FloatArray
         return np.ones(variable.size)
     price = np.array([prices[encoder.names[i]] for i in variable])
     return np.asarray(price / price.mean()) if price.any() else np.zeros(variable.size)
+
+
+def penalised_by_spread(
+    arrays: dict[str, FloatArray],
+    encoder: TableEncoder,
+    options: TableOptions,
+    variance: FloatArray,
+) -> dict[str, FloatArray]:
+    """Arrays of a penalty in which variables scaled as "standard" pay by their spread.
+
+    Of several columns, such as the levels of a category, it is the largest standard
+    deviation of what they add, each counting at most 1: for two levels it is twice that
+    of either, for more this is a bound.
+    """
+    first = encoder.group_start
+    total = np.add.reduceat(variance, first[:-1])
+    spread = np.sqrt(np.where(np.diff(first) > 1, np.minimum(2.0 * total, 1.0), total))
+    pays = [
+        options.scaling_of(encoder.names[i]) == "standard"
+        for i in encoder.column_variable[first[:-1]].tolist()
+    ]
+    factor = np.where(pays, np.maximum(spread, _LEAST_SPREAD) / _USUAL_SPREAD, 1.0)
+    scaled = {name: arrays[name] * factor for name in ("local", "linf")}
+    return {**arrays, **scaled}
 
 
 def _by_column(option: str, given: Any, names: list[str]) -> dict[str, Any]:

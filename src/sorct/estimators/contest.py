@@ -75,14 +75,21 @@ class Contest:
     def run(self) -> tuple[pd.DataFrame, list[FoldScores]]:
         """What was tried, and the paths of all settings that are traced in full."""
         race = Race(self.choices, self._first_look)
-        listed = self.choices.all
+        listed, lengths = self.choices.all, dict[int, int | None]()
         if self.is_race and len(listed) > 1:
             listed = race.run()
+            lengths = {k: race.n_strengths(one) for k, one in enumerate(listed)}
         tasks = [_with_settings(self.task, one) for one in listed]
         tasks = self.run_all([delayed(with_grid)(one, self.data) for one in tasks])
+        for k, n_coarse in lengths.items():
+            # A coarse grid has every second strength.
+            n_strengths = None if n_coarse is None else 2 * n_coarse - 1
+            tasks[k] = self._shortened(tasks[k], n_strengths)
         return race.frame(), self._traced(tasks)
 
-    def _first_look(self, waiting: list[Settings]) -> list[list[Any]]:
+    def _first_look(
+        self, waiting: list[Settings], n_strengths: int | None
+    ) -> list[list[Any]]:
         """Scores of settings on the first folds, by coarse paths.
 
         Trees that cannot be followed by hand are not in the race.
@@ -93,13 +100,32 @@ class Contest:
         some = self.data.seen.some(_LOOK_ROWS)
         tasks = [_with_settings(self.task, one) for one in waiting]
         tasks = self.run_all([delayed(with_grid)(one, some) for one in tasks])
+        tasks = [self._shortened(one.coarse(), n_strengths) for one in tasks]
         calls = [
-            delayed(score_fold)(one.coarse(), train.some(_LOOK_ROWS), test, self.scorer)
+            delayed(score_fold)(one, train.some(_LOOK_ROWS), test, self.scorer)
             for one in tasks
             for train, test in folds
         ]
         marks, n = self.run_all(calls), len(folds)
         return [_followable_scores(marks[k : k + n]) for k in range(0, len(marks), n)]
+
+    @property
+    def _n_drawings(self) -> float:
+        """How often a row is held out; a row that never is does not count."""
+        n_held = sum(len(test.y) for _, test in self.folds)
+        return max(n_held / len(self.data.seen.y), 1.0)
+
+    def _shortened(self, task: PathTask, n_strengths: int | None) -> PathTask:
+        """The task with so many of its strongest penalties, unless they were given.
+
+        With a limit on variables the trees within it are at no place known before.
+        """
+        both = self.task.alphas_local, self.task.alphas_global
+        given = any(one is not None for one in both)
+        if n_strengths is None or given or task.limits.on_variables:
+            return task
+        assert task.alphas_local is not None
+        return replace(task, alphas_local=task.alphas_local[-n_strengths:])
 
     def _traced(self, tasks: list[PathTask]) -> list[FoldScores]:
         """Trace all paths: for every task its folds, then all rows."""
@@ -114,7 +140,7 @@ class Contest:
         results, n = self.run_all(calls), len(self.folds) + 1
         parts = [results[k : k + n] for k in range(0, len(results), n)]
         return [
-            FoldScores.of(part[:-1], part[-1], task)
+            FoldScores.of(part[:-1], part[-1], task, self._n_drawings)
             for task, part in zip(tasks, parts, strict=True)
         ]
 

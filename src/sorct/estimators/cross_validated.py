@@ -49,6 +49,8 @@ from sorct.estimators.tree_search import TreeSearch, listed_values
 
 #: For a setting that is left to the race.
 CHOOSE = "choose"
+#: Scalings that a race tries on a table with numbers.
+CHOSEN_SCALINGS = ("auto", "quantile", "standard")
 # Scorers under which every row counts the same, however rare its class.
 _FOR_ALL_ROWS = ("accuracy", "neg_log_loss", "neg_brier_score")
 
@@ -68,7 +70,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         smallest.
     alphas_local, alphas_global : sequence of float, float or None, default=None
         Strengths to choose from, see ``sorct_path``. None means 17 local strengths that
-        suit the data, and 0 for the global one.
+        suit the data, and 0 for the global one; a race leaves out those far below the
+        best.
     loss : {"choose", "cost", "log"}, default="choose"
         See ``SORCTClassifier``.
     gamma : "auto", float or sequence of float, default="auto"
@@ -98,7 +101,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     relax : bool, default=True
         Whether the relaxed trees of the paths are among those to choose from.
     scaling : "choose", or as in ``SORCTClassifier``, default="choose"
-        "choose" tries "auto" and "quantile".
+        "choose" tries "auto", "quantile" and "standard".
     class_weight : "balanced", mapping from class to float, or None, default=None
         As in ``SORCTClassifier``; where ``scoring`` is None, rows that are scored count
         by it as well. With a ``scoring`` under which rare classes count more than their
@@ -127,7 +130,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         One row per candidate: ``loss``, ``depth``, ``gamma``, ``scaling``, ``relaxed``
         (share of the penalties it was refitted under, 1 if it was not),
         ``alpha_local``, ``alpha_global``, ``mean_score``, ``std_score``, ``se_score``
-        (standard error of the mean), ``split<k>_score``, ``rank``, and of the tree
+        (standard error of the mean; folds that hold out the same rows again count
+        once), ``split<k>_score``, ``rank``, and of the tree
         trained on all rows ``n_columns``, ``n_variables``, ``most_variables_per_cut``,
         ``local_sparsity``,
         ``global_sparsity``, ``objective``, ``cost``, ``followed``.
@@ -372,7 +376,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         gammas = listed_values("gamma", self.gamma)
         scalings: tuple[Any, ...] = (self.scaling,)
         if isinstance(self.scaling, str) and self.scaling == CHOOSE:
-            scalings = ("auto", "quantile") if has_numbers(X) else ("auto",)
+            scalings = CHOSEN_SCALINGS if has_numbers(X) else ("auto",)
         for loss in losses:
             for gamma in gammas:
                 Model(loss=loss, gamma=gamma).check()

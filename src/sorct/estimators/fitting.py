@@ -32,7 +32,7 @@ from sorct.estimators.checks import (
     label_samples,
 )
 from sorct.estimators.class_weights import check_class_weight, class_factors
-from sorct.estimators.column_rules import ColumnRules
+from sorct.estimators.column_rules import ColumnRules, penalised_by_spread
 from sorct.estimators.decisions import (
     Said,
     Told,
@@ -286,15 +286,18 @@ class Prepared:
         if model.by_log or model.confidence is not None:
             # The decision meets the floors, or keeps the promise.
             constraint = Constraint.none(n_classes)
+        rows = data()
         problem = Problem(
-            data(),
+            rows,
             datafit,
             Penalty.of(
                 Strengths(),
                 encoder.n_columns,
                 1,
                 start=encoder.group_start,
-                **rules.arrays(encoder),
+                **penalised_by_spread(
+                    rules.arrays(encoder), encoder, model.table, rows.variance
+                ),
             ),
             constraint,
             topology,
@@ -421,6 +424,9 @@ class Prepared:
             promise.warn_if_empty(said.predicted(costs), self.classes)
         elif by_costs:
             costs, recall = self._by_costs(tree, said)
+        tree = replace(tree, decision_cost=costs)
+        if tree.followed_limits.any():
+            said = Said.of(tree, self.problem, self.factor)
         found = self._told(tree, said, costs)
         told = replace(
             tree.training,
@@ -430,7 +436,7 @@ class Prepared:
             followed=found.followed,
             confidence=None if promise is None else promise.confidence,
         )
-        return replace(tree, decision_cost=costs, routed=found.routed, training=told)
+        return replace(tree, routed=found.routed, training=told)
 
     def _told(self, tree: Tree, said: Said, costs: FloatArray | None) -> Told:
         """What a decision means for all rows, in memory or in parts."""

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 # A first look at settings; and how exactly trees are solved that only serve to be
 # scored.
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
+_SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
+#: Rows that paths of a quantity are traced on, at most.
+PATH_ROWS = 3000
 
 
 @dataclass(frozen=True)
@@ -165,11 +168,19 @@ class PathTask:
             return replace(self, effort=effort)
         # Relaxed trees begin anew: that makes up for what a small pool has missed.
         few = min(self.n_solutions, self._few_solutions)
-        return replace(self, effort=effort, n_solutions=few)
+        most = min(self.effort.max_iter, _SCORED_ITERATIONS)
+        effort = replace(effort, tol=max(effort.tol, _SCORED_TOL_QUANTITY))
+        return replace(self, effort=replace(effort, max_iter=most), n_solutions=few)
 
     def _prepared(self, data: Data) -> Prepared:
         model = self._model_for(np.unique(data.y))
-        return Prepared.of(data.X, data.y, data.weight, model, self.call)
+        prepared = Prepared.of(data.X, data.y, data.weight, model, self.call)
+        if not isinstance(self.target, Quantity) or prepared.n_samples <= PATH_ROWS:
+            return prepared
+        # The table is read as a whole; what is chosen is finished on all rows.
+        problem = prepared.problem
+        fewer = replace(problem, data=problem.data.fewer(PATH_ROWS))
+        return replace(prepared, problem=fewer)
 
     def _model_for(self, present: AnyArray) -> Model:
         """Costs and floors of the classes that a fold has."""
@@ -222,6 +233,7 @@ class FoldScores:
     task: PathTask | None = None
     counts: list[FloatArray] | None = None
     r2: FloatArray | None = None
+    n_drawings: float = 1.0
 
     @classmethod
     def of(
@@ -229,8 +241,9 @@ class FoldScores:
         marks: list[Marks | InfeasibleError],
         whole: Path | InfeasibleError,
         task: PathTask,
+        n_drawings: float = 1.0,
     ) -> FoldScores:
-        """From what every fold says."""
+        """From what every fold says, and how often a row was held out."""
         scores = [one.scores if isinstance(one, Marks) else one for one in marks]
         counts = [one.counts for one in marks if isinstance(one, Marks)]
         known = [count for count in counts if count is not None]
@@ -242,6 +255,7 @@ class FoldScores:
             task,
             known if len(known) == len(marks) else None,
             np.mean(r2, axis=0) if len(r2) == len(marks) else None,
+            n_drawings,
         )
 
     @property
@@ -284,7 +298,8 @@ class FoldScores:
             "alpha_global": frame["alpha_global"],
             "mean_score": scores.mean(axis=0),
             "std_score": std,
-            "se_score": std / np.sqrt(len(scores)),
+            # Folds drawn again hold no new rows: they count once.
+            "se_score": std * np.sqrt(self.n_drawings / len(scores)),
         }
         found |= {f"split{k}_score": row for k, row in enumerate(scores)}
         found |= {
@@ -364,7 +379,10 @@ def score_fold(
     if count and isinstance(target, Quantity):
         r2 = np.array([_r2(tree, table, test) for tree in path.offered])
     elif count and isinstance(target, Classes):
-        counts = np.array([_counts(tree, table, test, target) for tree in path.offered])
+        own = target.codes(test.y)
+        counts = np.array(
+            [_counts(tree, table, own, test.weight, target) for tree in path.offered]
+        )
     followed = np.array([_followed(tree) for tree in path.offered])
     return Marks(_scores(path, table, test, scorer), followed, counts, r2)
 
@@ -384,11 +402,17 @@ def _r2(tree: Tree, table: Table, test: Data) -> float:
     return float(r2_score(test.y, tree.predict_table(table), sample_weight=test.weight))
 
 
-def _counts(tree: Tree, table: Table, test: Data, target: Classes) -> FloatArray:
+def _counts(
+    tree: Tree,
+    table: Table,
+    own: IntArray,
+    weight: FloatArray | None,
+    target: Classes,
+) -> FloatArray:
     """Weight of rows by class and by the class predicted."""
     n_classes = len(target)
-    pairs = target.codes(test.y) * n_classes + target.codes(tree.predict_table(table))
-    found = np.bincount(pairs, test.weight, minlength=n_classes**2)
+    pairs = own * n_classes + target.codes(tree.predict_table(table))
+    found = np.bincount(pairs, weight, minlength=n_classes**2)
     return np.asarray(found, dtype=np.float64).reshape(n_classes, n_classes)
 
 

@@ -4,8 +4,10 @@ Settings are what a path of penalties is traced with: the loss, the depth, the s
 and how numbers are scaled. They are first tried on some folds with a coarse grid, few
 solutions and not too many rows. Settings next to the best so far are tried as long as
 that pays: a deeper tree, another scaling, then another loss, gentler and steeper cuts.
-The best and the simplest are then traced in full, on every fold and on all rows.
-Nothing here depends on the number of jobs.
+What was clearly behind at one depth is not tried at the next, and strengths far below
+the one that was best for the leader are left out: weak penalties take longest. The best
+and the simplest are then traced in full, on every fold and on all rows. Nothing here
+depends on the number of jobs.
 """
 
 from __future__ import annotations
@@ -36,6 +38,11 @@ _LITTLE = 0.02
 _FIRST_DEPTHS = 3
 # Scores that differ by less are of the same trees.
 _SAME = 1e-6
+# Settings that are behind by more than so many standard errors, and by more than this
+# share of what there is to gain, are not traced in full.
+_FAR_ERRORS, _FAR = 3.0, 0.05
+# Strengths of a coarse grid that are tried below the leader's best, and at least.
+_WEAKER, _FEWEST = 2, 5
 
 
 @dataclass(frozen=True)
@@ -68,9 +75,11 @@ class Choices:
     class_weights: tuple[Any, ...] = (None,)
     leaves: tuple[str, ...] = ("constant",)
 
-    # Settings that are traced in full, and whether the smallest tree is one of them.
+    # Settings that are traced in full, and whether the smallest tree is one of them;
+    # whether settings and strengths that promise nothing are left out early.
     n_finalists: int = FINALISTS
     keeps_smallest = True
+    thrifty = True
     # Folds of a first look at few rows, at most.
     most_first_folds = MOST_FIRST_FOLDS
 
@@ -98,7 +107,7 @@ class Choices:
     @property
     def _n_depths(self) -> int:
         """Depths that are tried from the start."""
-        return len(self.depths) if self.every_depth else 2
+        return len(self.depths) if self.every_depth else 1
 
     def _possible(self, settings: list[Settings]) -> list[Settings]:
         """Settings without those that are too deep for the likelihood."""
@@ -147,6 +156,7 @@ class QuantityChoices(Choices):
     """
 
     keeps_smallest = False
+    thrifty = False
     most_first_folds = 3
 
     @property
@@ -212,16 +222,33 @@ class Heat:
         """Best mean score over the folds; minus infinity if there is none."""
         return float(self._means.max())
 
-    def is_behind(self, other: Heat, little: float) -> bool:
+    @property
+    def n_useful(self) -> int:
+        """Number of strengths that are worth a look beside these, the strongest first.
+
+        They reach a little below the one that was best.
+        """
+        n_strengths = self._means.size
+        return max(n_strengths - int(self._means.argmax()) + _WEAKER, _FEWEST)
+
+    def ends_at_best_of(self, n_strengths: int | None) -> bool:
+        """Whether the weakest of so many strengths was the best: weaker may be better.
+
+        Fewer than were asked for are all that there are.
+        """
+        cut_short = self._means.size == n_strengths
+        return bool(cut_short and np.isfinite(self.best) and self._means.argmax() == 0)
+
+    def is_behind(self, other: Heat, little: float, errors: float = 1.0) -> bool:
         """Whether the other one's best is better, by more than little and by chance.
 
-        Chance is one standard error of the difference, fold by fold.
+        Chance is so many standard errors of the difference, fold by fold.
         """
         if not np.isfinite(self.best) or not np.isfinite(other.best):
             return self.best < other.best
         gaps = other._at_best - self._at_best
         chance = gaps.std(ddof=1) / np.sqrt(gaps.size) if gaps.size > 1 else 0.0
-        return bool(gaps.mean() > max(little, chance))
+        return bool(gaps.mean() > max(little, errors * chance))
 
     @property
     def _at_best(self) -> FloatArray:
@@ -238,34 +265,86 @@ class Heat:
 class Race:
     """A race under way.
 
-    ``try_out`` scores settings on the first folds.
+    ``try_out`` scores settings on the first folds, at so many of the strongest
+    penalties of a coarse grid; None means all.
     """
 
     choices: Choices
-    try_out: Callable[[list[Settings]], list[list[Any]]]
+    try_out: Callable[[list[Settings], int | None], list[list[Any]]]
     heats: list[Heat] = field(default_factory=list)
 
     def run(self) -> list[Settings]:
         """Try settings until nothing more seems worth it; return the finalists."""
-        waiting = self.choices.first
+        waiting, n_strengths = self.choices.first, None
         while waiting:
-            for settings, scores in zip(waiting, self.try_out(waiting), strict=True):
-                self.heats.append(Heat(settings, scores))
-            tried = [heat.settings for heat in self.heats]
-            waiting = self.choices.next(tried, self.leader.settings)
+            self.heats += self._tried(waiting, n_strengths)
+            if self.choices.thrifty:
+                n_strengths = self.leader.n_useful
+            waiting = self._next()
         chosen = self._finalists()
         for heat in self.heats:
             heat.finalist = heat.settings in chosen
         return chosen
 
+    def _tried(self, waiting: list[Settings], n_strengths: int | None) -> list[Heat]:
+        """Heats of settings; in full where few strengths seem to have been too few."""
+        scored = zip(waiting, self.try_out(waiting, n_strengths), strict=True)
+        heats = [Heat(settings, scores) for settings, scores in scored]
+        short = [one for one in heats if one.ends_at_best_of(n_strengths)]
+        if not short:
+            return heats
+        more = self._tried([one.settings for one in short], None)
+        kept = [one for one in heats if all(one is not other for other in short)]
+        return kept + more
+
+    def _next(self) -> list[Settings]:
+        """Settings to try, without those that were clearly behind at another depth."""
+        leader, known = self.leader.settings, [heat.settings for heat in self.heats]
+        while found := self.choices.next(known, leader):
+            worth = [one for one in found if not self._is_hopeless(one, leader)]
+            if worth:
+                return worth
+            known += found
+        return []
+
+    def _is_hopeless(self, settings: Settings, leader: Settings) -> bool:
+        """Whether settings differ from the leader's by what was behind elsewhere."""
+        if not self.choices.thrifty or settings.depth != leader.depth:
+            return False
+        little = self._share(_LITTLE)
+        return any(
+            own is not None and other is not None and other.is_behind(own, little)
+            for depth in self.choices.depths
+            for own in [self._heat(replace(leader, depth=depth))]
+            for other in [self._heat(replace(settings, depth=depth))]
+        )
+
+    def _heat(self, settings: Settings) -> Heat | None:
+        """How settings did, if they were tried."""
+        return next((one for one in self.heats if one.settings == settings), None)
+
+    @property
+    def _top(self) -> Heat:
+        return max(self.heats, key=lambda heat: heat.best)
+
+    def _share(self, share: float) -> float:
+        """A share of what the best gains over a tree that is next to empty."""
+        gain = self._top.best - max(heat.empty for heat in self.heats)
+        return share * gain if np.isfinite(gain) else 0.0
+
     @property
     def leader(self) -> Heat:
         """The simplest of those that are not clearly behind the best."""
-        top = max(self.heats, key=lambda heat: heat.best)
-        gain = top.best - max(heat.empty for heat in self.heats)
-        little = _LITTLE * gain if np.isfinite(gain) else 0.0
+        top, little = self._top, self._share(_LITTLE)
         near = [heat for heat in self.heats if not heat.is_behind(top, little)]
         return min(near, key=lambda heat: self._complexity(heat.settings))
+
+    def n_strengths(self, settings: Settings) -> int | None:
+        """How many of the strongest penalties of a coarse grid settings may need."""
+        if not self.choices.thrifty:
+            return None
+        heat = self._heat(settings)
+        return None if heat is None else heat.n_useful
 
     def _complexity(self, settings: Settings) -> tuple[int, ...]:
         """Depth first, then the order in which values are listed."""
@@ -283,7 +362,8 @@ class Race:
         """The leader, and the best of the smallest trees, by likelihood if possible.
 
         Where these are the same, the best of the others. Of heats with the same score,
-        such as of bounds on steepness that no cut reaches, one is enough.
+        such as of bounds on steepness that no cut reaches, one is enough; what is far
+        behind the leader cannot be chosen.
         """
         order = sorted(self.heats, key=lambda heat: -heat.best)
         smallest = min(self.choices.depths)
@@ -294,7 +374,14 @@ class Race:
         for heat in [self.leader, *kept, *order]:
             if all(abs(heat.best - one.best) > _SAME for one in found):
                 found.append(heat)
-        return [heat.settings for heat in found[: self.choices.n_finalists]]
+        found = found[: self.choices.n_finalists]
+        return [heat.settings for heat in found if not self._is_far_behind(heat)]
+
+    def _is_far_behind(self, heat: Heat) -> bool:
+        """Whether settings cannot be chosen; without a score that is not known."""
+        if not self.choices.thrifty or not np.isfinite(heat.best):
+            return False
+        return heat.is_behind(self.leader, self._share(_FAR), _FAR_ERRORS)
 
     def frame(self) -> pd.DataFrame:
         """One row per settings: what was tried, how it did, and what became of it."""

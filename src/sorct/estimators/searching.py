@@ -82,3 +82,9 @@ def starts_frame(result: SearchResult) -> pd.DataFrame:
         for start in result.starts
     ]
     return pd.DataFrame(rows).rename_axis("start")
+
+
+def why_short(status: Status) -> str:
+    """Why there were not more starts, if so."""
+    late, stopped = " before time_limit", " before the callback"
+    return {Status.TIME_LIMIT: late, Status.STOPPED: stopped}.get(status, "")

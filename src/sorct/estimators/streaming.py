@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -46,6 +46,14 @@ def source_of(X: Any, y: Any, sample_weight: Any) -> Source | None:
     if names_files(X):
         return FileSource(X, y, sample_weight)
     return None
+
+
+def refuse_checkpoint() -> NoReturn:
+    """Refuse a checkpoint for a table in memory."""
+    raise ValueError(
+        "checkpoint is for tables that come in batches: paths of files, a pyarrow "
+        "Dataset or objects of Dask; a table in memory needs none."
+    )
 
 
 def refuse_source(X: Any, who: str) -> None:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sorct._typing import AnyArray, IntArray
 from sorct.data.dask_source import is_dask, mapped
+from sorct.data.sparse_table import raised, some_columns
 from sorct.tree.importance import variable_importances
 from sorct.tree.tree import Tree
 
@@ -43,6 +44,8 @@ class TreeEstimator(WholeEstimator):
     """What every fitted estimator with a ``tree_`` can do."""
 
     tree_: Tree
+    # Columns of a sparse matrix that the tree knows; None where it knows all.
+    _columns: IntArray | None = None
 
     def apply(self, X: Any) -> IntArray:
         """Leaf of every sample that takes the more probable side at every cut.
@@ -69,6 +72,13 @@ class TreeEstimator(WholeEstimator):
         self.n_iter_ = told.n_iterations
         self.feature_importances_ = variable_importances(tree)
 
+    def _spread(self, columns: IntArray) -> None:
+        """Let the tree know some columns of a sparse matrix, attributes all of them."""
+        self._columns, n_columns = columns, self.n_features_in_
+        self.coef_ = raised(self.coef_, columns, n_columns)
+        importance = raised(self.feature_importances_, columns, n_columns)
+        self.feature_importances_ = importance
+
     def _asked(self, X: Any, question: Callable[[Tree, Any], Any]) -> Any:
         """What the tree answers for a table; for one of Dask, lazily."""
         if not is_dask(X):
@@ -81,6 +91,9 @@ class TreeEstimator(WholeEstimator):
     def _checked(self, X: Any) -> tuple[Tree, Any]:
         """The tree, and the table to predict for."""
         check_is_fitted(self)
-        X = self.tree_.completed(X)
+        if self._columns is None:
+            X = self.tree_.completed(X)
         validate_data(self, X, reset=False, skip_check_array=True)
+        if self._columns is not None:
+            X = some_columns(X, self._columns)
         return self.tree_, X

@@ -338,13 +338,13 @@ def _route(
     tree: Tree, scaled: FloatArray, values: dict[str, Any]
 ) -> tuple[list[Step], Leaf]:
     """Cuts on the way to the most probable leaf, and that leaf."""
-    left = cdf(tree.scores(scaled[np.newaxis])[:, 0])
+    score = tree.scores(scaled[np.newaxis])[:, 0]
+    left, moved = cdf(score), cdf(score - tree.followed_limits)
     steps, node, view = [], tree.view.root, tree.view
     while isinstance(node, Cut):
-        ways = _answers(view, node, left)
-        answer, goes, child = max(
-            ways, key=lambda way: way[1] * _best_below(view, left, way[2])
-        )
+        ways = _answers(view, node, moved)
+        best = [goes * _best_below(view, moved, child) for _, goes, child in ways]
+        answer, goes, child = _answers(view, node, left)[int(np.argmax(best))]
         steps.append(_step(tree, node, values, answer, goes))
         node = child
     return steps, node

@@ -22,6 +22,7 @@ from sorct.tree.blocks import each_block
 from sorct.tree.decision import checked_priors, predicted_codes
 from sorct.tree.fields import TreeFields
 from sorct.tree.files import read_json, write_json
+from sorct.tree.following import followed_limits
 from sorct.tree.link import cdf
 from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
 from sorct.tree.storage import tree_from_dict, tree_to_dict
@@ -92,7 +93,9 @@ class Tree(TreeFields):
 
     def read(self, X: Any, *, check_finite: bool = True) -> Table:
         """Check a table; columns that the tree does not use may be left out."""
-        whole = self.completed(X)
+        X, used = as_table(X), self.variables_at()
+        self.encoder.check_needed(X, used)
+        whole = self.encoder.completed(X, used)
         return self.encoder.read(whole, check_finite=check_finite)
 
     def completed(self, X: Any) -> Any:
@@ -165,7 +168,8 @@ class Tree(TreeFields):
         """Leaf of every sample that takes the more probable side at every cut.
 
         Leaves are counted from left to right, from 0. That is how people follow the
-        rules by hand.
+        rules by hand; where costs, floors or calibration move the decision of a tree of
+        one cut, they take the side that is predicted.
         """
         table = self.read(X, check_finite=False)
         leaf = np.empty(table.n_samples, dtype=np.int64)
@@ -177,12 +181,17 @@ class Tree(TreeFields):
         return leaf
 
     def leaf_of_scores(self, score: FloatArray) -> IntArray:
-        """Leaf on the more probable side of every cut, for scores (n_branches, n)."""
+        """Leaf by hand at every cut, for scores (n_branches, n)."""
         node, topology = np.zeros(score.shape[1], dtype=np.int64), Topology(self.depth)
         for _ in range(self.depth):
             own = np.take_along_axis(score, node[np.newaxis], axis=0)[0]
-            node = topology.descend(node, own > 0.0)
+            node = topology.descend(node, own > self.followed_limits[node])
         return node - self.n_branches
+
+    @cached_property
+    def followed_limits(self) -> FloatArray:
+        """Score of every cut above which people who follow the rules go left."""
+        return followed_limits(self)
 
     def follow(self, X: Any) -> AnyArray:
         """What people find who follow the rules, yes or no at each cut."""

@@ -51,7 +51,7 @@ class Cut:
         n_groups).
     threshold : float
     reading : Reading
-        The same as people read it.
+        The same as people read it, at the point where ``predict`` decides.
     left_proba : float or None
         Probability of going left if no variable has a say, else None.
     left, right : int
@@ -351,13 +351,15 @@ class _Walk:
         proba = None
         if not terms:
             proba = float(cdf(np.array([-tree.gamma * tree.threshold[t]]))[0])
-        threshold = tree.encoder.n_groups * float(tree.threshold[t])
+        threshold = encoder.n_groups * float(tree.threshold[t])
+        moved = float(tree.followed_limits[t]) / tree.gamma
+        followed = threshold + encoder.n_groups * moved if moved else threshold
         return Cut(
             node=t,
             number=tree.cut_numbers[t],
             terms=terms,
             threshold=threshold,
-            reading=Reading.of(encoder, terms, threshold),
+            reading=Reading.of(encoder, terms, followed),
             left_proba=proba,
             left=self._shown(left, self.only),
             right=self._shown(right, self.only),

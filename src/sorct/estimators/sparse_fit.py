@@ -1,0 +1,251 @@
+"""Sparse fits: training on a sparse matrix, whose columns are looked at as needed.
+
+A tree uses few of a hundred thousand columns. So the search is made on those that tell
+most of the classes by themselves. Then the gradient in the coefficients of all columns,
+one sparse product, tells which of the others would enter the tree: they join, the tree
+is solved again, and so on until none is left. The tree is then stationary for the whole
+matrix, at the penalties of the whole matrix.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct.data.samples import TrainingSet
+from sorct.data.sparse_table import SparseTable
+from sorct.data.target import Classes
+from sorct.estimators.checks import checked_samples
+from sorct.estimators.class_weights import class_factors
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.searching import searched
+from sorct.solvers.solution import Status
+
+if TYPE_CHECKING:
+    from sorct.problem.problem import Problem
+    from sorct.search.log import SearchCallback, SearchResult
+    from sorct.solvers.solution import Solution
+    from sorct.tree.params import Params
+
+logger = logging.getLogger("sorct")
+
+# Columns of the search, and the fewest that join at a time.
+_FIRST, _FEWEST = 256, 64
+# Rounds of joining, at most; cells that are written out, at most (1 GB).
+_MOST_ROUNDS, _MOST_CELLS = 50, 2**27
+
+
+@dataclass(frozen=True)
+class SparseFit:
+    """A sparse matrix with its labels, and what is asked of it.
+
+    Attributes
+    ----------
+    table : SparseTable
+    target : Classes
+    codes : array of shape (n_rows,)
+    share : array of shape (n_rows,)
+        Weights, which sum to 1.
+    factor : array of shape (n_classes,) or None
+    model : Model
+    alphas : pair of float
+        Penalties, means over all columns.
+    call : str
+    """
+
+    table: SparseTable
+    target: Classes
+    codes: IntArray
+    share: FloatArray
+    factor: FloatArray | None
+    model: Model
+    alphas: tuple[float, float]
+    call: str
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        model: Model,
+        alphas: tuple[float, float],
+        call: str,
+    ) -> SparseFit:
+        """Check a sparse matrix and what is asked of it."""
+        _refuse(model)
+        table = SparseTable.of(X)
+        places = np.arange(table.cells.shape[0], dtype=np.float64)[:, np.newaxis]
+        kept, y, weight = checked_samples(places, y, sample_weight)
+        if len(kept) < len(places):
+            table = table.take(kept[:, 0].astype(np.int64))
+        target = Classes.learn(y, weight)
+        codes = target.codes(y)
+        factor = class_factors(model.class_weight, target, codes, weight)
+        if factor is not None:
+            weight = weight * factor[codes]
+        share = weight / weight.sum()
+        return cls(table, target, codes, share, factor, model, alphas, call)
+
+    def prepared(self, columns: IntArray) -> Prepared:
+        """The problem on some columns, steep as that on all."""
+        n_cells = columns.size * self.codes.size
+        if n_cells > _MOST_CELLS:
+            raise ValueError(
+                f"At these penalties more than {columns.size} of "
+                f"{self.table.n_columns} columns matter to the tree, and "
+                f"{n_cells / 2**27:.1f} GB would be needed to look at them. Raise "
+                "alpha_local or alpha_global: they are means over all columns, so "
+                "tables with many columns need larger ones."
+            )
+        encoder, model = self.table.encoder(columns, self.model.table), self.model
+        if not isinstance(model.gamma, str):
+            steepness = float(model.gamma) * columns.size / self.table.n_columns
+            model = replace(model, gamma=steepness)
+
+        def data() -> TrainingSet:
+            given = encoder.columns(self.table.written_out(columns))
+            return TrainingSet.from_columns(
+                given, self.codes, self.share, len(self.target)
+            )
+
+        n_rows, begun = self.codes.size, time.perf_counter()
+        return Prepared.built(
+            encoder, self.target, model, self.factor, data, n_rows, self.call, begun
+        )
+
+    def penalised(self, prepared: Prepared) -> Problem:
+        """The problem of some columns under the penalties of all."""
+        from sorct.problem.penalty import Strengths
+
+        part = prepared.encoder.n_columns / self.table.n_columns
+        return prepared.problem.at(Strengths(*(part * alpha for alpha in self.alphas)))
+
+    def first_columns(self) -> IntArray:
+        """Columns that vary most with the classes, each by itself."""
+        own = np.eye(len(self.target))[self.codes]
+        of_class = own - self.share @ own
+        tell = self.table.scaled_sums(self.share[:, np.newaxis] * of_class)
+        order = np.argsort(-np.abs(tell).max(axis=1), kind="stable")
+        return np.sort(order[: min(_FIRST, max(_MOST_CELLS // self.codes.size, 1))])
+
+    def missing(
+        self, problem: Problem, columns: IntArray, params: Params, tol: float
+    ) -> IntArray:
+        """Columns that a tree lacks, those that would change it most first.
+
+        A column is rightly left out if for some u with |u_t| <= l and v with
+        sum |v_t| <= g the gradient is u + v, where l and g are what its coefficients
+        cost in one cut and in the tree: if what exceeds l sums to at most g.
+        """
+        from sorct.problem.row_slopes import row_slopes
+
+        encoder = self.table.encoder(columns, self.model.table)
+        X = encoder.encode(self.table.written_out(columns))
+        slope = row_slopes(problem, params, X, self.codes, self.share)
+        gradient = np.abs(self.table.scaled_sums(slope))
+        penalty = problem.penalty
+        excess = np.maximum(gradient - penalty.local_strength, 0.0).sum(axis=1)
+        excess -= penalty.linf_strength
+        excess[columns] = 0.0
+        order = np.argsort(-excess, kind="stable")
+        # Residuals are steps as long as there are columns.
+        return np.asarray(order[excess.size * excess[order] > tol])
+
+    def solved(
+        self, problem: Problem, params: Params, effort: Effort, stop: IntArray
+    ) -> Solution:
+        """Solve on some columns to the tolerance of all; tell the residual of all."""
+        longer = self.table.n_columns / problem.data.n_columns
+        solver = replace(effort, tol=float(effort.tol) / longer).solver()
+        found = solver.solve(problem, params, stop=stop)
+        return replace(found, residual=longer * found.residual)
+
+
+def _refuse(model: Model) -> None:
+    """Refuse what is not known of sparse matrices."""
+    asked = {
+        "monotonic_cst": model.monotonic_cst,
+        "feature_cost": model.feature_cost,
+        "calibration": model.calibration,
+        "confidence": model.confidence,
+    }
+    if model.loss == "cost":
+        asked['min_recall with loss="cost"'] = model.min_recall
+    given = [name for name, value in asked.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"Sparse matrices are not trained on with {', '.join(given)}. Leave it "
+            "out, or choose some columns and pass them as a dense array."
+        )
+
+
+def search_sparse(
+    fit: SparseFit,
+    effort: Effort,
+    n_starts: Any,
+    seed: int,
+    callback: SearchCallback | None,
+) -> tuple[Prepared, Problem, SearchResult, IntArray]:
+    """Search on some columns, and let others join until none is missing.
+
+    Beside the result come the problem on the columns that the tree uses, and these.
+    """
+    from sorct.search.workers import deadline
+    from sorct.solvers.descent import never
+
+    begun, stop = time.perf_counter(), never()
+    columns = fit.first_columns()
+    prepared = fit.prepared(columns)
+    problem = fit.penalised(prepared)
+    result = searched(prepared, problem, effort, n_starts, seed, callback)
+    best = prepared.finished(problem, result.best, effort)
+    best = fit.solved(problem, best.params, effort, stop)
+    late = result.status is Status.TIME_LIMIT
+    with deadline(effort.seconds_left(time.perf_counter() - begun), stop):
+        for _ in range(_MOST_ROUNDS):
+            missing = fit.missing(problem, columns, best.params, float(effort.tol))
+            logger.info(
+                "sparse: %d of %d columns looked at, %d more matter",
+                columns.size, fit.table.n_columns, missing.size,
+            )  # fmt: skip
+            late = late or stop[0] != 0
+            if missing.size == 0 or late:
+                break
+            more = missing[: max(columns.size, _FEWEST)]
+            wider = np.sort(np.concatenate([columns, more]))
+            prepared = fit.prepared(wider)
+            problem = fit.penalised(prepared)
+            params = _placed(best.params, columns, wider)
+            best, columns = fit.solved(problem, params, effort, stop), wider
+    used = columns[_used(best.params)]
+    prepared = fit.prepared(used)
+    problem = fit.penalised(prepared)
+    params = _placed(best.params, columns, used)
+    best = fit.solved(problem, params, effort, never())
+    status = Status.TIME_LIMIT if late else best.status
+    return prepared, problem, replace(result, best=best, status=status), used
+
+
+def _used(params: Params) -> BoolArray:
+    """Columns that a tree uses; the first if there are none."""
+    used = np.asarray(params.coef.any(axis=1))
+    used[0] |= not used.any()
+    return used
+
+
+def _placed(params: Params, columns: IntArray, others: IntArray) -> Params:
+    """A tree of some columns as one of others, among which are all that it uses."""
+    from sorct.problem.thresholds import clip_thresholds
+
+    _, own, place = np.intersect1d(columns, others, return_indices=True)
+    coef = np.zeros((others.size, params.coef.shape[1]))
+    coef[place] = params.coef[own]
+    threshold = params.threshold * (columns.size / others.size)
+    return replace(params, coef=coef, threshold=clip_thresholds(threshold))
