@@ -15,6 +15,7 @@ import sorct.data.reading
 import sorct.estimators.bounds
 import sorct.estimators.classifier
 import sorct.estimators.cross_validated
+import sorct.estimators.distil
 import sorct.estimators.forest
 import sorct.estimators.path
 import sorct.estimators.regressor
@@ -42,6 +43,7 @@ MODULES = [
     sorct.data.reading,
     sorct.estimators.classifier,
     sorct.estimators.cross_validated,
+    sorct.estimators.distil,
     sorct.estimators.forest,
     sorct.estimators.path,
     sorct.estimators.regressor,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sorct.estimators.classifier import SORCTClassifier
     from sorct.estimators.compare.comparison import compare
     from sorct.estimators.cross_validated import SORCTClassifierCV
+    from sorct.estimators.distil import distil
     from sorct.estimators.effort import InfeasibleError
     from sorct.estimators.forest import SORCTForestClassifier, SORCTForestRegressor
     from sorct.estimators.path import PAPER_ALPHAS, sorct_path
@@ -48,6 +49,7 @@ __all__ = [
     "__version__",
     "compare",
     "datasets",
+    "distil",
     "explain",
     "export",
     "export_text",
@@ -74,6 +76,7 @@ _PLACES = {
     "SORCTRegressorCV": "sorct.estimators.regressor_cv",
     "Tree": "sorct.tree.tree",
     "compare": "sorct.estimators.compare.comparison",
+    "distil": "sorct.estimators.distil",
     "explain": "sorct.show.explanation",
     "export_text": "sorct.show.text",
     "penalty_bounds": "sorct.estimators.bounds",

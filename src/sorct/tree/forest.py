@@ -237,7 +237,24 @@ class Forest:
             return np.asarray(np.sqrt(spread))
         return np.asarray(self.weights @ np.array([one == said for one in each]))
 
+    def said(self, scaled: FloatArray) -> FloatArray:
+        """What is said of scaled samples (n, n_columns): (n_classes or 1, n)."""
+        total = np.zeros((1 if self.of_quantity else len(self.classes), len(scaled)))
+        for weight, tree in zip(self.weights, self.trees, strict=True):
+            score = tree.scores(scaled)
+            if self.of_quantity:
+                own = tree.values_of_scores(score, tree.leaf_says(scaled))[np.newaxis]
+            else:
+                own = tree.proba_of_scores(score)
+            total += weight * own
+        return total
+
     # -- text and files --------------------------------------------------------------
+
+    def __str__(self) -> str:
+        from sorct.show.forests import forest_text
+
+        return forest_text(self)
 
     def __repr__(self) -> str:
         what = "a quantity" if self.of_quantity else f"{len(self.classes)} classes"
