@@ -1,10 +1,12 @@
 """Forests for people: what is told is what the forest computes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import SORCTForestClassifier, SORCTForestRegressor, distil, explain
+from sorct import SORCTForestClassifier, SORCTForestRegressor, distil, explain, export
 from sorct.show.forests import partial_curve
 
 
@@ -107,3 +109,15 @@ def test_the_distilled_tree_is_the_nearest_by_divergence(forest, table):
     assert divergence(found.tree_) <= min(each) + 1e-6
     with pytest.raises(TypeError, match="pass its forest_"):
         distil(type("Model", (), {"forest_": forest})(), X)
+
+
+def test_the_python_module_says_what_the_forest_says(forest, table, tmp_path):
+    X, _ = table
+    for one in (forest, replace(forest, decision_cost=np.array([[0, 9.0], [1, 0]]))):
+        space = {}
+        exec(export.to_python(one, name="ask"), space)
+        rows = [space["ask"](row) for row in X[:20].to_dict("records")]
+        proba = np.array([list(told.values()) for _, told in rows])
+        np.testing.assert_allclose(proba, one.predict_proba(X[:20]), atol=1e-12)
+        assert [label for label, _ in rows] == one.predict(X[:20]).tolist()
+        assert [p for p in space if not p.startswith("_")] == ["ask"]
