@@ -154,7 +154,8 @@ class PathTask:
         """
         strengths = strengths[:: -self.every][::-1]
         if isinstance(self.target, Quantity) and prepared.encoder.n_columns > _WIDE:
-            return strengths[strengths >= _WEAKEST_WIDE * strengths[-1]]
+            strong = strengths >= _WEAKEST_WIDE * strengths[-1]
+            return np.asarray(strengths[strong])
         return strengths
 
     def coarse(self) -> PathTask:
