@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.categorical import Ordered
 from sorct.data.variables import Variable
 from sorct.data.wording import listed, shown
 from sorct.show.plotting._inputs import tree_of
@@ -122,9 +121,8 @@ class ContributionDisplay:
         if own.choices is not None:
             names = ["missing" if one is None else str(one) for one in own.choices]
             levels = np.array(names, dtype=object)
-            ordered = isinstance(getattr(own, "known", own), Ordered)
             added = add(own.encode_choices())
-            return cls(own.name, numbers, levels, added, ordered=ordered)
+            return cls(own.name, numbers, levels, added, ordered=own.ordered)
         places = np.linspace(0.0, 1.0, _POINTS)
         along = [own.decode(place) for place in places]
         at = np.unique([*along, *np.linspace(along[0], along[-1], _POINTS)])
