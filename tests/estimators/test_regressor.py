@@ -250,8 +250,6 @@ def test_targets_that_are_no_quantity_are_refused(houses):
     for ask in (tree.predict_proba, tree.predict_bayes):
         with pytest.raises(TypeError, match="predicts a quantity"):
             ask(X)
-    with pytest.raises(TypeError, match="no page for a quantity"):
-        tree.report()
 
 
 @pytest.mark.parametrize("kind", [SORCTRegressor, SORCTRegressorCV])

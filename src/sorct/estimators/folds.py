@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 # scored.
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 _SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
+# Columns from which on a table is wide, and the weakest penalty that is tried there,
+# as a share of the strongest.
+_WIDE, _WEAKEST_WIDE = 60, 2.0**-4
 #: Rows that paths of a quantity are traced on, at most.
 PATH_ROWS = 3000
 
@@ -139,10 +142,21 @@ class PathTask:
         seed, prepared = self.effort.seed(), self._prepared(data)
         local, linf = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
         if self.alphas_local is None:
-            local = local[:: -self.every][::-1]
+            local = self._thinned(local, prepared)
         if self.alphas_global is None:
-            linf = linf[:: -self.every][::-1]
+            linf = self._thinned(linf, prepared)
         return replace(self, alphas_local=local, alphas_global=linf)
+
+    def _thinned(self, strengths: FloatArray, prepared: Prepared) -> FloatArray:
+        """Some of the default strengths; of a quantity, no weak ones on wide tables.
+
+        Trees of very many variables are slow to solve and seldom chosen.
+        """
+        strengths = strengths[:: -self.every][::-1]
+        if isinstance(self.target, Quantity) and prepared.encoder.n_columns > _WIDE:
+            strong = strengths >= _WEAKEST_WIDE * strengths[-1]
+            return np.asarray(strengths[strong])
+        return strengths
 
     def coarse(self) -> PathTask:
         """The same with every second strength and fewer solutions, for a first look."""

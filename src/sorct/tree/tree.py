@@ -198,7 +198,7 @@ class Tree(TreeFields):
         if self.of_quantity:
             table = self.read(X, check_finite=False)
             said = self._said(table, slice(0, table.n_samples))
-            if self.leaf_coef is None and self.leaf_mean is not None:
+            if self.leaf_mean is not None and self.tells_means:
                 # Where cuts are flat, no row gets what a single leaf says.
                 said = self.leaf_mean[:, np.newaxis]
             said = np.broadcast_to(said, (self.n_leaves, table.n_samples))
