@@ -51,6 +51,13 @@ def test_exports_are_held_to_what_tensors_of_text_can_tell():
     assert run("exports", seed=0, n_cases=1, first=978).failures == []
 
 
+def test_single_precision_is_refused_where_a_leaf_would_say_something_else():
+    """A column at -1610 with a span of 0.02: a value was wrong by 0.14 %."""
+    outcome = run("exports", seed=0, n_cases=1, first=1042)
+    assert outcome.failures == []
+    assert outcome.ends["onnx float32 refused"] == 1
+
+
 def test_a_level_of_training_that_is_empty_stays_one():
     """Were such a tree not refused, the attack would see that it differs."""
     category = Categorical("v", ("", "a"), None, separate=True)

@@ -449,8 +449,9 @@ def _check_precision(formula: Formula, dtype: str) -> None:
     if dtype == "float64":
         return
     _check_said(formula)
-    # What leaves say counts beside the largest of its terms.
-    largest = max(
+    # What leaves say counts beside the largest of its terms; a chance moves by at most
+    # a quarter of what its score does, a value by all of it.
+    largest = 0.25 * max(
         (term.size for one in formula.leaves for term in one.terms), default=1
     )
     checked = [(known_part(t), 1.0) for one in formula.scores for t in one.terms]
