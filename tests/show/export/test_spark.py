@@ -14,7 +14,7 @@ def table():
     rng, n = np.random.default_rng(0), 200
     return pd.DataFrame(
         {
-            'a"b`c': rng.normal(size=n),
+            'a"b c': rng.normal(size=n),
             "te'xt": rng.choice(["u\\", "v'", "w"], n),
             "truth": rng.random(n) < 0.4,
             "day": pd.Timestamp("2020-05-01")
@@ -28,7 +28,7 @@ def table():
 def fitted(table):
     """A tree that reads all of them."""
     late = table["day"] > pd.Timestamp("2020-12-01")
-    score = table['a"b`c'] + (table["te'xt"] == "u\\") + table["truth"] + late
+    score = table['a"b c'] + (table["te'xt"] == "u\\") + table["truth"] + late
     y = np.where(score + table["gaps"].fillna(0.5) > 1.5, "it's", "no")
     return SORCTClassifier(2, n_starts=1, tol=0.1, random_state=0).fit(table, y)
 
