@@ -2,6 +2,8 @@
 
 Tests hold for any seed: try another with ``SORCT_TEST_SEED=7 pytest``. Of tests marked
 ``every_value`` the quick suite runs only as many cases as every value needs to occur.
+Of tests that need a browser or a server of a database it runs those marked
+``stands_for_all``.
 """
 
 import gc
@@ -75,6 +77,14 @@ def cover(cases: list[set[object]]) -> list[bool]:
     return chosen
 
 
+def is_dear(item: pytest.Item) -> bool:
+    """Whether a test opens pages in a browser or asks a server of a database."""
+    fixtures = getattr(item, "fixturenames", ())
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    server = "server" in fixtures or params.get("database") == "postgresql"
+    return "visit" in fixtures or server
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Spare the collector of garbage the modules and tests, which stay to the end.
@@ -91,9 +101,11 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what a test marked ``every_value`` can do without."""
+    """Mark as slow what repeats a promise that a quick test holds."""
     products = defaultdict(list)
     for item in items:
+        if is_dear(item) and not item.get_closest_marker("stands_for_all"):
+            item.add_marker(pytest.mark.slow)
         slow = item.get_closest_marker("slow")
         if item.get_closest_marker("every_value") and not slow:
             products[item.nodeid.split("[")[0]].append(item)

@@ -97,6 +97,7 @@ os.dup2(write, 1)
 
 
 @pytest.mark.usefixtures("written")
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_failure(run):
     """As in ``sorct show model.json | head -1``: quiet, and 0."""
     assert run("show", "model.json")[1] != ""
@@ -113,6 +114,7 @@ sys.exit(sorct.cli.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_refused_before_any_work(run):
     """Before anything is read, too."""
     with TemporaryDirectory() as name:

@@ -489,14 +489,21 @@ def test_compare_prints_methods_tests_and_a_sentence(run):
         "method|accuracy|std. error|log-loss|AUC|variables|cuts"
     )
     assert out.count("clipped at 1e-6") == 1
-    code, out, _ = run(f"compare data.csv --target y {flags} --scoring roc_auc")
-    assert re.search("method +roc_auc +std. error +accuracy +log-loss +AUC", out)
     code, out, _ = run(f"compare data.csv --target y --json {flags}")
     found = json.loads(out)
     assert len(found["folds"]) == 2 * 4
     assert found["sentence"].endswith(".")
     assert {"accuracy", "log_loss", "auc"} <= set(found["methods"][0])
     assert found["notes"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_strengths")
+def test_compare_prints_the_score_that_is_asked_for(run):
+    """Before those that are always there."""
+    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 1 --n-solutions 1 --paper"
+    _, out, _ = run(f"compare data.csv --target y {flags} --scoring roc_auc")
+    assert re.search("method +roc_auc +std. error +accuracy +log-loss +AUC", out)
 
 
 @pytest.mark.usefixtures("few_strengths")

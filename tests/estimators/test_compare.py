@@ -267,6 +267,7 @@ def test_every_method_has_all_measures(rng):
 
 
 @pytest.mark.usefixtures("few_strengths")
+@pytest.mark.slow
 def test_a_class_with_fewer_rows_than_folds_is_told_of(rng):
     """Three rows, four folds: one of them cannot score it."""
     X = rng.normal(size=(63, 2))
@@ -453,6 +454,7 @@ def test_frames_and_arrays_with_one_seed_give_the_same(rng):
     assert again.sentence == found.sentence
 
 
+@pytest.mark.slow
 def test_a_line_with_a_rare_side_does_not_speak_against_linear_rules():
     """Nine rows of ten on one side: L1 is up to it if its grid is."""
     X, y = linear_classes(2, 240)
@@ -463,6 +465,7 @@ def test_a_line_with_a_rare_side_does_not_speak_against_linear_rules():
 
 
 @pytest.mark.usefixtures("few_strengths")
+@pytest.mark.slow
 def test_two_slanted_lines_that_cross_support_oblique_cuts():
     """No line fits, and no small staircase: a tree of depth 2 does."""
     X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(240, 4))

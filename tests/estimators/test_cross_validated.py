@@ -415,12 +415,19 @@ def test_floors_are_met_by_the_tree_kept(clouds, options):
 # -- jobs and progress -----------------------------------------------------------------
 
 
-def test_jobs_and_backends_change_nothing(iris):
-    """Processes or threads, to the last bit."""
+def test_threads_change_nothing(clouds):
+    """To the last bit."""
+    one = model(n_jobs=1, n_solutions=2).fit(*clouds)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        assert_same_search(model(n_solutions=2).fit(*clouds), one)
+
+
+@pytest.mark.slow
+def test_processes_and_progress_change_nothing(iris):
+    """To the last bit."""
     one = model(n_jobs=1, n_solutions=2).fit(*iris)
     assert_same_search(model(n_jobs=2, n_solutions=2).fit(*iris), one)
     with joblib.parallel_config(backend="threading", n_jobs=2):
-        assert_same_search(model(n_solutions=2).fit(*iris), one)
         assert_same_search(model(n_solutions=2, progress=True).fit(*iris), one)
 
 

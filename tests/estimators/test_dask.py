@@ -96,6 +96,7 @@ def test_predictions_are_lazy_and_those_of_the_table(frame, fitted):
     np.testing.assert_array_equal(fitted.apply(table).compute(), fitted.apply(X))
 
 
+@pytest.mark.slow
 def test_a_pass_is_one_task_per_partition_of_kilobytes(frame, monkeypatch):
     """What comes back from a partition does not grow with its rows."""
     sizes = []

@@ -368,6 +368,7 @@ def test_the_same_seed_is_the_same_choice_on_any_number_of_jobs(
     assert other.tree_ == raced.tree_
 
 
+@pytest.mark.slow
 def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkeypatch):
     """Nor do they make a table large."""
     X, y = two_clouds
@@ -386,11 +387,11 @@ def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkey
     "given",
     [
         {"loss": "log"},
-        {"loss": "cost"},
-        {"depths": 2},
+        pytest.param({"loss": "cost"}, marks=pytest.mark.slow),
+        pytest.param({"depths": 2}, marks=pytest.mark.slow),
         {"gamma": 100.0},
         {"scaling": "minmax"},
-        {"scaling": {"x0": "quantile"}},
+        pytest.param({"scaling": {"x0": "quantile"}}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -404,6 +405,7 @@ def test_what_is_given_is_not_chosen(two_clouds, given):
     assert len(search.race_) > 1
 
 
+@pytest.mark.slow
 def test_directions_leave_the_likelihood_one_cut(two_clouds):
     """Deeper trees race by the expected cost; if the loss is given, nothing is."""
     X, y = two_clouds

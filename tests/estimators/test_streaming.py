@@ -48,6 +48,10 @@ def same_tree(one, other):
     np.testing.assert_allclose(*proba, atol=1e-3)
 
 
+#: Files whose parts are read and drawn from as those of CSV are.
+FURTHER_FILES = ["parquet", "dataset", "order"]
+
+
 @pytest.fixture(scope="module")
 def fitted(table, tmp_path_factory):
     """The tree of files in four parts."""
@@ -75,7 +79,10 @@ def test_files_give_the_tree_of_the_table_in_memory(table, fitted):
     assert (fitted.predict(X) == whole.predict(X)).mean() > 0.999
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "dataset", "order"])
+@pytest.mark.parametrize(
+    "kind",
+    ["csv", *(pytest.param(k, marks=pytest.mark.slow) for k in FURTHER_FILES)],
+)
 def test_any_files_give_the_same_tree(table, fitted, tmp_path, kind):
     """Other parts, another order of the rows, CSV, a Dataset of pyarrow."""
     frame, given = table[2], None
@@ -127,7 +134,10 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(
+    "name",
+    [n if "log" in n else pytest.param(n, marks=pytest.mark.slow) for n in OPTIONS],
+)
 def test_every_loss_and_floor_streams(table, tmp_path, name):
     """Floors hold on all rows; objectives are those of the table in memory."""
     X, y, frame = table
@@ -158,12 +168,14 @@ def test_a_calibrated_tree_streams(table, tmp_path):
     """Maps come from the rows of the search."""
     frame = table[2][table[2]["y"] != "rare"]
     files = write_parts(frame, tmp_path / "x", 3)
-    found = SORCTClassifier(**QUICK, calibration="sigmoid").fit(files, "y")
+    options = QUICK | {"depth": 1, "loss": "log", "n_starts": 1}
+    found = SORCTClassifier(**options, calibration="sigmoid").fit(files, "y")
     assert found.tree_.calibration is not None
     proba = found.predict_proba(frame.drop(columns="y"))
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 def test_a_path_is_found_on_some_rows_and_finished_on_all(table, tmp_path):
     """Objectives along the path are those of the table in memory."""
     X, y, frame = table
@@ -206,7 +218,20 @@ class Killed(Exception):  # noqa: N818
     """What ends a process."""
 
 
-@pytest.mark.parametrize("after", ["survey", "draw", "search", 3])
+#: Kept once, before the first pass of the finish is.
+EARLIER = ["survey", "draw", "search"]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        3,
+        *(
+            pytest.param(k, marks=pytest.mark.slow)
+            for k in ("survey", "draw", "search")
+        ),
+    ],
+)
 def test_a_fit_that_was_ended_goes_on_to_the_same_tree(
     table, fitted, tmp_path, monkeypatch, after
 ):

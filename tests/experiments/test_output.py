@@ -225,6 +225,7 @@ def test_a_fit_that_is_there_twice_is_an_error(results):
         tables.load_results(results)
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_from_what_there_is(results, tmp_path, monkeypatch):
     """All of them, and without rivals and grid those that remain."""
     pytest.importorskip("matplotlib")

@@ -5,13 +5,13 @@ import numpy as np
 from sorct.problem import (
     constraints,
     elementary,
-    kernels,
     labels,
     penalty,
     penalty_face,
     subproblem,
 )
 from sorct.problem.compilation import compiled
+from sorct.solvers import descent
 
 
 @compiled
@@ -52,14 +52,29 @@ def best_ordered_labels(cost, first):
     return work.label
 
 
-@compiled
-def _accumulate(samples, cuts, slope, by_log, with_gradient, buffers):
-    shape = buffers.pull[:0]
-    kernels.accumulate(samples, cuts, slope, by_log, shape, 0.0, with_gradient, buffers)
+def _enter(samples, sub, point, renewed, buffers, max_iter):
+    """Evaluate at a point through the one entry that everybody uses."""
+    scratch = descent.make_scratch(sub, point)
+    scratch = scratch._replace(renewed=renewed, buffers=buffers)
+    state = descent._make_state(0.0, max_iter, False)
+    descent._descend(samples, sub, point, descent.never(), state, scratch)
+    return float(state["value"])
 
 
-def accumulate(samples, cuts, slope, with_gradient, buffers):
-    _accumulate(samples, cuts, slope, False, with_gradient, buffers)
+def accumulate(problem, tree, with_gradient, buffers):
+    """Masses and gradients of the payoffs that the buffers hold.
+
+    A tangent leaves payoffs as they are. Floors that demand nothing have no multipliers
+    afterwards, so their gradients stay apart.
+    """
+    n_codes, n_leaves = buffers.mass.shape
+    none = np.zeros(n_codes)
+    reward = -buffers.second_payoff
+    floors = constraints.Floors(reward, none + 1.0, none - 1e9, none, 1.0)
+    sub = problem.flattened(problem.gamma)._replace(floors=floors)
+    point = problem.point(tree)._replace(label=np.arange(n_leaves))
+    renewed = buffers.has_second.astype(float)
+    _enter(problem.data.samples, sub, point, renewed, buffers, -int(with_gradient))
 
 
 @compiled
@@ -77,13 +92,9 @@ def density(proba):
     return elementary.density(proba)
 
 
-@compiled
-def _evaluate(samples, sub, point, renewed, with_gradient, buffers):
-    return subproblem.evaluate(samples, sub, point, renewed, with_gradient, buffers)
-
-
 def evaluate(samples, sub, point, renewed, buffers):
-    return _evaluate(samples, sub, point, renewed, True, buffers)
+    """Value of the penalised Lagrangian; fills the buffers."""
+    return _enter(samples, sub, point, renewed, buffers, -1)
 
 
 @compiled

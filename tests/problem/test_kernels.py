@@ -31,9 +31,7 @@ def run(case, payoff=None, second=None, seconds=()):
     if second is not None:
         buffers.second_payoff[:] = second
     buffers.has_second[list(seconds)] = 1
-    cuts = case.problem.point(case.tree).cuts
-    slope = case.problem.gamma / p
-    accumulate(data.samples, cuts, slope, payoff is not None, buffers)
+    accumulate(case.problem, case.tree, payoff is not None, buffers)
     return buffers
 
 
@@ -182,10 +180,7 @@ def test_buffers_do_not_remember(rng, draw_case):
     buffers = run(case, payoff, second, [0, 2])
     names = ("mass", "gradient", "second_gradient")
     once = [getattr(buffers, name).copy() for name in names]
-    p = len(case.tree.coef)
-    cuts = case.problem.point(case.tree).cuts
-    samples, slope = case.problem.data.samples, case.problem.gamma / p
-    accumulate(samples, cuts, slope, True, buffers)
+    accumulate(case.problem, case.tree, True, buffers)
     again = [getattr(buffers, name) for name in names]
     for first, second in zip(once, again, strict=True):
         np.testing.assert_array_equal(first, second)

@@ -192,6 +192,7 @@ def test_a_damaged_cache_is_told_once_and_not_used(run, kind, content):
     assert "Delete the folder" in warning
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_once(run):
     """No file may grow: what is compiled is used all the same."""
     (warning,), folder = run(after=FULL)
@@ -203,7 +204,7 @@ def test_a_full_disk_is_told_once(run):
     "before",
     [
         pytest.param(NOWHERE, id="read-only", marks=pytest.mark.slow),
-        pytest.param(NO_INODES, id="no inodes"),
+        pytest.param(NO_INODES, id="no inodes", marks=pytest.mark.slow),
     ],
 )
 def test_without_any_place_to_write_every_process_compiles(run, before):
@@ -213,6 +214,7 @@ def test_without_any_place_to_write_every_process_compiles(run, before):
     assert folder == "None"
 
 
+@pytest.mark.slow
 def test_a_user_without_a_home_needs_none(run):
     """Neither HOME nor an entry among the users."""
     warnings, folder = run(before=NOBODY)

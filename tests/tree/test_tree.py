@@ -384,6 +384,7 @@ def test_a_frame_and_its_values_predict_the_same(rng):
     np.testing.assert_allclose(by_name, by_place, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_process_forked_while_a_thread_predicts_can_predict(rng, tmp_path):
     """Many rows take a lock, which nobody in the child would ever release."""
     random_tree(rng, rng.normal(size=(20, 3))).to_json(tmp_path / "tree.json")

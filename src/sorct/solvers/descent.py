@@ -301,6 +301,7 @@ def _descend(
         value = evaluate(samples, sub, trial, renewed, with_gradient, scratch.buffers)
         state.n_evaluations += 1
         if state.max_iter <= 0:
+            state.value = value
             break
         if value <= state.bar:
             wish = _accept(sub, point, value, stop, state, scratch)

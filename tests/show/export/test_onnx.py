@@ -110,7 +110,9 @@ def test_single_precision_is_near_or_refused(rng, make, request):
     assert_same(tree, X, labels, proba, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["iris-1", "steep"])
+@pytest.mark.parametrize(
+    "name", ["iris-1", pytest.param("steep", marks=pytest.mark.slow)]
+)
 def test_odd_numbers_of_maps_shares_and_costs(rng, name):
     """As large and as small as files may hold."""
     made, X = MAKERS[name](rng)

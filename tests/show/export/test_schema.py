@@ -140,6 +140,7 @@ def test_a_path_of_every_kind_of_variable_is_valid(real_documents):
     assert is_valid("path", real_documents["path"])
 
 
+@pytest.mark.slow
 def test_damage_to_variables_of_every_kind(real_documents):
     """Curves, dates, whole and ordered categories, rare levels, missing cells."""
     kind, data = "tree", real_documents["tree"]

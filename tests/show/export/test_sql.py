@@ -80,6 +80,7 @@ def assert_rows_agree(tree, X, rows):
 
 @pytest.mark.every_value
 @each_tree
+@pytest.mark.stands_for_all
 def test_every_database_predicts_as_the_tree(rng, make, database):
     """Class and probabilities of every row, from raw columns."""
     tree, X = make(rng)
@@ -87,7 +88,9 @@ def test_every_database_predicts_as_the_tree(rng, make, database):
 
 
 @pytest.mark.every_value
-@pytest.mark.parametrize("name", ["iris-1", "steep"])
+@pytest.mark.parametrize(
+    "name", ["iris-1", pytest.param("steep", marks=pytest.mark.slow)]
+)
 def test_odd_numbers_of_maps_shares_and_costs(rng, name, database):
     """As large and as small as files may hold; PostgreSQL stops at none."""
     made, X = MAKERS[name](rng)

@@ -41,9 +41,14 @@ def frame_along(path, iris, column):
     return frame.loc[frame["alpha_global"] == 0.0, column].to_numpy()
 
 
+#: Columns of one table, drawn as the first is.
+FURTHER = ["n_columns", "local_sparsity", "global_sparsity", "cost"]
+IN_CELLS = ["n_variables", "local_sparsity", "global_sparsity", "objective"]
+
+
 @pytest.mark.parametrize(
     "quantity",
-    ["n_variables", "n_columns", "local_sparsity", "global_sparsity", "cost"],
+    ["n_variables", *(pytest.param(q, marks=pytest.mark.slow) for q in FURTHER)],
 )
 def test_lines_are_the_numbers_of_the_path(path, iris, quantity):
     """Penalties above 0 at themselves, 0 apart on their left."""
@@ -136,7 +141,7 @@ def test_a_search_along_another_line_marks_no_choice(search):
 
 @pytest.mark.parametrize(
     "quantity",
-    ["accuracy", "n_variables", "local_sparsity", "global_sparsity", "objective"],
+    ["accuracy", *(pytest.param(q, marks=pytest.mark.slow) for q in IN_CELLS)],
 )
 def test_cells_are_the_numbers_of_the_path(path, iris, quantity):
     """Local penalties upwards, global ones to the right."""

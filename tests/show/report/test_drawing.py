@@ -31,7 +31,11 @@ def assert_detail(page, summary, point, n):
     assert drawn == np.count_nonzero(entry["split"]["counts"])
 
 
-@pytest.mark.parametrize("by", ["mouse", "Enter", "Space"])
+@pytest.mark.stands_for_all
+@pytest.mark.parametrize(
+    "by",
+    ["mouse", *(pytest.param(k, marks=pytest.mark.slow) for k in ("Enter", "Space"))],
+)
 def test_a_cut_shows_its_coefficients_and_sides(visit, case, by):
     """Every cut of the tree, by a click or a key."""
     page, chosen = visit(case.report, again=True), case.summary["chosen"]

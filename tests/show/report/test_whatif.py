@@ -34,6 +34,7 @@ _TRY_ALL = """(rows) => rows.map((values) => {
 })"""
 
 
+@pytest.mark.stands_for_all
 def test_probabilities_are_those_of_the_tree(visit, case, rng):
     """To 1e-9 for random rows, half of them far outside of the training range."""
     page = visit(case.report, again=True)
@@ -78,6 +79,7 @@ def test_the_route_lights_up(visit, case, rng):
             assert f"cut {step.cut} {step.answer} →" in route
 
 
+@pytest.mark.stands_for_all
 def test_values_change_by_typing_alone(visit, case):
     """Tab to a field, type, and see the answer; Enter does not leave the page."""
     page = visit(case.report)
