@@ -57,15 +57,25 @@ def frame_of(folder):
 # -- fit ---------------------------------------------------------------------------
 
 
-def test_fit_chooses_by_cross_validation_and_prints_rules(run, folder):
-    """Without any option: rules, score, seed; nothing is written."""
+@pytest.mark.parametrize(
+    ("options", "n_folds"),
+    [
+        pytest.param("", 10, marks=pytest.mark.slow, id="none"),
+        ("--cv 2 --loss log --depth 1 --scaling auto", 2),
+    ],
+)
+def test_fit_chooses_by_cross_validation_and_prints_rules(
+    run, folder, options, n_folds
+):
+    """Without any penalty: rules, score, seed; nothing is written."""
     few = pd.read_csv(folder / "data.csv", usecols=["a", "y"], nrows=30)
     few.to_csv(folder / "few.csv", index=False)
     before = sorted(folder.iterdir())
-    code, out, err = run("fit few.csv --target y")
+    code, out, err = run(f"fit few.csv --target y {options}")
     assert code == 0
     assert out.startswith("Tree of depth 1")
-    said = r"(?m)^Log-loss in cross-validation \(10 folds\): 0\.\d{3} \(standard error "
+    told = rf"(?m)^Log-loss in cross-validation \({n_folds} folds\): 0\.\d{{3}} "
+    said = told + r"\(standard error "
     assert re.search(said + r"0\.\d{3}\); accuracy 0\.[89]\d{2}\.$", out)
     assert "minus" not in out
     assert "seed 0" in out

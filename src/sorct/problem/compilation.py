@@ -10,6 +10,9 @@ version of this library must not be read.
 
 import hashlib
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +21,7 @@ from threading import Thread, current_thread, main_thread
 from typing import Any, TypeVar, cast
 
 import numba
+from joblib import cpu_count
 from llvmlite import ir
 from numba.core import event, types
 from numba.core.caching import NullCache
@@ -199,6 +203,71 @@ def _float_of_bits(_context: Any, _value: Any) -> Any:
 # Reinterpret the bits of a float64 as an int64, and back.
 bits_of_float: Any = intrinsic(_bits_of_float)
 float_of_bits: Any = intrinsic(_float_of_bits)
+
+
+def _call_at(
+    _context: Any,
+    address: Any,
+    samples: Any,
+    sub: Any,
+    point: Any,
+    renewed: Any,
+    with_gradient: Any,
+    buffers: Any,
+) -> Any:
+    about = samples, sub, point, renewed, with_gradient, buffers
+
+    def call(target: Any, builder: Any, signature: Any, args: Any) -> Any:
+        convention = target.call_conv
+        kind = convention.get_function_type(types.float64, signature.args[1:])
+        entry = builder.inttoptr(args[0], kind.as_pointer())
+        _, value = convention.call_function(
+            builder, entry, types.float64, signature.args[1:], args[1:]
+        )
+        return value
+
+    return types.float64(address, *about), call
+
+
+# Call a compiled entry that evaluates a tree, by its address: an entry that was called
+# by its name would be compiled again, into its caller.
+call_at: Any = intrinsic(_call_at)
+
+
+def compile_entry(function: Any, arguments: tuple[Any, ...]) -> int:
+    """Compile or load an entry for the types of some arguments; return its address.
+
+    It takes no other types afterwards: they would be compiled for anew, in silence.
+    """
+    signature = tuple(numba.typeof(one) for one in arguments)
+    function.compile(signature)
+    function.disable_compile()
+    code = function.overloads[signature]
+    return int(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
+
+
+def start_helper(code: str) -> subprocess.Popen[bytes] | None:
+    """Start Python beside us, to compile into our folder; None where that is no help.
+
+    Programs that only contain a Python would start themselves anew.
+    """
+    program = Path(sys.executable or "").name.lower()
+    frozen = getattr(sys, "frozen", False) or not program.startswith("python")
+    if _CACHE_FOLDER is None or frozen or cpu_count() < 2:
+        return None
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    own = {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(_CACHE_FOLDER.parent)}
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={**os.environ, **own},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except OSError:
+        return None
 
 
 def call_apart(function: Callable[..., Any], *arguments: Any) -> None:
