@@ -224,10 +224,8 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     "verb",
     [
-        "fit",
         "fit --alpha-local 1",
-        "path",
-        pytest.param("compare", marks=pytest.mark.slow),
+        *(pytest.param(v, marks=pytest.mark.slow) for v in ("fit", "path", "compare")),
     ],
 )
 def test_bars_are_drawn_on_a_terminal_only(run, monkeypatch, verb):
@@ -487,7 +485,7 @@ def test_datasets_tells_a_file_that_holds_other_rows(run, tmp_path):
 
 @pytest.mark.usefixtures("few_strengths")
 def test_compare_prints_methods_tests_and_a_sentence(run):
-    """As text and as JSON."""
+    """As text."""
     flags = "--folds 2 --cv 2 --depth 1 --alphas-local 1 --n-solutions 1 --paper"
     code, out, _ = run(f"compare data.csv --target y {flags}")
     assert code == 0
@@ -499,7 +497,14 @@ def test_compare_prints_methods_tests_and_a_sentence(run):
         "method|accuracy|std. error|log-loss|AUC|variables|cuts"
     )
     assert out.count("clipped at 1e-6") == 1
-    code, out, _ = run(f"compare data.csv --target y --json {flags}")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_strengths")
+def test_compare_as_json_is_one_document(run):
+    """With every fold."""
+    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 1 --n-solutions 1 --paper"
+    _, out, _ = run(f"compare data.csv --target y --json {flags}")
     found = json.loads(out)
     assert len(found["folds"]) == 2 * 4
     assert found["sentence"].endswith(".")
