@@ -234,16 +234,22 @@ def _call_at(
 call_at: Any = intrinsic(_call_at)
 
 
-def compile_entry(function: Any, arguments: tuple[Any, ...]) -> int:
-    """Compile or load an entry for the types of some arguments; return its address.
+def compile_entry(function: Any, signature: tuple[Any, ...]) -> int:
+    """Compile or load an entry for some types, unless it is there; its address.
 
-    It takes no other types afterwards: they would be compiled for anew, in silence.
+    For types that nobody asked for here it is not compiled: a call raises TypeError.
     """
-    signature = tuple(numba.typeof(one) for one in arguments)
-    function.compile(signature)
-    function.disable_compile()
+    if signature not in function.overloads:
+        function.disable_compile(False)
+        function.compile(signature)
+        function.disable_compile()
     code = function.overloads[signature]
     return int(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
+
+
+def types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Types of arguments; another layout of an array is another type."""
+    return tuple(numba.typeof(one) for one in arguments)
 
 
 def start_helper(code: str) -> subprocess.Popen[bytes] | None:

@@ -10,6 +10,7 @@ two processes. Python calls the loop, and the loop the evaluation, by its addres
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from sorct.problem.compilation import (
     compiled,
     compiled_here,
     forget_cache,
+    types_of,
 )
 from sorct.problem.datafit import LEARNED
 from sorct.problem.kernels import Buffers, make_buffers
@@ -95,8 +97,8 @@ _STATE = np.dtype(
     + [(name, np.int64) for name in ("on_face", "outcome", "due", "evaluator")]
 )
 State: TypeAlias = Any
-# Address of the compiled evaluation, once it is there.
-_evaluator: list[int] = []
+# Addresses of the compiled evaluation, by the types of its arguments.
+_evaluators: dict[Any, int] = {}
 
 NO_ROWS = Samples(
     np.zeros(0),
@@ -221,20 +223,26 @@ def prepare(
     After the steps, what evaluates is compiled here or, if somebody else has done so
     meanwhile, for whom we ``wait``, loaded from disk.
     """
-    scratch = make_scratch(sub, point)
-    state = _make_state(0.0, 0, False)
-    compile_entry(_descend, (samples, sub, point, never(), state, scratch))
+    scratch, state = make_scratch(sub, point), _make_state(0.0, 0, False)
+    steps = samples, sub, point, never(), state, scratch
+    compile_entry(_descend, types_of(steps))
     if wait is not None:
         wait()
-    prepare_evaluation(samples, sub, point)
+    _evaluator(samples, sub, scratch)
 
 
 def prepare_evaluation(samples: Samples, sub: Subproblem, point: Point) -> None:
     """Have ready what evaluates a tree."""
-    scratch = make_scratch(sub, point)
+    _evaluator(samples, sub, make_scratch(sub, point))
+
+
+def _evaluator(samples: Samples, sub: Subproblem, scratch: Scratch) -> int:
+    """Address of the compiled evaluation for the types of all this."""
     trial, buffers = scratch.work.trial, scratch.buffers
-    arguments = samples, sub, trial, scratch.renewed, True, buffers
-    _evaluator[:] = [compile_entry(_evaluate, arguments)]
+    asked = types_of((samples, sub, trial, scratch.renewed, True, buffers))
+    if asked not in _evaluators:
+        _evaluators[asked] = compile_entry(_evaluate, asked)
+    return _evaluators[asked]
 
 
 def _enter(
@@ -245,11 +253,20 @@ def _enter(
     state: State,
     scratch: Scratch,
 ) -> None:
-    """Call compiled code, which Python calls here and nowhere else."""
-    if not _evaluator:
-        prepare(samples, sub, point)
-    state["evaluator"] = _evaluator[0]
-    _descend(samples, sub, point, stop, state, scratch)
+    """Call compiled code, which Python calls here and nowhere else.
+
+    As a rule all calls are of the same types, and looking at these would take as long
+    as a short descent.
+    """
+    steps = samples, sub, point, stop, state, scratch
+    if len(_evaluators) == 1:
+        (state["evaluator"],) = _evaluators.values()
+        with suppress(TypeError):
+            _descend(*steps)
+            return
+    compile_entry(_descend, types_of(steps))
+    state["evaluator"] = _evaluator(samples, sub, scratch)
+    _descend(*steps)
 
 
 def _progress(state: State) -> Progress:
