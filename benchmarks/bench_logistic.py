@@ -45,9 +45,10 @@ N_PENALTIES, WEAKEST = 17, 1e-3
 # Bars on the residual: ours by default, and a rough one.
 BARS = (1e-6, 1e-3)
 ROUNDS = 5
-# Tolerances begin here; a path that takes longer, in seconds, is given up, and so is
-# a peer whose tolerances are not found in so many.
-LOOSEST, LIMIT, TUNING = 1e-4, 8.0, 30.0
+# Tolerances begin at this share of the bar and are tightened from there; a path
+# that takes longer, in seconds, is given up, and so is a peer whose tolerances are not
+# found in so many.
+LOOSEST, LIMIT, TUNING = 1e-3, 6.0, 40.0
 # Tolerances that make no sense to tighten further.
 TIGHTEST = 1e-17
 
@@ -198,13 +199,14 @@ class Peer:
     name: str
     solver: Solver
     scaling: float = np.inf
-    tols: list[float] = field(default_factory=lambda: [LOOSEST] * N_PENALTIES)
+    tols: list[float] = field(default_factory=list)
     residual: float = np.inf
     seconds: list[float] = field(default_factory=list)
 
     def tuned(self, problem: Logistic, bar: float) -> bool:
         """Tighten tolerances where the bar is missed; whether it was ever met."""
         begun = time.process_time()
+        self.tols = [LOOSEST * bar] * N_PENALTIES
         while True:
             found = self._residuals(problem)
             self.residual = float(found.max())
@@ -260,7 +262,7 @@ def _compare(problem: Logistic, bar: float) -> None:
         peers.append(Peer(name, partial(liblinear, scaling=scaling), scaling))
     for peer in peers:
         # Compiles what has to be compiled, which is nobody's time.
-        next(peer.solver(problem, peer.tols))
+        next(peer.solver(problem, [bar] * N_PENALTIES))
     able = [peer for peer in peers if peer.tuned(problem, bar)]
     path, whole, alone = trace(problem, bar), [], []
     prepared = problem.prepared()

@@ -8,7 +8,8 @@ from importlib import import_module
 
 PARTS = (
     "kernels", "starts", "predict", "memory", "startup", "accuracy", "search",
-    "planted", "noise", "path", "logistic", "report", "scale",
+    "planted", "noise", "promise", "path", "quantity", "logistic", "report",
+    "scale",
 )  # fmt: skip
 
 

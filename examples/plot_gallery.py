@@ -79,18 +79,21 @@ def draw_cancer() -> dict[str, Any]:
     }
 
 
-def draw_diabetes() -> ResidualDisplay:
-    """Residuals of a tree of depth 1 on rows that it has not seen."""
-    X, y = load_diabetes(return_X_y=True, as_frame=True)
-    model = SORCTRegressor(1, 2.0, n_starts=2, random_state=0).fit(X[:300], y[:300])
+def draw_diabetes() -> dict[str, Any]:
+    """Draw a tree of a quantity, and its residuals on rows that it has not seen."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    model = SORCTRegressor(2, 5.0, random_state=0).fit(X[:300], y[:300])
     display = ResidualDisplay.from_estimator(model, X[300:], y[300:])
-    return display.plot(kind="residual")
+    return {
+        "residuals": display.plot(kind="residual"),
+        "quantity": TreeDisplay.from_estimator(model).plot(),
+    }
 
 
 def main(folder: Path) -> None:
     """Fit, draw, save."""
     displays = {"tree": draw_planted(), "heatmap": draw_wine(), **draw_cancer()}
-    displays["residuals"] = draw_diabetes()
+    displays |= draw_diabetes()
     for name, display in displays.items():
         save_small(display.figure_, folder / f"plot_{name}.png")
 

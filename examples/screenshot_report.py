@@ -1,9 +1,10 @@
 """Photograph the interactive report: the trade-off and the tree of four variables.
 
     python examples/screenshot_report.py docs/images/report.png
+    python examples/screenshot_report.py docs/images/report_quantity.png diabetes
 
-makes the picture of the README. Needs the program ``chromium`` and the Python package
-``playwright``.
+make the pictures of the README and of docs/regression.md. Needs the program
+``chromium`` and the Python package ``playwright``.
 """
 
 import shutil
@@ -12,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import train_test_split
 
 from sorct import sorct_path
@@ -20,7 +21,15 @@ from sorct import sorct_path
 WIDTH, HEIGHT = 1280, 1120
 
 
-def write_report(file):
+def write_diabetes(file):
+    """Report of the path of a quantity, on a held-out quarter."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    path = sorct_path(X_train, y_train, loss="square", random_state=0)
+    path.report(X_test, y_test, title="Progression of diabetes").write_html(file)
+
+
+def write_cancer(file):
     """Report of breast cancer's path, on a held-out quarter."""
     data = load_breast_cancer(as_frame=True)
     names = data.target.map(dict(enumerate(data.target_names)))
@@ -47,13 +56,13 @@ def photograph(page_file, picture_file):
         browser.close()
 
 
-def main(picture_file):
+def main(picture_file, data="cancer"):
     """Write the report to a folder of its own and photograph it."""
     with tempfile.TemporaryDirectory() as folder:
         page_file = Path(folder) / "report.html"
-        write_report(page_file)
+        {"cancer": write_cancer, "diabetes": write_diabetes}[data](page_file)
         photograph(page_file, picture_file)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "report.png")
+    main(*(sys.argv[1:] or ["report.png"]))

@@ -38,6 +38,7 @@ TABLES = (
 SPLITS = (0, 1, 2)
 METHODS = ("ours", "ols", "lasso", "cart")
 RESULTS = Path(__file__).parent / "results" / "regression.csv"
+OUTPUT = Path(__file__).parent / "output" / "regression"
 _KEYS = ["method", "table", "split"]
 
 
@@ -83,6 +84,7 @@ def run(method: str, name: str, split: int) -> dict[str, Any]:
             "variables": len(tree.variables_used),
         }
         row |= {"depth": tree.depth, "leaf": tree.leaf_kind}
+        row["by_hand"] = float(r2_score(y_test, tree.follow(X_test)))
     else:
         model = _peer(method).fit(X_train, y_train)
         row["columns"] = _columns_used(model)
@@ -117,25 +119,54 @@ def keep(row: dict[str, Any]) -> None:
 
 
 def report(peers: dict[str, Any]) -> str:
-    """R² by table and method, means over the splits that are there, as Markdown."""
-    rows = known()
-    means = rows.pivot_table(index="table", columns="method", values="r2")
+    """R² by table and method as Markdown: means over the splits that ours has."""
+    rows, others = known(), ("rf", "hgb", "ebm")
+    ours = rows[rows["method"] == "ours"][["table", "split"]]
+    rows = rows.merge(ours, on=["table", "split"])
+    found = rows.pivot_table(index="table", columns="method", values="r2")
+    found = found.reindex(columns=list(METHODS))
+    for key in others:
+        told = [peers.get(name, {}).get(key, {}).get("r2") for name in found.index]
+        found[key] = np.array(told, dtype=np.float64)
     columns = rows.pivot_table(index="table", columns="method", values="columns")
-    n_splits = rows[rows["method"] == "ours"].groupby("table").size()
-    others = ("rf", "hgb", "ebm")
+    columns = columns.reindex(columns=["ours", "lasso"])
+    own = rows[rows["method"] == "ours"].groupby("table")
+    found.insert(1, "by hand", own["by_hand"].mean())
     lines = [
-        "| table | splits | ours | OLS | LASSO | CART | forest | boosting | EBM "
-        "| columns | of LASSO |",
-        "|---|" + "--:|" * 10,
+        "| table | splits | ours | by hand | OLS | LASSO | CART | forest | boosting "
+        "| EBM | columns | of LASSO |",
+        "|---|" + "--:|" * 11,
     ]
-    for name in means.index:
-        own = [means.loc[name].get(method, np.nan) for method in METHODS]
-        told = [peers.get(name, {}).get(key, {}).get("r2", np.nan) for key in others]
-        used = [columns.loc[name].get(method, np.nan) for method in ("ours", "lasso")]
-        cells = [str(n_splits.get(name, 0)), *(_cell(r2) for r2 in own + told)]
-        cells += ["" if np.isnan(n) else f"{n:.1f}" for n in used]
+    for name in found.index:
+        cells = [str(own.size()[name]), *map(_cell, found.loc[name])]
+        cells += [f"{n:.1f}" for n in columns.loc[name]]
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    cells = ["", *map(_cell, found.mean()), *(f"{n:.1f}" for n in columns.mean())]
+    return "\n".join([*lines, f"| mean | {' | '.join(cells)} |"])
+
+
+def draw(file: Path) -> None:
+    """R² against the number of columns: ours, LASSO and CART, a panel per table."""
+    from matplotlib.figure import Figure
+
+    rows = known()
+    names = [name for name in TABLES if name in set(rows["table"])]
+    figure = Figure(figsize=(10.0, 5.0), layout="constrained")
+    axes = figure.subplots(2, 4).ravel()
+    looks = {"ours": ("o", "#0072b2"), "lasso": ("s", "#e69f00"), "cart": ("^", "#666")}
+    for ax, name in zip(axes, names, strict=False):
+        for method, (marker, colour) in looks.items():
+            part = rows[(rows["table"] == name) & (rows["method"] == method)]
+            ax.plot(part["columns"], part["r2"], marker, color=colour, label=method)
+        ax.set_title(name, fontsize=9)
+        ax.set_xscale("log")
+        ax.tick_params(labelsize=7)
+    axes[0].legend(fontsize=7, frameon=False)
+    figure.supxlabel("columns used", fontsize=9)
+    figure.supylabel("R² on the test part, a mark per split", fontsize=9)
+    draft = file.with_suffix(f".{os.getpid()}.partial")
+    figure.savefig(draft, format="png", dpi=110)
+    draft.replace(file)
 
 
 def _cell(value: float) -> str:
@@ -147,12 +178,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=TABLES)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
+    parser.add_argument("--splits", nargs="+", type=int, default=SPLITS)
+    parser.add_argument("--draw-only", action="store_true")
     given = parser.parse_args()
     if not (os.environ.get("SORCT_REAL") or os.environ.get("SORCT_DATA")):
         print("No folder of real tables in SORCT_REAL: regression is left out.")
         return
     done = {(r.method, r.table, r.split) for r in known().itertuples()}
-    for split in SPLITS:
+    for split in () if given.draw_only else given.splits:
         for name in given.tables:
             for method in given.methods:
                 if (method, name, split) not in done:
@@ -161,7 +194,10 @@ def main() -> None:
                     print(json.dumps(row), flush=True)
     file = folder().parent / "real_baseline.json"
     peers = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    print(report(peers))
+    text = report(peers)
+    OUTPUT.with_suffix(".md").write_text(f"{text}\n", "utf-8")
+    draw(OUTPUT.with_suffix(".png"))
+    print(text)
 
 
 if __name__ == "__main__":

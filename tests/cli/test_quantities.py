@@ -91,6 +91,18 @@ def test_what_does_not_suit_classes_is_refused(table, capsys, line, said):
     assert said in capsys.readouterr().err
 
 
+def test_few_numbers_are_a_quantity_if_said_so(table, capsys):
+    """A rating in halves has few values; a cell that is no number is named."""
+    rated = table.drop(columns="price").assign(rating=np.resize([1.5, 2.0, 4.5], 80))
+    rated.to_csv("rated.csv", index=False)
+    line = ["fit", "rated.csv", "--target", "rating", "--task", "quantity", *FIXED]
+    assert main(line) == 0
+    assert "R² on the rows of training" in capsys.readouterr().out
+    rated.astype(object).replace({4.5: "oops"}).to_csv("rated.csv", index=False)
+    assert main(line) == 1
+    assert "got 'oops' in row 3" in capsys.readouterr().err
+
+
 GRID = ["--depth", "1", "--alphas-local", "0.5,50", "--n-solutions", "2"]
 
 

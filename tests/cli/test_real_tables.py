@@ -68,6 +68,17 @@ def test_every_variable_of_the_export_counts(journey):
     np.testing.assert_array_equal(model.tree_.coef, journey.coef)
 
 
+def test_all_columns_that_a_tree_lacks_are_named_at_once(journey, capsys):
+    """Not one per run."""
+    raw_table()[["share", "job", "customer"]].to_csv("few.csv", index=False)
+    capsys.readouterr()
+    assert main(["predict", "m.json", "few.csv", "-q"]) == 1
+    told = capsys.readouterr().err
+    assert "There are no columns " in told
+    asked = told.partition(" in few.csv")[0]
+    assert all(repr(name) in asked for name in ("debt", "since", "city", "wild"))
+
+
 def test_a_raw_export_goes_through_every_verb(journey, capsys):
     """Without an error, and what is predicted is what Python predicts."""
     expected = journey.predict_proba(cleaned()[0])

@@ -112,3 +112,16 @@ def test_blocks_hold_every_row_once(rng, n):
         sorted(found.tolist()), sorted(expected.tolist()), strict=True
     ):
         np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_fewer_rows_of_a_quantity_are_a_fair_sample():
+    """They are drawn by keys, not by their responses."""
+    rng, n = np.random.default_rng(0), 4000
+    X = rng.random((n, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=n)
+    codes = np.zeros(n, dtype=np.int64)
+    data = TrainingSet.from_data(X, codes, np.ones(n), 1, y)
+    some = data.fewer(500).samples
+    gap = np.average(some.response, weights=some.weight) - y.mean()
+    assert some.n_rows == 500
+    assert abs(gap) < 4.0 * y.std() / np.sqrt(500)

@@ -84,6 +84,7 @@ def test_the_sentence_names_what_is_shown(rng, means, said):
     assert said in Verdict(frame, tests, kinds, "r2", 0.05, *among).sentence()
 
 
+@pytest.mark.slow
 def test_noise_supports_nothing(rng):
     X = rng.normal(size=(60, 2))
     said = compare(
@@ -105,6 +106,7 @@ def test_the_first_strength_of_the_lasso_selects_nothing(rng):
     ("changes", "said"),
     [
         ({"task": "numbers"}, "task must be one of"),
+        ({"task": "classes"}, "Pass task='quantity'"),
         ({"y": np.ones(120)}, "y is 1 in all rows"),
         ({"y": ["a"] * 120}, "y must be numbers"),
         ({"y": np.ones((120, 2))}, "several outputs"),

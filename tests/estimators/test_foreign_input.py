@@ -7,6 +7,7 @@ import pytest
 from sorct.export import to_onnx
 
 from sorct import SORCTClassifier
+from sorct.data.categorical import Ordered
 from sorct.solvers.descent import _descend
 
 COSTS = pd.DataFrame(
@@ -33,6 +34,18 @@ def test_columns_of_polars_and_pyarrow_are_read_by_name(iris):
         assert (clf.tree_.predict(table) == clf.predict(X)).all()
     with pytest.raises(ValueError, match="feature names"):
         clf.predict(frame.rename({frame.columns[0]: "another"}))
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_dictionaries_of_pyarrow_keep_their_order(ordered):
+    """As ordered categories of pandas do."""
+    pyarrow = pytest.importorskip("pyarrow")
+    levels = np.resize(["low", "mid", "high"], 60)
+    column = pd.Categorical(levels, ["low", "mid", "high"], ordered=ordered)
+    X, y = pd.DataFrame({"level": column}), (levels == "high").astype(int)
+    tree = quick().fit(pyarrow.Table.from_pandas(X), y).tree_
+    assert tree.encoder == quick().fit(X, y).tree_.encoder
+    assert isinstance(tree.encoder.variables[0], Ordered) is ordered
 
 
 def test_labelled_costs_are_aligned_with_the_classes(iris):

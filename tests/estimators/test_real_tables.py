@@ -186,6 +186,10 @@ def test_prediction_needs_only_the_variables_used(fitted):
     )
     with pytest.raises(ValueError, match=used[0]):
         clf.predict(X.drop(columns=used[0]))
+    with pytest.raises(ValueError, match="that the tree uses; missing: ") as told:
+        clf.tree_.predict(X.drop(columns=used))
+    asked = str(told.value).partition(". Got")[0]
+    assert [name for name in X if repr(name) in asked] == used
 
 
 def test_categories_can_be_named(rng):

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sorct import Path, SORCTRegressor, SORCTRegressorCV, Tree, export_text, sorct_path
 from sorct.data.planted import make_planted_tree
 from sorct.data.quantity import Quantity
+from sorct.estimators.candidates import choose, not_behind
 from sorct.problem.residual import SLOPE_UNIT
 
 QUICK = {"n_starts": 3, "random_state": 0}
@@ -249,8 +250,6 @@ def test_targets_that_are_no_quantity_are_refused(houses):
     for ask in (tree.predict_proba, tree.predict_bayes):
         with pytest.raises(TypeError, match="predicts a quantity"):
             ask(X)
-    with pytest.raises(TypeError, match="no page for a quantity"):
-        tree.report()
 
 
 @pytest.mark.parametrize("kind", [SORCTRegressor, SORCTRegressorCV])
@@ -258,3 +257,41 @@ def test_files_are_refused_before_they_are_read(kind):
     """Only classifiers train on tables that come in batches."""
     with pytest.raises(ValueError, match=f"{kind.__name__} takes a table in memory"):
         kind().fit("folder/*.parquet", "y")
+
+
+def test_what_is_chosen_on_some_rows_is_finished_on_all(houses, monkeypatch):
+    X, y = houses
+    for place in ("folds", "finishing", "regressor_cv"):
+        monkeypatch.setattr(f"sorct.estimators.{place}.PATH_ROWS", 100)
+    search = SORCTRegressorCV(
+        1, 0.5, leaf="linear", scaling="auto", cv=2, n_solutions=1,
+        handle_missing="typical", random_state=0,
+    ).fit(X, y)  # fmt: skip
+    told = search.tree_.training
+    assert told.n_samples == len(y)
+    assert told.residual <= 1e-6
+    assert told.cv_r2 is not None
+    # What the leaves' rows are was seen on all rows too.
+    leaf = search.tree_.apply(X)
+    assert search.tree_.routed[0, 0] == pytest.approx(np.mean(leaf == 0))
+    some = next(tree for tree in search.path_.offered if tree != search.tree_)
+    assert some.training.objective != told.objective
+
+
+def test_the_paired_rule_asks_for_the_noise_of_differences():
+    """Hard folds blur scores and not differences; fewer variables win ties."""
+    scores = np.array([[-9.0, -1.0, -5.0], [-9.1, -1.0, -5.2], [-9.1, -0.9, -5.05]])
+    results = pd.DataFrame(
+        {
+            "mean_score": scores.mean(axis=1),
+            "se_score": scores.std(axis=1, ddof=1) / 3**0.5,
+            "n_variables": [5, 1, 3],
+            "local_sparsity": 0.0,
+            **{f"split{k}_score": scores[:, k] for k in range(3)},
+        }
+    )
+    every = np.ones(3, dtype=bool)
+    assert not_behind(results, every).tolist() == [True, False, True]
+    assert choose(results, "best", every) == 0
+    assert choose(results, "paired", every) == 2
+    assert choose(results, "one-standard-error", every) == 1

@@ -1,9 +1,14 @@
 """IteratedSearch: reproducible, no worse than what it saw, ended for a reason."""
 
+from contextlib import nullcontext
+from itertools import chain, repeat
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sorct.datasets import make_planted_tree
 
+from sorct.search import chains
 from sorct.search.chains import IteratedSearch, _Search, _steps
 from sorct.search.log import NO_RUN
 from sorct.search.multistart import Multistart
@@ -33,6 +38,20 @@ shallow = pytest.mark.parametrize("name", [name for name in PROBLEMS if name != 
 def search(problem, n_jobs=1, seed=0, callback=None, **options):
     """Run a search."""
     return IteratedSearch(SOLVER, n_jobs, **options).run(problem, seed, callback)
+
+
+def test_time_is_left_for_what_follows_a_search(draw_case, monkeypatch):
+    """As much as the empty tree took, which has as many classes and leaves."""
+    asked, clock = [], chain([0.0, 0.25], repeat(0.25))
+
+    def deadline(seconds, stop):
+        asked.append(seconds)
+        return nullcontext()
+
+    monkeypatch.setattr(chains, "deadline", deadline)
+    monkeypatch.setattr(chains, "time", SimpleNamespace(perf_counter=clock.__next__))
+    search(draw_case(n_classes=2).problem, time_limit=1.0)
+    assert asked[-2:] == [0.5, 0.5]
 
 
 @pytest.fixture(scope="module")

@@ -170,3 +170,17 @@ def test_a_display_of_residuals(table):
         ResidualDisplay.from_estimator(classes, X, y)
     with pytest.raises(ValueError, match="reach is for quantities"):
         explain(classes.tree_, X.iloc[[0]], reach=1.0)
+
+
+def test_leaves_of_quantiles_tell_what_they_say(table):
+    """Not the mean of their rows, which lies far below the quantile."""
+    X, y = table
+    model = SORCTRegressor(1, 0.05, loss="quantile", quantile=0.9, n_starts=2)
+    tree = model.set_params(random_state=0).fit(X, y).tree_
+    text = export_text(tree)
+    assert "± " not in text
+    assert ", says " not in text
+    for leaf in tree.view.leaves:
+        assert f"≈ {tree.quantity.value_text(leaf.value)}  (" in text
+    own = tree.leaf_value[tree.apply(X)]
+    np.testing.assert_array_equal(tree.follow(X), own)

@@ -11,15 +11,13 @@ from sorct.cli.column_options import check_column_options
 from sorct.cli.folding import folds_of
 from sorct.cli.given_tables import training_of
 from sorct.cli.model_options import compared_model, grid
-from sorct.cli.printing import number, print_result, text_table
+from sorct.cli.printing import number, print_result, score_text, text_table
 from sorct.cli.quantities import check_task
 from sorct.cli.training import given_options, of_columns, threads
 
 if TYPE_CHECKING:
     from sorct.estimators.compare.comparison import Comparison
 
-# Scores of this size are no shares.
-_LARGE = 10.0
 # Said below the table, once.
 _MEASURES = (
     "Log-loss and AUC are of the probabilities as each method gives them; for the "
@@ -61,8 +59,8 @@ def _comparison_text(found: Comparison) -> str:
     tests = [
         [
             f"{row['one']} - {row['other']}",
-            f"{'-' if row['difference'] < 0 else '+'}{_share(abs(row['difference']))}",
-            _share(row["standard_error"]),
+            _signed(row["difference"]),
+            score_text(row["standard_error"]),
             _p_text(row["p_holm"]),
         ]
         for row in found.tests.to_dict("records")
@@ -89,12 +87,12 @@ def _comparison_text(found: Comparison) -> str:
 def _methods(found: Comparison) -> tuple[list[str], list[list[str]]]:
     """Header and rows of the table of methods."""
     columns = {
-        "score": ("R²" if found.scoring == "r2" else found.scoring, _share),
-        "standard_error": ("std. error", _share),
-        "accuracy": ("accuracy", _share),
-        "log_loss": ("log-loss", _share),
-        "auc": ("AUC", _share),
-        "r2": ("R²", _share),
+        "score": ("R²" if found.scoring == "r2" else found.scoring, score_text),
+        "standard_error": ("std. error", score_text),
+        "accuracy": ("accuracy", score_text),
+        "log_loss": ("log-loss", score_text),
+        "auc": ("AUC", score_text),
+        "r2": ("R²", score_text),
         "rmse": ("RMSE", number),
         "mae": ("MAE", number),
         "variables": ("variables", _count),
@@ -121,8 +119,8 @@ def _cell(value: Any, write: Callable[[float], str]) -> str:
     return "-" if value != value else write(value)
 
 
-def _share(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < _LARGE else number(value)
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{score_text(abs(value))}"
 
 
 def _count(value: float) -> str:

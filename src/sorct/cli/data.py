@@ -119,6 +119,7 @@ def looked_at(sheet: Sheet, columns: Columns) -> tuple[TableReading, list[str]]:
         drop,
         categorical,
         _orders(sheet, columns.ordered),
+        columns.task == "quantity",
     )
     reading = read_training(sheet, roles, only or None)
     return reading, [*reading.problems, *_unfit(reading, columns)]
@@ -197,15 +198,20 @@ def _no_weights(column: pd.Series[Any]) -> list[str]:
     """The first cell of a column of weights that is no number."""
     if column.dtype.kind in "iuf":
         return []
-    import pandas as pd
-
-    numbers = pd.to_numeric(column.astype(str), errors="coerce")
-    wrong = np.flatnonzero(numbers.isna().to_numpy() & column.notna().to_numpy())
-    row = int(wrong[0]) if len(wrong) else 0
+    row = _first_wrong(column)
     return [
         f"column {str(column.name)!r} must hold numbers, got {column.iloc[row]!r} in "
         f"row {row + 1}."
     ]
+
+
+def _first_wrong(column: pd.Series[Any]) -> int:
+    """Position of the first cell that is no number."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(column.astype(str), errors="coerce")
+    wrong = np.flatnonzero(numbers.isna().to_numpy() & column.notna().to_numpy())
+    return int(wrong[0]) if len(wrong) else 0
 
 
 def _gaps(column: pd.Series[Any], cure: str) -> str | None:
@@ -268,10 +274,11 @@ def _no_target(column: pd.Series[Any], columns: Columns) -> list[str]:
         return _no_classes(column)
     name = str(column.name)
     if column.dtype.kind not in "biuf":
-        cell = column.dropna().iloc[0] if column.notna().any() else None
+        row = _first_wrong(column)
         return [
-            f"target {name!r} must hold numbers to be a quantity, got {cell!r}; leave "
-            "out --task quantity to predict classes."
+            f"target {name!r} must hold numbers to be a quantity, got "
+            f"{column.iloc[row]!r} in row {row + 1}; leave out --task quantity to "
+            "predict classes."
         ]
     if not np.isfinite(column.dropna().to_numpy(np.float64)).all():
         return [f"target {name!r} has infinity in a cell; expected finite numbers."]
@@ -310,6 +317,11 @@ def rows_for(sheet: Sheet, tree: Tree, *, all_variables: bool = False) -> pd.Dat
     variables = tree.encoder.variables
     needed = {v.name: v for v in variables if all_variables or v.name in used}
     missing = [name for name in needed if name not in sheet.columns]
+    if len(missing) > 1:
+        raise WorkError(
+            f"There are no columns {listed(missing)} in {sheet.name}. The tree needs "
+            f"them. Got {listed(sheet.columns)}."
+        )
     if missing:
         raise no_such("column", missing[0], sheet.columns, sheet.name, _NEEDED)
     continua = [name for name, v in needed.items() if v.choices is None]

@@ -166,8 +166,8 @@ def add_task(group: Any) -> None:
     group.add_argument(
         "--task",
         choices=TASKS,
-        help="what the target is (default: a quantity if it is numbers with fractions, "
-        "or far too many for classes)",
+        help="what the target is (default: a quantity if it is more than 20 numbers "
+        "with fractions, or far too many for classes)",
     )
 
 

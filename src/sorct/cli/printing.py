@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Cells have so many characters in a line, however narrow the screen.
 _NARROWEST = 24
+# Scores of this size are no shares.
+_LARGE = 10.0
 # So many candidates of a search are listed.
 _TRIED = 12
 
@@ -114,6 +116,11 @@ def number(value: float, digits: int = 4) -> str:
     return write_out(f"{value:.{digits}g}")
 
 
+def score_text(value: float, decimals: int = 3) -> str:
+    """A score to some decimals; a large one, which has units, to four digits."""
+    return f"{value:.{decimals}f}" if abs(value) < _LARGE else number(value)
+
+
 def cell(value: Any) -> str:
     """A number, or a word, of which nobody knows which it is; a dash for none."""
     if value is None or value != value:
@@ -122,6 +129,9 @@ def cell(value: Any) -> str:
     if is_number and not isinstance(value, bool):
         return number(float(value), 6)
     return printable(value)
+
+
+_NO_SCORE = "- no tree of it can be followed by hand, or is feasible"
 
 
 def race_table(race: pd.DataFrame, scoring: str) -> str:
@@ -134,10 +144,13 @@ def race_table(race: pd.DataFrame, scoring: str) -> str:
     for row in race.head(_TRIED).to_dict("records"):
         score = in_words(scoring, row["first_score"])[1]
         settings = [cell(row[key]) for key in names]
-        told = f"{score:.4f}" if math.isfinite(score) else "-"
+        told = score_text(score, 4) if math.isfinite(score) else "-"
         rows.append([*settings, told, "yes" if row["finalist"] else "no"])
     more = len(race) - len(rows)
-    return text_table(header, rows) + (f"\n... and {more} more" if more > 0 else "")
+    lines = [text_table(header, rows)]
+    lines += [f"... and {more} more"] if more > 0 else []
+    lines += [_NO_SCORE] if any(row[-2] == "-" for row in rows) else []
+    return "\n".join(lines)
 
 
 def fit_name(tree: Tree) -> str:
@@ -186,23 +199,19 @@ def path_table(frame: pd.DataFrame, trees: Sequence[Tree]) -> str:
     return text_table(header[: len(rows[0])], rows)
 
 
-def _score_text(score: float, training: TrainingRecord) -> str:
-    """A score to three decimals; in units of a quantity to four digits."""
-    return f"{score:.3f}" if training.cv_r2 is None else number(score)
-
-
 def score_line(training: TrainingRecord) -> str | None:
     """What cross-validation said of a tree, if it was chosen by it."""
     if training.cv_score is None:
         return None
     name, score = in_words(training.cv_scoring or "score", training.cv_score)
     name, error = printable(name), training.cv_standard_error
+    write = score_text if training.cv_r2 is None else number
     line = (
         f"{name[:1].upper()}{name[1:]} in cross-validation ({training.cv_folds} "
-        f"folds): {_score_text(score, training)}"
+        f"folds): {write(score)}"
     )
     if error is not None:
-        line += f" (standard error {_score_text(error, training)})"
+        line += f" (standard error {write(error)})"
     if training.cv_accuracy is not None and name != "accuracy":
         line += f"; accuracy {training.cv_accuracy:.3f}"
     if training.cv_r2 is not None and name != "r2":

@@ -183,6 +183,18 @@ class TableEncoder:
             whole[self.names[i]] = self.variables[i].typical
         return whole[list(self.names)]
 
+    def check_needed(self, X: Any, needed: IntArray) -> None:
+        """Refuse a frame without columns that somebody needs, all of them named."""
+        if not (self.named and is_frame(X)):
+            return
+        given = {str(name) for name in X.columns}
+        lacking = [self.names[i] for i in needed if self.names[i] not in given]
+        if lacking:
+            raise ValueError(
+                f"Expected the columns that the tree uses; missing: {listed(lacking)}. "
+                f"Got {listed(X.columns)}."
+            )
+
     def typical_row(self) -> Any:
         """A table of one row with typical values, as training had it."""
         typical = {v.name: [v.typical] for v in self.variables}

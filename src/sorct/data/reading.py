@@ -34,7 +34,7 @@ class Roles:
     Attributes
     ----------
     target : str or None
-        The classes.
+        The classes, or a quantity.
     weight : str or None
         Weights of the rows.
     keep : sequence of str
@@ -45,6 +45,8 @@ class Roles:
         Columns that are categories, also if they hold numbers or dates.
     ordered : mapping from str to sequence of str
         Columns that are categories with an order, and their levels from low to high.
+    quantity : bool
+        Whether the target is known to hold numbers, and is read as such.
     """
 
     target: str | None = None
@@ -53,6 +55,7 @@ class Roles:
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
     ordered: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    quantity: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -118,7 +121,8 @@ def read_training(
         if name in (roles.target, roles.weight)
         or (name not in roles.drop and (only is None or name in only))
     ]
-    read = read_columns(sheet, names, text=roles.words, target=roles.target)
+    labels = None if roles.quantity else roles.target
+    read = read_columns(sheet, names, text=roles.words, target=labels)
     frame, judged = _with_categories(read, roles), []
     target = None
     for reading in read.readings:

@@ -199,9 +199,10 @@ def merge_equal_rows(
     response: FloatArray | None = None,
     n_threads: int = 1,
 ) -> tuple[IntArray, FloatArray]:
-    """Order rows by code, response and key; return rows kept and total weights."""
+    """Order rows by code, key and response; return rows kept and total weights."""
     keys = row_keys(columns, len(codes), n_threads)
-    order = np.lexsort((keys, codes) if response is None else (keys, response, codes))
+    # Keys before responses: the first rows of a code are as good as any.
+    order = np.lexsort((keys, codes) if response is None else (response, keys, codes))
     above, below = order[:-1], order[1:]
     equal = (codes[above] == codes[below]) & (keys[above] == keys[below])
     if response is not None:

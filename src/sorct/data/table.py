@@ -133,7 +133,10 @@ def _column(column: Any) -> Any:
     dtype = column.dtype
     if dtype in (nw.Categorical, nw.Enum):
         levels = column.cat.get_categories().to_list()
-        return pd.Categorical(column.to_list(), categories=levels)
+        # Arrow's dictionaries say whether their order means anything.
+        kind = getattr(column.to_native(), "type", None)
+        ordered = bool(getattr(kind, "ordered", False))
+        return pd.Categorical(column.to_list(), categories=levels, ordered=ordered)
     if dtype == nw.Boolean:
         return pd.array(column.to_list(), dtype="boolean")
     if dtype == nw.Decimal:

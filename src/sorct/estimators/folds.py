@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 # A first look at settings; and how exactly trees are solved that only serve to be
 # scored.
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
+_SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
+# Columns from which on a table is wide, and the weakest penalty that is tried there,
+# as a share of the strongest.
+_WIDE, _WEAKEST_WIDE = 60, 2.0**-4
+#: Rows that paths of a quantity are traced on, at most.
+PATH_ROWS = 3000
 
 
 @dataclass(frozen=True)
@@ -136,10 +142,21 @@ class PathTask:
         seed, prepared = self.effort.seed(), self._prepared(data)
         local, linf = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
         if self.alphas_local is None:
-            local = local[:: -self.every][::-1]
+            local = self._thinned(local, prepared)
         if self.alphas_global is None:
-            linf = linf[:: -self.every][::-1]
+            linf = self._thinned(linf, prepared)
         return replace(self, alphas_local=local, alphas_global=linf)
+
+    def _thinned(self, strengths: FloatArray, prepared: Prepared) -> FloatArray:
+        """Some of the default strengths; of a quantity, no weak ones on wide tables.
+
+        Trees of very many variables are slow to solve and seldom chosen.
+        """
+        strengths = strengths[:: -self.every][::-1]
+        if isinstance(self.target, Quantity) and prepared.encoder.n_columns > _WIDE:
+            strong = strengths >= _WEAKEST_WIDE * strengths[-1]
+            return np.asarray(strengths[strong])
+        return strengths
 
     def coarse(self) -> PathTask:
         """The same with every second strength and fewer solutions, for a first look."""
@@ -165,11 +182,19 @@ class PathTask:
             return replace(self, effort=effort)
         # Relaxed trees begin anew: that makes up for what a small pool has missed.
         few = min(self.n_solutions, self._few_solutions)
-        return replace(self, effort=effort, n_solutions=few)
+        most = min(self.effort.max_iter, _SCORED_ITERATIONS)
+        effort = replace(effort, tol=max(effort.tol, _SCORED_TOL_QUANTITY))
+        return replace(self, effort=replace(effort, max_iter=most), n_solutions=few)
 
     def _prepared(self, data: Data) -> Prepared:
         model = self._model_for(np.unique(data.y))
-        return Prepared.of(data.X, data.y, data.weight, model, self.call)
+        prepared = Prepared.of(data.X, data.y, data.weight, model, self.call)
+        if not isinstance(self.target, Quantity) or prepared.n_samples <= PATH_ROWS:
+            return prepared
+        # The table is read as a whole; what is chosen is finished on all rows.
+        problem = prepared.problem
+        fewer = replace(problem, data=problem.data.fewer(PATH_ROWS))
+        return replace(prepared, problem=fewer)
 
     def _model_for(self, present: AnyArray) -> Model:
         """Costs and floors of the classes that a fold has."""

@@ -24,8 +24,9 @@ from sorct.estimators.checks import MOST_STARTS, check_whole, checked_samples
 from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
+from sorct.estimators.finishing import finished_on_all
 from sorct.estimators.fitting import Model
-from sorct.estimators.folds import Data, PathTask
+from sorct.estimators.folds import PATH_ROWS, Data, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
@@ -33,13 +34,7 @@ from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.scorers import QuantityScorer, scorer_name
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_search import TreeSearch, listed_values
-from sorct.tree.tree import Tree
 
-# Rows that trees on folds are trained on, at most; where there are more, one setting
-# is traced in full instead of two.
-_FOLD_ROWS = 4000
-# Tables with fewer rows have their folds drawn twice.
-_FEW_ROWS = 300
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
 #: Depths that a race goes through.
@@ -70,7 +65,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         cuts are tried as well.
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn. In a race a number means shuffled folds, always the
-        same, and twice as many on tables of less than 1000 rows.
+        same.
     scoring : str, callable or None, default=None
         Any scorer of scikit-learn; None means minus the mean squared error, or the mean
         loss itself if that is "absolute" or "quantile".
@@ -206,7 +201,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, number_column(y), given)
         folds = data.folds(self._folds(data.seen.y, target), target)
-        folds = [(train.some(_FOLD_ROWS), test) for train, test in folds]
+        folds = [(train.some(PATH_ROWS), test) for train, test in folds]
         run_all = partial(
             run_in_parallel,
             n_jobs=self.n_jobs,
@@ -218,7 +213,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         default = scorer.name if isinstance(scorer, QuantityScorer) else ""
         name = scorer_name(self.scoring, default)
         found = Candidates.of(traced, name, by_hand=False)
-        self._keep(found, _as_it_is)
+        self._keep(found, partial(finished_on_all, data=data))
         warn_if_slow(self.path_, effort, stacklevel=5)
 
     def _checked_options(self) -> tuple[Model, Effort]:
@@ -277,12 +272,12 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             scalings,
             every_depth=not free,
             leaves=tuple(leaves),
-            n_finalists=FINALISTS if len(X) < _FOLD_ROWS else 1,
+            n_finalists=FINALISTS if len(X) <= PATH_ROWS else 1,
         )
 
     def _drawings(self, n_rows: int) -> int | None:
-        """How often folds are drawn; None means once."""
-        return 2 if n_rows < _FEW_ROWS else None
+        """Once, however few rows there are."""
+        return None
 
     @property
     def _is_race(self) -> bool:
@@ -293,8 +288,3 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 def _is_free(given: Any) -> bool:
     """Whether a setting is left to the race."""
     return isinstance(given, str) and given == CHOOSE
-
-
-def _as_it_is(tree: Tree, task: PathTask | None, place: int) -> Tree:
-    """Nothing is settled after the choice of a tree of a quantity."""
-    return tree

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sorct.data.wording import write_out
 from sorct.estimators.scorers import in_words
 from sorct.tree.tree import Tree
 
@@ -27,9 +28,14 @@ def why_text(
     return (
         f"{tried} tried, and {n_trees} trees compared by {what} on {told.cv_folds} "
         f"folds. Chosen by the rule {told.cv_rule}: {_settings_text(params)}, with "
-        f"{used} variable{'' if used == 1 else 's'}; its {what} is {score:.4g}, "
+        f"{used} variable{'' if used == 1 else 's'}; its {what} is {_score(score)}, "
         f"{_place_text(chosen, best)}{' within the limits' if limited else ''}."
     )
+
+
+def _score(value: float, digits: int = 4) -> str:
+    """A score with so many digits that count, without powers of ten."""
+    return write_out(f"{value:.{digits}g}")
 
 
 def _place_text(chosen: Tree, best: Tree) -> str:
@@ -39,9 +45,11 @@ def _place_text(chosen: Tree, best: Tree) -> str:
     told = best.training
     score = in_words(told.cv_scoring or "score", told.cv_score or 0.0)[1]
     if chosen.training.cv_rule == "paired":
-        return f"not clearly behind the best ({score:.4g}), fold by fold"
+        return f"not clearly behind the best ({_score(score)}), fold by fold"
     error = told.cv_standard_error or 0.0
-    return f"within one standard error, {error:.2g}, of the best ({score:.4g})"
+    return (
+        f"within one standard error, {_score(error, 2)}, of the best ({_score(score)})"
+    )
 
 
 def _settings_text(params: Mapping[str, Any]) -> str:

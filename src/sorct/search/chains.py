@@ -106,7 +106,7 @@ class IteratedSearch:
                 subsampled, rough, self.solver, seed, log, workers, soft, hard
             )
             known = None if self.memory is None else self.memory.find_search()
-            best = search.until_agreed() if known is None else log.go_on(known)
+            best = search.in_time(limit) if known is None else log.go_on(known)
             searched = best.objective
             if self.memory is not None and known is None:
                 self.memory.keep_search(log.searched(best))
@@ -136,9 +136,21 @@ class _Search:
     soft: IntArray
     hard: IntArray
 
-    def until_agreed(self) -> Solution:
-        """Best of as many runs as it takes."""
+    def in_time(self, limit: float | None) -> Solution:
+        """Best of as many runs as it takes, or as there is time for.
+
+        What is under way when the time is over is still evaluated, and the tree is made
+        ready: with many classes that takes about as long as the empty tree does here.
+        """
+        begun = time.perf_counter()
         polisher = Polisher.of(self.rough, _DESCENT, self.soft)
+        took = time.perf_counter() - begun
+        left = None if limit is None else limit - 2.0 * took
+        with deadline(left, self.soft), deadline(left, self.hard):
+            return self._until_agreed(polisher)
+
+    def _until_agreed(self, polisher: Polisher) -> Solution:
+        """Best of as many runs as it takes."""
         if self.problem.is_convex:
             self.log.ended = "convex: no tree is better"
             return self.finish(self.problem, polisher.empty, 0)

@@ -21,15 +21,17 @@ _SMALLEST, _LARGEST = 1e-4, 1e12
 # A leaf that says something else than its rows are, by more of what they miss it by,
 # tells both.
 _APART = 0.25
-_MIXED = (
+_MEANS = (
     "≈ is the mean of the training rows that come to a leaf by hand, yes or no at each "
-    "cut, and ± what they miss it by. predict mixes what leaves say by the "
-    "probabilities of reaching them: a row near a cut goes both ways in part."
+    "cut, and ± what they miss it by. "
 )
-_MIXED_SUMS = (
+_SUMS = (
     "± is what the training rows that come to a leaf by hand, yes or no at each cut, "
-    "miss its sum by. predict mixes what leaves say by the probabilities of reaching "
-    "them: a row near a cut goes both ways in part."
+    "miss its sum by. "
+)
+_MIXED = (
+    "predict mixes what leaves say by the probabilities of reaching them: a row near a "
+    "cut goes both ways in part."
 )
 
 
@@ -51,9 +53,10 @@ class LeafWords:
     Attributes
     ----------
     value : str
-        The number that its rows are on average; of a linear leaf, that it is a sum.
+        The number that its rows are on average; of a linear leaf, that it is a sum;
+        where medians or quantiles are predicted, the number that it says.
     miss : str
-        What its rows miss that by, if known.
+        What its rows miss that by, if known; nothing beside medians and quantiles.
     says : str
         What the leaf itself says, where that is something else.
     """
@@ -70,6 +73,8 @@ def leaf_words(tree: Tree, leaf: Leaf) -> LeafWords:
     value, miss = tree.quantity.value_parts(middle, leaf.miss)
     if leaf.terms:
         return LeafWords(f"sum, ≈ {value}", miss)
+    if not tree.tells_means:
+        return LeafWords(f"≈ {tree.quantity.value_text(leaf.value)}", "")
     apart = abs(leaf.value - middle) > _APART * (leaf.miss or 0.0)
     says = f"says {tree.quantity.value_text(leaf.value)}" if apart else ""
     return LeafWords(f"≈ {value}", miss, says)
@@ -145,7 +150,8 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
     """What is told below the rules of a quantity."""
     told, lines = tree.training, []
     if view.cuts:
-        lines.append(_MIXED if tree.leaf_coef is None else _MIXED_SUMS)
+        sums = "" if tree.leaf_coef is None else _SUMS
+        lines.append(f"{_MEANS if tree.tells_means else sums}{_MIXED}")
     if any(leaf_words(tree, leaf).says for leaf in view.leaves):
         lines.append(
             "A leaf between flat cuts says more or less than its rows are: none "

@@ -14,6 +14,8 @@ from sorct.data.target import Classes, unequal
 from sorct.tree.calibration import Calibration
 from sorct.tree.training import TrainingRecord
 
+# Losses whose leaves say no means.
+_NO_MEANS = ("absolute", "quantile")
 _ARRAYS = (
     "coef", "threshold", "leaf_class", "cost_matrix", "mass", "leaf_proba",
     "decision_cost", "routed", "leaf_value", "leaf_coef", "leaf_mean",
@@ -113,6 +115,14 @@ class TreeFields:
     def leaf_kind(self) -> str:
         """What leaves of a quantity are: "constant" or "linear"."""
         return "constant" if self.leaf_coef is None else "linear"
+
+    @property
+    def tells_means(self) -> bool:
+        """Whether people are told the means of rows in leaves.
+
+        Linear leaves tell their sum, and leaves of medians or quantiles what they say.
+        """
+        return self.leaf_coef is None and self.training.loss not in _NO_MEANS
 
     @property
     def weights(self) -> FloatArray:

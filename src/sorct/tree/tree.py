@@ -93,7 +93,9 @@ class Tree(TreeFields):
 
     def read(self, X: Any, *, check_finite: bool = True) -> Table:
         """Check a table; columns that the tree does not use may be left out."""
-        whole = self.completed(X)
+        X, used = as_table(X), self.variables_at()
+        self.encoder.check_needed(X, used)
+        whole = self.encoder.completed(X, used)
         return self.encoder.read(whole, check_finite=check_finite)
 
     def completed(self, X: Any) -> Any:
@@ -196,7 +198,7 @@ class Tree(TreeFields):
         if self.of_quantity:
             table = self.read(X, check_finite=False)
             said = self._said(table, slice(0, table.n_samples))
-            if self.leaf_coef is None and self.leaf_mean is not None:
+            if self.leaf_mean is not None and self.tells_means:
                 # Where cuts are flat, no row gets what a single leaf says.
                 said = self.leaf_mean[:, np.newaxis]
             said = np.broadcast_to(said, (self.n_leaves, table.n_samples))

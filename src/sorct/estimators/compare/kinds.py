@@ -135,9 +135,19 @@ class ComparedQuantity:
         }
 
 
+def _labels(y: Any) -> AnyArray:
+    """Labels; whoever has a quantity is told how to compare that."""
+    try:
+        return label_samples(y)
+    except ValueError as error:
+        if "continuous" not in str(error):
+            raise
+        raise ValueError(f"{error} Pass task='quantity' to predict numbers.") from error
+
+
 #: What is read and compared, by the name of the task.
 TASKS: dict[str, tuple[Callable[[Any], AnyArray], Any]] = {
-    "classes": (label_samples, ComparedClasses),
+    "classes": (_labels, ComparedClasses),
     "quantity": (number_column, ComparedQuantity),
 }
 

@@ -129,13 +129,12 @@ function responseCurve(report, model, state, value) {
   return make("figure", { class: "contribution" },
     make("figcaption", {}, `The prediction along ${variable.name}`),
     shape("svg", {
-      viewBox: `-4 -16 ${width + 8} ${height + 40}`, class: "histogram", role: "img",
+      viewBox: `-64 -10 ${width + 72} ${height + 34}`, class: "histogram", role: "img",
       "aria-label": `From ${valueText(report, along[0])} at ${from} to ${valueText(report, along[120])} at ${to}.`,
     },
     shape("polyline", { points: at.map((one, k) => `${x(one)},${y(along[k])}`).join(" "), class: "curve" }),
     isInside ? shape("circle", { cx: x(now), cy: y(value), r: 5, class: "mark" }) : null,
-    shape("text", { x: 0, y: -4 }, valueText(report, high)),
-    shape("text", { x: width, y: -4, "text-anchor": "end" }, `from ${valueText(report, low)}`),
+    [high, low].map((one) => shape("text", { x: -6, y: y(one) + 4, "text-anchor": "end" }, valueText(report, one))),
     shape("text", { x: 0, y: height + 18 }, from),
     shape("text", { x: width, y: height + 18, "text-anchor": "end" }, to)));
 }

@@ -56,8 +56,8 @@ function rangeBar(report, { mean, within, tone }, width, height) {
     shape("rect", { x: Math.min(left, width - 3), y: 0, width: size, height, fill: toneColour(tone), class: "mix" }));
 }
 
-function leafWords(report, { miss, words }) {
-  return `rows ${miss ? `that miss it by ${miss.slice(2)}` : "of unknown spread"}${words ? `; it ${words}` : ""}.`;
+function leafWords(report, { mean, miss, words }) {
+  return `rows ${miss ? `that miss it by ${miss.slice(2)}` : `with a mean of ${valueText(report, mean)}`}${words ? `; it ${words}` : ""}.`;
 }
 
 function leafNumbers(report, entry) {
