@@ -9,7 +9,7 @@ from importlib import import_module
 PARTS = (
     "kernels", "starts", "predict", "memory", "startup", "accuracy", "search",
     "planted", "noise", "promise", "path", "quantity", "logistic", "report",
-    "scale",
+    "scale", "forest",
 )  # fmt: skip
 
 

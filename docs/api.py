@@ -13,8 +13,10 @@ import sorct
 from sorct.estimators.compare.comparison import Comparison
 from sorct.show.counterfactual import Flip
 from sorct.show.explanation import Explanation, Part, Step
+from sorct.show.forests import ForestExplanation, Influence
 from sorct.show.report import Report
 from sorct.show.value_explanation import Move, ValueExplanation
+from sorct.tree.forest import ForestRecord
 from sorct.tree.rounding import Rounded
 from sorct.tree.training import TrainingRecord
 
@@ -29,8 +31,8 @@ built on.
 """
 #: What public functions and attributes give, without being called by name.
 _GIVEN = (
-    TrainingRecord, Report, Rounded, Explanation, Step, Part, Flip, Comparison,
-    ValueExplanation, Move,
+    TrainingRecord, ForestRecord, Report, Rounded, Explanation, Step, Part, Flip,
+    Comparison, ValueExplanation, Move, ForestExplanation, Influence,
 )  # fmt: skip
 _PARTS = {
     "sorct.plotting": "Plots",

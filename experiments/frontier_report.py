@@ -32,6 +32,13 @@ NAMES = {
     "ours-5": "S-ORCT",
     "l1-5": "L1 logistic",
     "cart-5": "CART",
+    "ours-forest": "S-ORCT forest",
+    "ours-forest-3": "S-ORCT forest",
+    "forest-3": "forest",
+    "ours-forest-5": "S-ORCT forest",
+    "forest-5": "forest",
+    "ours-forest-10": "S-ORCT forest",
+    "forest-10": "forest",
 }
 GROUPS = {
     "the paper's 18 sets": DATASETS,
@@ -45,7 +52,12 @@ MEASURES = [
 #: Points of accuracy that count as nothing lost.
 NEAR = 1.0
 #: Whom a method is held against: the sparse peers of its own size.
-SPARSE = {None: ("l1", "rpart", "cart"), 3: ("l1-3", "cart-3"), 5: ("l1-5", "cart-5")}
+SPARSE: dict[int | None, tuple[str, ...]] = {
+    None: ("l1", "rpart", "cart"),
+    3: ("l1-3", "cart-3"),
+    5: ("l1-5", "cart-5"),
+    10: (),
+}
 #: Ours and whom it is shown beside on the same splits.
 PAIRED = {
     None: ("ours", "ours-1se", "l1", "cart", "rpart"),
@@ -112,6 +124,8 @@ def standing(frame: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for method in METHODS:
         peers = [m for m in SPARSE[LIMITS.get(method)] if m != method]
+        if not peers:
+            continue
         row = {"method": method, "peers": peers, "n_tables": 0}
         row |= dict.fromkeys(("n_near", "n_ahead", "n_log_loss", "n_fewer"), 0)
         gaps = []

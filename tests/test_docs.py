@@ -15,6 +15,8 @@ import sorct.data.reading
 import sorct.estimators.bounds
 import sorct.estimators.classifier
 import sorct.estimators.cross_validated
+import sorct.estimators.distil
+import sorct.estimators.forest
 import sorct.estimators.path
 import sorct.estimators.regressor
 import sorct.estimators.regressor_cv
@@ -24,6 +26,8 @@ from sorct import Path as TreePath
 from sorct import (
     SORCTClassifier,
     SORCTClassifierCV,
+    SORCTForestClassifier,
+    SORCTForestRegressor,
     SORCTRegressor,
     SORCTRegressorCV,
     Tree,
@@ -32,12 +36,15 @@ from sorct import (
 README = Path(__file__).parents[1] / "README.md"
 CLASSES = [
     SORCTClassifier, SORCTClassifierCV, SORCTRegressor, SORCTRegressorCV, Tree,
-    TreePath, sorct.InfeasibleError,
+    TreePath, sorct.InfeasibleError, sorct.Forest, SORCTForestClassifier,
+    SORCTForestRegressor,
 ]  # fmt: skip
 MODULES = [
     sorct.data.reading,
     sorct.estimators.classifier,
     sorct.estimators.cross_validated,
+    sorct.estimators.distil,
+    sorct.estimators.forest,
     sorct.estimators.path,
     sorct.estimators.regressor,
     sorct.estimators.regressor_cv,

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from sorct.estimators.classifier import SORCTClassifier
     from sorct.estimators.compare.comparison import compare
     from sorct.estimators.cross_validated import SORCTClassifierCV
+    from sorct.estimators.distil import distil
     from sorct.estimators.effort import InfeasibleError
+    from sorct.estimators.forest import SORCTForestClassifier, SORCTForestRegressor
     from sorct.estimators.path import PAPER_ALPHAS, sorct_path
     from sorct.estimators.regressor import SORCTRegressor
     from sorct.estimators.regressor_cv import SORCTRegressorCV
     from sorct.show import export, plotting
     from sorct.show.explanation import explain
     from sorct.show.text import export_text
+    from sorct.tree.forest import Forest
     from sorct.tree.path import Path
     from sorct.tree.tree import Tree
 
@@ -32,17 +35,21 @@ __version__ = "0.1.0"
 __all__ = [
     "PAPER",
     "PAPER_ALPHAS",
+    "Forest",
     "InfeasibleError",
     "Path",
     "PenaltyBounds",
     "SORCTClassifier",
     "SORCTClassifierCV",
+    "SORCTForestClassifier",
+    "SORCTForestRegressor",
     "SORCTRegressor",
     "SORCTRegressorCV",
     "Tree",
     "__version__",
     "compare",
     "datasets",
+    "distil",
     "explain",
     "export",
     "export_text",
@@ -57,15 +64,19 @@ __all__ = [
 _PLACES = {
     "PAPER": "sorct.data.options",
     "PAPER_ALPHAS": "sorct.estimators.path",
+    "Forest": "sorct.tree.forest",
     "InfeasibleError": "sorct.estimators.effort",
     "Path": "sorct.tree.path",
     "PenaltyBounds": "sorct.estimators.bounds",
     "SORCTClassifier": "sorct.estimators.classifier",
     "SORCTClassifierCV": "sorct.estimators.cross_validated",
+    "SORCTForestClassifier": "sorct.estimators.forest",
+    "SORCTForestRegressor": "sorct.estimators.forest",
     "SORCTRegressor": "sorct.estimators.regressor",
     "SORCTRegressorCV": "sorct.estimators.regressor_cv",
     "Tree": "sorct.tree.tree",
     "compare": "sorct.estimators.compare.comparison",
+    "distil": "sorct.estimators.distil",
     "explain": "sorct.show.explanation",
     "export_text": "sorct.show.text",
     "penalty_bounds": "sorct.estimators.bounds",

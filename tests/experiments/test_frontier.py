@@ -22,13 +22,15 @@ needs_rpart = pytest.mark.skipif(
 TINY = {"alphas_local": [0.05, 8.0], "n_solutions": 2, "cv": 2}
 #: Nothing is left to choose: races have tests of their own.
 TINY |= {"loss": "log", "depths": 2, "scaling": "auto"}
+FEW = {"n_trees": 2, "depth": 2, "n_starts": 1, "gamma": 100.0}
 OPTIONS = {
     "forest": {"n_trees": 5},
     **{name: TINY for name in METHODS if name.startswith("ours")},
+    **{name: FEW for name in METHODS if name.startswith("ours-forest")},
 }
 #: One number of variables is quick, the other says the same again.
 LIMITED = [
-    pytest.param(name, marks=[pytest.mark.slow] * (LIMITS[name] == 5))
+    pytest.param(name, marks=[pytest.mark.slow] * (LIMITS[name] >= 5))
     for name in sorted(LIMITS)
 ]
 
@@ -136,8 +138,10 @@ def test_no_more_variables_than_allowed(name, mixed):
 
 
 def test_the_limits_are_three_and_five():
-    """Each for us, for L1 logistic regression and for CART."""
-    assert {f"{x}-{k}": k for x in ("ours", "l1", "cart") for k in (3, 5)} == LIMITS
+    """Each for us, for L1 logistic regression and for CART; for forests ten too."""
+    limits = {f"{x}-{k}": k for x in ("ours", "l1", "cart") for k in (3, 5)}
+    limits |= {f"{x}-{k}": k for x in ("ours-forest", "forest") for k in (3, 5, 10)}
+    assert limits == LIMITS
 
 
 @pytest.mark.parametrize("name", [x for x in LIMITED if "ours" not in x.values[0]])

@@ -298,8 +298,9 @@ def _exported(args: Namespace, tree: Tree) -> str | bytes:
         return data
     if args.to == "json":
         return json.dumps(tree.to_dict(), indent=1, allow_nan=False)
-    write = {"python": languages.to_python, "js": languages.to_javascript}[args.to]
-    return str(write(tree))
+    if args.to == "python":
+        return str(languages.to_python(tree))
+    return str(languages.to_javascript(tree))
 
 
 # -- without a tree --------------------------------------------------------------------

@@ -382,16 +382,22 @@ class TrainingSet:
         rare class must not get lost. Their weights are such that every code keeps its
         own.
         """
-        samples, codes = self.samples, self.samples.codes
-        chosen = _pick(codes, self.share, n_most)
-        codes, weight = codes[chosen], samples.weight[chosen]
+        return self.taken(self.drawn_places(n_most)).with_shares(self.share)
+
+    def drawn_places(self, n_most: int) -> IntArray:
+        """Positions of the samples that ``drawn_rows`` has."""
+        return _pick(self.samples.codes, self.share, n_most)
+
+    def taken(self, chosen: IntArray) -> Rows:
+        """Some samples as a table, by their positions in rising order."""
+        samples = self.samples
         X = np.empty((self.n_columns, chosen.size))
         for b in range(samples.n_blocks):
             first, last = np.searchsorted(chosen, samples.start[b : b + 2])
             block = samples.block(b)[0]
             X[:, first:last] = block[:, chosen[first:last] - samples.start[b]]
         response = samples.response[chosen] if samples.response.size else None
-        return Rows(X, codes, weight, response).with_shares(self.share)
+        return Rows(X, samples.codes[chosen], samples.weight[chosen], response)
 
     @property
     def subsampled(self) -> TrainingSet:

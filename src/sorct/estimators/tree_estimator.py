@@ -20,7 +20,27 @@ from sorct.tree.importance import variable_importances
 from sorct.tree.tree import Tree
 
 
-class TreeEstimator(BaseEstimator):  # type: ignore[misc]
+class WholeEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that is fitted wholly or stays as it was."""
+
+    def _fit_whole(self, *arguments: Any) -> Self:
+        """Fit wholly or, if that is interrupted, leave this object as it was."""
+        fitted = copy.copy(self)
+        fitted._fit(*arguments)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, *arguments: Any) -> None:
+        """Fit this object, step by step."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class TreeEstimator(WholeEstimator):
     """What every fitted estimator with a ``tree_`` can do."""
 
     tree_: Tree
@@ -39,22 +59,6 @@ class TreeEstimator(BaseEstimator):  # type: ignore[misc]
         """Predict every sample, see ``Tree.predict``; lazily for a table of Dask."""
         found: AnyArray = self._asked(X, Tree.predict)
         return found
-
-    def _fit_whole(self, *arguments: Any) -> Self:
-        """Fit wholly or, if that is interrupted, leave this object as it was."""
-        fitted = copy.copy(self)
-        fitted._fit(*arguments)
-        self.__dict__ = fitted.__dict__
-        return self
-
-    def _fit(self, *arguments: Any) -> None:
-        """Fit this object, step by step."""
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def _keep_tree(self, tree: Tree) -> None:
         """Set what users of scikit-learn look for, all of it read from the tree."""

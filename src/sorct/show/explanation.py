@@ -19,10 +19,12 @@ from sorct.data.variables import Variable, is_missing
 from sorct.data.wording import printable, readable, shown
 from sorct.show.caveats import decision_text
 from sorct.show.counterfactual import Flip, find_flip
+from sorct.show.forests import ForestExplanation, explain_row
 from sorct.show.notes import short_text, value_text
 from sorct.show.text import check_tree, cut_text, rounded
 from sorct.show.value_explanation import ValueExplanation, moves_of, reaches
 from sorct.show.values import says_parts
+from sorct.tree.forest import Forest
 from sorct.tree.link import cdf
 from sorct.tree.view import Cut, Leaf, View
 
@@ -177,13 +179,13 @@ class Explanation:
 
 
 def explain(
-    tree: Tree, x: Any, *, reach: float | None = None
-) -> Explanation | ValueExplanation:
+    tree: Tree | Forest, x: Any, *, reach: float | None = None
+) -> Explanation | ValueExplanation | ForestExplanation:
     """Route of one sample, what every variable contributes, and what would change it.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or Forest
     x : dict, Series, DataFrame of one row, or array of shape (n_variables,)
         Raw values, as ``predict`` takes them.
     reach : float or None, default=None
@@ -192,7 +194,8 @@ def explain(
 
     Returns
     -------
-    Explanation, or ValueExplanation if a quantity is predicted
+    Explanation, or ValueExplanation if a quantity is predicted; of a forest, a
+    ForestExplanation
 
     Examples
     --------
@@ -203,6 +206,9 @@ def explain(
     >>> explain(clf.tree_, X.iloc[0]).predicted
     0
     """
+    if isinstance(tree, Forest):
+        table = _one_row(tree, x)
+        return explain_row(tree, table, _values(tree.encoder, table))
     check_tree(tree)
     table = _one_row(tree, x)
     values = _values(tree.encoder, table)
@@ -258,7 +264,7 @@ def _of_quantity(
 # -- the sample ------------------------------------------------------------------------
 
 
-def _one_row(tree: Tree, x: Any) -> Any:
+def _one_row(tree: Tree | Forest, x: Any) -> Any:
     """The sample as a table of one row; what the tree does not use may be left out."""
     encoder = tree.encoder
     if not isinstance(x, dict) and np.ndim(x) == 2:

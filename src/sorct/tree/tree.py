@@ -347,7 +347,8 @@ class Tree(TreeFields):
         Parameters
         ----------
         X, y : table and labels, or None
-            Data to show the tree on: accuracy, recalls, what goes where.
+            Data to show the tree on: accuracy, recalls (of a quantity R² and errors),
+            what goes where.
         title : str or None
         rows : int, default=100
             Rows of X to list in the page, to start a what-if from. They are readable by

@@ -35,7 +35,7 @@ class ToldClasses:
 
     def page(self, tree: Tree, shown: Shown | None) -> dict[str, Any]:
         """What the page is about, and how trees are compared there."""
-        return {"task": "classes", "classes": list(_names(tree))}
+        return {"classes": list(_names(tree))}
 
     def sizes(self, tree: Tree, shown: Shown | None) -> dict[str, Any]:
         """Shares of the classes, and the largest."""

@@ -25,7 +25,7 @@ function shape(tag, attributes, ...children) {
 
 function byId(id) { return document.getElementById(id); }
 
-// What the page tells of classes, or of a quantity.
+// What the page tells of classes or, where the summary says so, of a quantity.
 function targetOf({ task }) { return task === "quantity" ? QUANTITY : CLASSES; }
 
 // -- numbers -------------------------------------------------------------------------------

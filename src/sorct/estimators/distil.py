@@ -1,0 +1,63 @@
+"""Distil: the single tree that says most nearly what a forest says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.data.table import as_table, take_rows
+from sorct.estimators.classifier import SORCTClassifier
+from sorct.estimators.regressor import SORCTRegressor
+from sorct.tree.forest import Forest
+
+
+def distil(
+    forest: Forest, X: Any, sample_weight: Any = None, **options: Any
+) -> SORCTClassifier | SORCTRegressor:
+    """Train the single tree that is nearest to a forest on the rows of a table.
+
+    Of classes, every row counts once for each class, by the probability that the forest
+    gives to it: by the likelihood, that is the tree with the least mean divergence
+    (Kullback and Leibler's) from the forest. Of a quantity the tree is trained on what
+    the forest predicts. No labels are needed, so rows without any can be used.
+
+    Parameters
+    ----------
+    forest : Forest
+    X : table of shape (n_samples, n_variables)
+    sample_weight : array of shape (n_samples,) or None
+    **options
+        Of ``SORCTClassifier``, whose loss is "log" here unless it is given, or of
+        ``SORCTRegressor``.
+
+    Returns
+    -------
+    SORCTClassifier or SORCTRegressor, fitted
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sorct import SORCTForestClassifier, distil
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> forest = SORCTForestClassifier(3, 2, 0.0, 0.1, gamma=100.0, random_state=0)
+    >>> tree = distil(forest.fit(X, y).forest_, X, n_starts=2, random_state=0)
+    >>> bool((tree.predict(X) == forest.predict(X)).mean() > 0.9)
+    True
+    """
+    if not isinstance(forest, Forest):
+        hint = "; pass its forest_" if hasattr(forest, "forest_") else ""
+        raise TypeError(f"Expected a Forest, got a {type(forest).__name__}{hint}.")
+    X = as_table(X)
+    if forest.of_quantity:
+        return SORCTRegressor(**options).fit(X, forest.predict(X), sample_weight)
+    proba = forest.predict_proba(X)
+    weight: FloatArray = np.ones(len(proba))
+    if sample_weight is not None:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    soft = (weight[:, np.newaxis] * proba).ravel()
+    rows, codes = np.divmod(np.arange(soft.size), proba.shape[1])
+    labels = np.take(forest.classes, codes)
+    model = SORCTClassifier(**{"loss": "log", **options})
+    return model.fit(take_rows(X, rows), labels, soft)

@@ -1,0 +1,454 @@
+"""Forest fitting: from a prepared table to a forest, step by step.
+
+1. *Setting.* Depth and steepness that were left open are those with the least
+   out-of-bag loss of a forest without penalties. Its trees know nothing of each other,
+   so rows out of the bag are new to them.
+2. *Variables.* Single trees on all rows, along a path of global penalties, select
+   variables for the forest. Which point of the path is best is found by
+   cross-validation: once trees share a budget, what a tree uses depends on rows out of
+   its bag, and the out-of-bag loss would flatter.
+3. *Trees.* They are grown on the variables selected, each on its bag; or polished
+   together under the penalty, if they are not to be relaxed.
+
+Why this and not another scheme: docs/design/0014-forests.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sorct._typing import FloatArray, IntArray
+from sorct.data.samples import Rows, TrainingSet
+from sorct.data.target import unequal
+from sorct.estimators.call import versions
+from sorct.estimators.fitting import STEEPNESS, Model, Prepared
+from sorct.estimators.forest_measures import (
+    importances,
+    losses_of,
+    out_of_bag_loss,
+    out_of_bag_score,
+    seen_by_none,
+)
+from sorct.solvers.solution import Status
+from sorct.tree.forest import Forest, ForestRecord
+from sorct.tree.path import Limits
+from sorct.tree.topology import Topology, smallest_depth
+from sorct.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from sorct.problem.problem import Problem
+    from sorct.search.forest import Grove
+    from sorct.search.workers import Workers
+    from sorct.tree.params import Params
+
+#: Trees of a forest that settings and variables are chosen with, at most.
+N_CHOOSING = 10
+# Depths that are tried beside the smallest, by the number of classes.
+_DEEPER, _DEEPER_MANY = 2, 1
+# A larger tree must have a loss that is smaller by this share.
+_WORTH = 0.01
+# Shares of the strength that empties the forest, along a path.
+_SHARES: FloatArray = 2.0 ** np.arange(-7.0, 0.0)
+# Trees that are carried along that path.
+_CARRIED = 8
+# Next to nothing: what nothing needs is 0.
+_LEAST = 1e-3
+# Trees that are grown before the out-of-bag loss is looked at again, and the share by
+# which it must have fallen.
+_BATCH, _FALLS = 5, 0.005
+# Doublings of the local penalty until no cut has too many variables.
+_DOUBLINGS = 16
+
+
+@dataclass(frozen=True)
+class ForestPlan:
+    """How a forest is asked for, checked.
+
+    Attributes
+    ----------
+    n_trees, n_starts, n_folds : int
+    kind : str
+        How bags are drawn, see ``data/bags.py``.
+    alpha_local : float
+    alpha_global : float or None
+        None: chosen by cross-validation.
+    limits : Limits
+        On the variables of the whole forest, and of a cut.
+    relax : bool
+        Whether trees are grown anew on the variables selected.
+    rule : str
+        How the number of variables is chosen.
+    early_stopping, mixed : bool
+        Whether trees that no longer help are left out; whether every other tree
+        minimises the expected cost.
+    open_depth, open_gamma : bool
+        Whether depth and steepness are chosen.
+    n_draws : float
+        Rows that the training rows stand for.
+    """
+
+    n_trees: int
+    n_starts: int
+    n_folds: int
+    kind: str
+    alpha_local: float
+    alpha_global: float | None
+    limits: Limits
+    relax: bool
+    rule: str
+    early_stopping: bool
+    mixed: bool
+    open_depth: bool
+    open_gamma: bool
+    n_draws: float
+
+
+@dataclass
+class ForestFit:
+    """A forest in the making."""
+
+    plan: ForestPlan
+    prepared: Prepared
+    model: Model
+    seed: int
+    n_jobs: int | None
+    workers: Workers
+    soft: IntArray
+    hard: IntArray
+
+    def run(self) -> Forest:
+        """All three steps."""
+        from sorct.problem.penalty import Strengths
+
+        plan = self.plan
+        self.least = Strengths(plan.alpha_local, _LEAST)
+        self.cv_loss: float | None = None
+        self.told: tuple[float, float] | None = None
+        self.alpha_global = plan.alpha_global or 0.0
+        problem = self._setting(self.prepared.problem)
+        self.prepared = replace(self.prepared, problem=problem)
+        whole = self._grove(problem, plan.n_trees)
+        groups = self._groups()
+        if plan.relax or self.alpha_global == 0.0:
+            params = self._grown(whole, groups)
+        else:
+            params = self._joint(whole, groups)
+        whole = whole.some(0, len(params))
+        params = [self._thin(p, x) for p, x in zip(whole.problems, params, strict=True)]
+        return self._forest(whole, params)
+
+    # -- bags ------------------------------------------------------------------------
+
+    def _grove(self, problem: Problem, n_trees: int, share: float = 1.0) -> Grove:
+        """Bags of a problem's rows; every other tree by the cost, if asked for."""
+        from sorct.search.forest import Grove
+
+        plan = self.plan
+        options = plan.kind, share * plan.n_draws, plan.n_starts, self.seed
+        found = Grove.drawn(problem, n_trees, *options, self.workers, self.soft)
+        return self._mixed(found)
+
+    def _mixed(self, grove: Grove) -> Grove:
+        from sorct.problem.datafit import ExpectedCost
+
+        if not self.plan.mixed:
+            return grove
+        costs = self.prepared.problem.costs
+        by_cost = ExpectedCost(costs.cost_matrix, costs.first)
+        problems = tuple(
+            replace(problem, datafit=by_cost) if b % 2 else problem
+            for b, problem in enumerate(grove.problems)
+        )
+        return replace(grove, problems=problems)
+
+    # -- setting ---------------------------------------------------------------------
+
+    def _setting(self, problem: Problem) -> Problem:
+        """Depth and steepness, where they were left open."""
+        asked = self._candidates(problem)
+        if len(asked) == 1 or self.plan.kind == "all":
+            return asked[0]
+        best, chosen, rows = np.inf, asked[0], problem.data.rows
+        bags = self._grove(problem, min(self.plan.n_trees, N_CHOOSING))
+        for candidate in asked:
+            if self.soft[0] != 0:
+                break
+            grove = self._mixed(bags.under(candidate)).at(self.least)
+            said = grove.said(grove.grown(), rows)
+            loss = out_of_bag_loss(problem, said, seen_by_none(problem, grove))
+            if loss < (1.0 - _WORTH) * best:
+                best, chosen = loss, candidate
+        return chosen
+
+    def _candidates(self, problem: Problem) -> list[Problem]:
+        """Settings to choose from, the simplest first."""
+        plan, depth = self.plan, problem.topology.depth
+        depths, gammas = [depth], [problem.gamma]
+        if plan.open_depth:
+            least, more = 1, _DEEPER
+            if not problem.of_quantity:
+                n_classes = len(self.prepared.target)  # type: ignore[arg-type]
+                least = smallest_depth(n_classes)
+                more = _DEEPER if n_classes == 2 else _DEEPER_MANY
+            depths = list(range(least, least + more + 1))
+        if plan.open_gamma:
+            gammas = [STEEPNESS[name] * problem.n_groups for name in ("gentle", "auto")]
+        return [_at(problem, d, gamma) for d in depths for gamma in gammas]
+
+    # -- variables -------------------------------------------------------------------
+
+    def _groups(self) -> IntArray:
+        """Groups of columns that the forest may use."""
+        plan, problem = self.plan, self.prepared.problem
+        if plan.alpha_global == 0.0 and not plan.limits.on_variables:
+            return np.arange(problem.n_groups)
+        alphas = self._alphas()
+        offers = self._offers(problem, alphas)
+        if plan.alpha_global is not None:
+            by_penalty = plan.relax or plan.limits.on_variables
+            return offers[-1] if by_penalty else offers[0]
+        chosen = self._choose(offers, alphas)
+        self.alpha_global = float(alphas[chosen])
+        return offers[chosen]
+
+    def _alphas(self) -> FloatArray:
+        """Global penalties along the path; the first is none."""
+        from sorct.search.strongest import emptying_strength
+
+        asked = self.plan.alpha_global
+        if asked is not None:
+            return np.array([0.0, 0.25 * asked, asked] if asked > 0.0 else [0.0])
+        problem = self.prepared.problem
+        top = emptying_strength(problem, self.seed, linf=True, stop=self.soft)
+        return np.append(0.0, top * _SHARES)
+
+    def _offers(self, problem: Problem, alphas: FloatArray) -> list[IntArray]:
+        """Groups that every point of the path selects, within the limits.
+
+        Without a penalty that is all of them.
+        """
+        from sorct.problem.restriction import used_groups
+        from sorct.search.forest import IN_FOREST, group_weights
+        from sorct.search.sweep import Grid, Sweep
+
+        sweep = Sweep(IN_FOREST, _CARRIED, self.n_jobs)
+        grid = Grid((self.plan.alpha_local,), tuple(alphas.tolist()))
+        swept = sweep.run(problem, grid, self.seed, lambda _: self.soft[0] != 0)
+        found = [np.arange(problem.n_groups)]
+        found += [used_groups(problem, one.params) for one in swept.solutions[1:]]
+        return [
+            self._trimmed(groups, group_weights(problem, [solution.params]))
+            for groups, solution in zip(found, swept.solutions, strict=True)
+        ]
+
+    def _trimmed(self, groups: IntArray, weights: FloatArray) -> IntArray:
+        """The groups that matter most, as many as the limits allow."""
+        limits, variable = self.plan.limits, self.prepared.group_variable
+        order = groups[np.argsort(-weights[groups], kind="stable")]
+        kept: list[int] = []
+        for group in order.tolist():
+            together = np.unique(variable[[*kept, group]])
+            if self.prepared.allows(limits, together):
+                kept.append(group)
+        return np.array(sorted(kept), dtype=np.int64)
+
+    def _choose(self, offers: Sequence[IntArray], alphas: FloatArray) -> int:
+        """The point of the path with the least loss on held-out rows."""
+        losses = self._held_out(alphas)
+        if losses is None:
+            return 0
+        mean, best = losses.mean(axis=1), int(np.argmin(losses.mean(axis=1)))
+        chosen = best
+        if self.plan.rule != "best":
+            gap = losses - losses[best]
+            error = gap.std(axis=1) / np.sqrt(max(gap.shape[1], 1))
+            close = np.flatnonzero(mean - mean[best] <= error)
+            sizes = np.array([offers[k].size for k in close.tolist()])
+            chosen = int(close[np.flatnonzero(sizes == sizes.min())[0]])
+        self.cv_loss = float(mean[chosen])
+        return chosen
+
+    def _held_out(self, alphas: FloatArray) -> FloatArray | None:
+        """Loss of every held-out row at every point; None if there was no time."""
+        rows = self.prepared.problem.data.rows
+        found: list[FloatArray] = []
+        for inside, outside in self._folds(rows):
+            losses = self._fold(rows.take(inside), rows.take(outside), alphas)
+            if self.soft[0] != 0:
+                break
+            found.append(losses)
+        return np.concatenate(found, axis=1) if found else None
+
+    def _folds(self, rows: Rows) -> list[tuple[IntArray, IntArray]]:
+        """Folds of the merged rows; every class stays in every training part."""
+        n_folds, least = self.plan.n_folds, rows.codes.size
+        if rows.response is None:
+            least = int(np.bincount(rows.codes).min())
+        if least < 2:
+            return []
+        splitter = self.prepared.target.splitter(min(n_folds, least), self.seed)
+        return list(splitter.split(np.zeros((rows.codes.size, 1)), rows.codes))
+
+    def _fold(self, inside: Rows, outside: Rows, alphas: FloatArray) -> FloatArray:
+        problem = self.prepared.problem
+        data = TrainingSet.from_rows(inside, problem.data.n_codes)
+        share = inside.codes.size / (inside.codes.size + outside.codes.size)
+        n_trees = min(self.plan.n_trees, N_CHOOSING)
+        part = replace(problem, data=data)
+        grove = self._grove(part, n_trees, share)
+        known: dict[bytes, FloatArray] = {}
+        losses = []
+        for groups in self._offers(part, alphas):
+            key = groups.tobytes()
+            if key not in known:
+                trees = grove.at(self.least).anew(groups)
+                said = grove.said(trees, outside).mean(axis=0)
+                known[key] = losses_of(problem, said, outside)
+            losses.append(known[key])
+        return np.array(losses)
+
+    # -- trees -----------------------------------------------------------------------
+
+    def _grown(self, whole: Grove, groups: IntArray) -> list[Params]:
+        """Trees on the variables selected; all of them, or as many as help."""
+        whole = replace(whole.at(self.least), stop=self.hard)
+        if not self.plan.early_stopping or self.plan.kind == "all":
+            return whole.anew(groups)
+        problem, last = self.prepared.problem, np.inf
+        params: list[Params] = []
+        parts: list[FloatArray] = []
+        for first in range(0, len(whole.problems), _BATCH):
+            batch = whole.some(first, first + _BATCH)
+            found = batch.anew(groups)
+            params += found
+            parts += list(batch.said(found, problem.data.rows))
+            outside = seen_by_none(problem, whole)[: len(params)]
+            loss = out_of_bag_loss(problem, np.array(parts), outside)
+            if loss > (1.0 - _FALLS) * last:
+                break
+            last = loss
+        return params
+
+    def _joint(self, whole: Grove, groups: IntArray) -> list[Params]:
+        """Trees polished together under the penalty."""
+        from sorct.problem.penalty import Strengths
+        from sorct.search.forest import IN_FOREST
+        from sorct.search.relax import RELAXED
+        from sorct.solvers.jointly import JointPolish
+
+        pair = Strengths(self.plan.alpha_local, self.alpha_global)
+        hard = replace(whole.at(pair), stop=self.hard)
+
+        def polish(small: Grove) -> Sequence[Params]:
+            start = small.eased(RELAXED).grown()
+            end = small.polished(start, JointPolish(IN_FOREST))
+            self.told = end.objective, end.residual
+            return end.params
+
+        return hard.on(groups, polish)
+
+    def _thin(self, problem: Problem, params: Params) -> Params:
+        """Raise the local penalty until no cut has too many variables."""
+        from sorct.problem.penalty import Strengths
+        from sorct.problem.restriction import Restriction, used_groups
+        from sorct.search.forest import IN_FOREST
+
+        most = self.plan.limits.max_features_per_cut
+        if most is None or self._widest(params) <= most:
+            return params
+        alpha = max(self.plan.alpha_local, 1e-3)
+        for _ in range(_DOUBLINGS):
+            alpha *= 2.0
+            groups = used_groups(problem, params)
+            small = Restriction.of(problem.at(Strengths(alpha, 0.0)), groups)
+            start = small.down(params)
+            params = small.up(IN_FOREST.solve(small.part, start, stop=self.hard).params)
+            if self._widest(params) <= most:
+                break
+        return self._cut_down(params, most)
+
+    def _widest(self, params: Params) -> int:
+        """Number of variables in the cut that uses most."""
+        columns = self.prepared.encoder.column_variable
+        used = params.penalised != 0.0
+        return max(np.unique(columns[one]).size for one in used.T)
+
+    def _cut_down(self, params: Params, most: int) -> Params:
+        """Keep the largest coefficients of cuts that still have too many."""
+        columns, coef = self.prepared.encoder.column_variable, params.coef.copy()
+        for t in range(coef.shape[1]):
+            size = np.zeros(columns.max() + 1)
+            np.maximum.at(size, columns, np.abs(coef[:, t]))
+            kept = np.argsort(-size, kind="stable")[:most]
+            coef[~np.isin(columns, kept), t] = 0.0
+        return replace(params, coef=coef)
+
+    # -- the forest ------------------------------------------------------------------
+
+    def _forest(self, grove: Grove, params: Sequence[Params]) -> Forest:
+        trees = tuple(
+            self._tree(problem, one)
+            for problem, one in zip(grove.problems, params, strict=True)
+        )
+        prepared = self.prepared
+        costs = None
+        if not prepared.problem.of_quantity:
+            matrix = prepared.problem.costs.cost_matrix
+            costs = matrix if unequal(matrix) else None
+        score, loss = out_of_bag_score(prepared.problem, grove, params)
+        drop, permutation = importances(prepared, grove, params, self.seed)
+        late = self.hard[0] != 0 or self.soft[0] != 0
+        told = ForestRecord(
+            alpha_local=self.plan.alpha_local,
+            alpha_global=self.alpha_global,
+            objective=self.told[0] if self.told else None,
+            residual=self.told[1] if self.told else None,
+            oob_score=score,
+            oob_loss=loss,
+            oob_scoring=None if score is None else self._scoring,
+            cv_loss=self.cv_loss,
+            drop=drop,
+            permutation=permutation,
+            n_samples=prepared.n_samples,
+            call=prepared.call,
+            status=str(Status.TIME_LIMIT if late else Status.CONVERGED),
+            loss=str(self.model.loss),
+            versions=versions(),
+        )
+        return Forest.of(trees, costs, told)
+
+    def _tree(self, problem: Problem, params: Params) -> Tree:
+        """A tree of the forest with names and units; idle cuts are taken away."""
+        from sorct.search.polish import without_idle_cuts
+        from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+
+        still = AugmentedLagrangian(max_iter=1, max_rounds=1)
+        found = without_idle_cuts(problem, still.solve(problem, params))
+        own = replace(self.prepared, problem=problem)
+        alphas = self.plan.alpha_local, self.alpha_global
+        tree = own.tree(found, alphas, str(Status.CONVERGED))
+        told = replace(tree.training, call=None, versions=None)
+        return replace(tree, training=told)
+
+    @property
+    def _scoring(self) -> str:
+        return "R2" if self.prepared.problem.of_quantity else "accuracy"
+
+
+def _at(problem: Problem, depth: int, gamma: float) -> Problem:
+    """The problem for another depth and steepness."""
+    from sorct.problem.datafit import Likelihood
+
+    datafit = problem.datafit
+    if isinstance(datafit, Likelihood):
+        datafit = replace(datafit, learned=2**depth > 2)
+    topology, penalty = Topology(depth), problem.penalty
+    if problem.of_quantity:
+        penalty = penalty._replace(boxed=topology.n_branches)
+    return replace(
+        problem, topology=topology, datafit=datafit, gamma=gamma, penalty=penalty
+    )

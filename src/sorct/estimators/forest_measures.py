@@ -1,0 +1,118 @@
+"""Forest measures: losses, scores out of bag and importances, on scaled rows.
+
+Forests are measured on the rows that searches look at, before names and units are back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sorct._typing import BoolArray, FloatArray
+from sorct.data.samples import MANY_ROWS, Rows
+from sorct.estimators.fitting import Prepared
+
+if TYPE_CHECKING:
+    from sorct.problem.problem import Problem
+    from sorct.search.forest import Grove
+    from sorct.tree.params import Params
+
+# A probability below this counts as this in a loss.
+_LEAST_PROBA = 1e-6
+# Rows that importances are measured on, at most.
+_FEW_ROWS = 2048
+
+
+def losses_of(problem: Problem, said: FloatArray, rows: Rows) -> FloatArray:
+    """Loss of every row, for what is said of it, (n_classes or 1, n)."""
+    from sorct.problem.residual import Residual
+
+    if isinstance(problem.datafit, Residual):
+        assert rows.response is not None
+        return problem.datafit.loss(rows.response - said[0])
+    own = said[rows.codes, np.arange(rows.codes.size)]
+    return np.asarray(-np.log(np.maximum(own, _LEAST_PROBA)))
+
+
+def mean_loss(
+    problem: Problem, said: FloatArray, rows: Rows, known: BoolArray | None = None
+) -> float:
+    """Mean loss of rows, or of those that are known."""
+    losses, weight = losses_of(problem, said, rows), rows.weight
+    if known is not None:
+        losses, weight = losses[known], weight[known]
+    return float(np.average(losses, weights=weight)) if losses.size else np.inf
+
+
+def seen_by_none(problem: Problem, grove: Grove) -> BoolArray:
+    """Which of a problem's rows every tree has not seen, (n_trees, n)."""
+    data = problem.data
+    if data.rows.codes.size == grove.outside.shape[1]:
+        return grove.outside
+    return grove.outside[:, data.drawn_places(MANY_ROWS)]
+
+
+def out_of_bag_loss(problem: Problem, said: FloatArray, outside: BoolArray) -> float:
+    """Mean loss of every row by the trees that have not seen it."""
+    from sorct.search.forest import out_of_bag
+
+    mean, known = out_of_bag(said, outside)
+    return mean_loss(problem, mean, problem.data.rows, known)
+
+
+def out_of_bag_score(
+    problem: Problem, grove: Grove, params: Sequence[Params]
+) -> tuple[float | None, float | None]:
+    """Accuracy or R2, and mean loss, by the trees that have not seen a row."""
+    from sorct.search.forest import out_of_bag
+
+    rows = problem.data.rows
+    mean, known = out_of_bag(grove.said(params, rows), seen_by_none(problem, grove))
+    if not known.any():
+        return None, None
+    weight = rows.weight[known] / rows.weight[known].sum()
+    loss = mean_loss(problem, mean, rows, known)
+    if rows.response is None:
+        right = np.argmax(mean, axis=0) == rows.codes
+        return float(weight @ right[known]), loss
+    y = rows.response[known]
+    whole = float(weight @ (y - weight @ y) ** 2)
+    left = float(weight @ (y - mean[0, known]) ** 2)
+    return 1.0 - left / whole if whole > 0.0 else 0.0, loss
+
+
+def importances(
+    prepared: Prepared, grove: Grove, params: Sequence[Params], seed: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """What holding a variable at its mean costs, and exchanging its cells."""
+    from sorct.search.forest import out_of_bag
+
+    problem, encoder = prepared.problem, prepared.encoder
+    rows, outside = problem.data.rows, seen_by_none(problem, grove)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
+    some = np.sort(rng.permutation(rows.codes.size)[:_FEW_ROWS])
+    rows, outside = rows.take(some), outside[:, some]
+    order, centre = rng.permutation(some.size), problem.data.centre
+    used = np.any([one.penalised.any(axis=1) for one in params], axis=0)
+
+    def seen_loss(X: FloatArray) -> float:
+        said = grove.said(params, rows._replace(X=X)).mean(axis=0)
+        return mean_loss(problem, said, rows)
+
+    def unseen_loss(X: FloatArray) -> float:
+        mean, known = out_of_bag(grove.said(params, rows._replace(X=X)), outside)
+        return mean_loss(problem, mean, rows, known)
+
+    drop: dict[str, float] = {}
+    permutation: dict[str, float] = {}
+    for v in np.unique(encoder.column_variable[used]).tolist():
+        name, columns = encoder.names[v], encoder.column_variable == v
+        held, mixed = rows.X.copy(), rows.X.copy()
+        held[columns] = centre[columns][:, np.newaxis]
+        mixed[columns] = mixed[columns][:, order]
+        drop[name] = seen_loss(held) - seen_loss(rows.X)
+        if outside.any():
+            permutation[name] = unseen_loss(mixed) - unseen_loss(rows.X)
+    return drop, permutation

@@ -1,0 +1,247 @@
+"""Forest: trees on bags of rows, grown one by one, then polished under one penalty.
+
+A tree begins with starts of its own on its own bag. What the whole forest pays for is
+settled afterwards, by ``solvers/jointly.py``: along a path of rising global penalties,
+each point begins with the trees of the one before, so that a whole path costs little
+more than its first point. A forest that was selected is refitted on its variables under
+a small share of the penalty, tree by tree (``relax.py`` says why).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct.data.bags import draw_bag
+from sorct.data.samples import Rows, TrainingSet
+from sorct.problem.penalty import Strengths
+from sorct.problem.problem import Problem
+from sorct.problem.residual import leaf_reach, predicted
+from sorct.problem.restriction import Restriction
+from sorct.search.polish import ROUGH, Polisher
+from sorct.search.relax import RELAXED
+from sorct.search.starts import draw_start, empty_tree
+from sorct.search.workers import Workers
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from sorct.solvers.jointly import JointEnd, JointPolish
+from sorct.solvers.solution import Solution
+from sorct.tree.params import Params
+
+#: Solver for trees within a forest: predictions do not change beyond.
+IN_FOREST = AugmentedLagrangian(tol=1e-4, max_iter=200)
+#: Along a path it is the variables that count.
+ALONG_PATH = JointPolish(IN_FOREST, tol=1e-3, max_rounds=8)
+# Starts of a tree have seeds of their own, far from those of others.
+_APART = 1_000_003
+
+
+@dataclass(frozen=True)
+class Grove:
+    """The bags of a forest as problems, and who works on them.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        One per tree, all with the same model and without penalties.
+    outside : array of shape (n_trees, n_rows)
+        Which rows of the whole set every tree has not seen.
+    n_starts : int
+        Starts of every tree.
+    seed : int
+    workers : Workers
+    stop : array of one integer
+    """
+
+    problems: tuple[Problem, ...]
+    outside: BoolArray
+    n_starts: int
+    seed: int
+    workers: Workers
+    stop: IntArray
+
+    @classmethod
+    def drawn(
+        cls,
+        whole: Problem,
+        n_trees: int,
+        kind: str,
+        n_draws: float,
+        n_starts: int,
+        seed: int,
+        workers: Workers,
+        stop: IntArray,
+    ) -> Grove:
+        """Draw a bag for every tree."""
+        assert isinstance(whole.data, TrainingSet)
+        calls = [
+            partial(draw_bag, whole.data, kind, n_draws, seed, b)
+            for b in range(n_trees)
+        ]
+        bags = list(workers.run(calls))
+        problems = tuple(replace(whole, data=bag.data) for bag in bags)
+        outside = np.array([bag.outside for bag in bags])
+        return cls(problems, outside, n_starts, seed, workers, stop)
+
+    def under(self, model: Problem) -> Grove:
+        """The same bags for another depth, steepness or penalty."""
+        problems = tuple(replace(model, data=one.data) for one in self.problems)
+        return replace(self, problems=problems)
+
+    def at(self, strengths: Strengths) -> Grove:
+        """The same bags under other penalties."""
+        return replace(self, problems=tuple(p.at(strengths) for p in self.problems))
+
+    def some(self, first: int, last: int) -> Grove:
+        """Trees from first to last, without the last, as they are in the whole."""
+        return replace(
+            self,
+            problems=self.problems[first:last],
+            outside=self.outside[first:last],
+            seed=self.seed + _APART * first,
+        )
+
+    def grown(self) -> list[Params]:
+        """Every tree for itself, the best of its starts."""
+        calls = [
+            partial(_grown, problem, self.seed + _APART * b, self.n_starts, self.stop)
+            for b, problem in enumerate(self.problems)
+        ]
+        return list(self.workers.run(calls))
+
+    def grown_in_turn(self) -> list[Params]:
+        """One tree after the other: what earlier ones use is free for later ones."""
+        found: list[Params] = []
+        free = np.zeros(self.problems[0].n_groups)
+        for b, problem in enumerate(self.problems):
+            given = replace(problem, penalty=problem.penalty._replace(free=free))
+            seed = self.seed + _APART * b
+            (one,) = self.workers.run(
+                [partial(_grown, given, seed, self.n_starts, self.stop)]
+            )
+            found.append(one)
+            size = np.abs(one.penalised).max(axis=1)
+            starts = problem.penalty.start[:-1]
+            free = np.maximum(free, np.maximum.reduceat(size, starts))
+        return found
+
+    def anew(self, groups: IntArray) -> list[Params]:
+        """Trees grown on some groups of columns alone, which is quick if few."""
+        return self.on(groups, Grove.grown)
+
+    def on(
+        self, groups: IntArray, work: Callable[[Grove], Sequence[Params]]
+    ) -> list[Params]:
+        """Trees that come of work on some groups of columns alone.
+
+        With no group at all they are the trees without variables.
+        """
+        if groups.size == 0:
+            return [empty_tree(problem)[0] for problem in self.problems]
+        parts = [Restriction.of(problem, groups) for problem in self.problems]
+        small = replace(self, problems=tuple(part.part for part in parts))
+        found = work(small)
+        return [part.up(one) for part, one in zip(parts, found, strict=True)]
+
+    def eased(self, share: float) -> Grove:
+        """The same bags under a share of the penalties."""
+        problems = tuple(
+            replace(problem, penalty=problem.penalty.scaled(share))
+            for problem in self.problems
+        )
+        return replace(self, problems=problems)
+
+    def path(
+        self, params: Sequence[Params], strengths: Sequence[Strengths]
+    ) -> Iterator[tuple[IntArray, JointEnd]]:
+        """Polish under one strength after the other; groups used, and the trees."""
+        for pair in strengths:
+            found = self.at(pair).polished(params, ALONG_PATH)
+            params = found.params
+            yield self.used(params), found
+
+    def polished(self, params: Sequence[Params], polish: JointPolish) -> JointEnd:
+        """All trees together under the penalty of the forest."""
+        return polish.solve(self.problems, params, self.workers, self.stop)
+
+    def relaxed(
+        self, params: Sequence[Params], groups: IntArray, share: float = RELAXED
+    ) -> list[Params]:
+        """Refit every tree on some groups under a share of the penalty."""
+        if groups.size == 0:
+            return list(params)
+        calls = [
+            partial(_relaxed, problem, one, groups, share, self.stop)
+            for problem, one in zip(self.problems, params, strict=True)
+        ]
+        return list(self.workers.run(calls))
+
+    def used(self, params: Sequence[Params]) -> IntArray:
+        """Groups of columns that some tree uses."""
+        used = np.any([one.penalised.any(axis=1) for one in params], axis=0)
+        starts = self.problems[0].penalty.start[:-1]
+        return np.flatnonzero(np.logical_or.reduceat(used, starts))
+
+    def said(self, params: Sequence[Params], rows: Rows) -> FloatArray:
+        """What every tree says of rows, (n_trees, n_classes or 1, n)."""
+        calls = [
+            partial(said_by, problem, one, rows)
+            for problem, one in zip(self.problems, params, strict=True)
+        ]
+        return np.array(list(self.workers.run(calls)))
+
+
+def out_of_bag(said: FloatArray, outside: BoolArray) -> tuple[FloatArray, BoolArray]:
+    """Mean over the trees that have not seen a row, and which rows have such trees.
+
+    ``said`` has shape (n_trees, n_classes or 1, n); rows without a tree get zeros.
+    """
+    count = outside.sum(axis=0)
+    total = np.einsum("bkn,bn->kn", said, outside.astype(np.float64))
+    return total / np.maximum(count, 1), count > 0
+
+
+def said_by(problem: Problem, params: Params, rows: Rows) -> FloatArray:
+    """Probability of every class, or the value of a quantity, (n_classes or 1, n)."""
+    reach = leaf_reach(rows, params, problem.gamma, problem.n_groups)
+    if problem.of_quantity:
+        return predicted(rows, params, reach)[np.newaxis]
+    if params.leaf_proba is not None:
+        return np.asarray(params.leaf_proba @ reach)
+    pure = np.eye(problem.data.n_codes)[:, params.leaf_class]
+    return np.asarray(pure @ reach)
+
+
+def group_weights(problem: Problem, params: Sequence[Params]) -> FloatArray:
+    """How much every group of columns moves the sums of the cuts of some trees."""
+    spread = np.sqrt(problem.data.variance)
+    moved = [np.abs(one.penalised).sum(axis=1) * spread for one in params]
+    starts = problem.penalty.start[:-1]
+    return np.asarray(np.add.reduceat(np.sum(moved, axis=0), starts))
+
+
+def _grown(problem: Problem, seed: int, n_starts: int, stop: IntArray) -> Params:
+    """Best of some starts, descended to the end."""
+    polisher, best = Polisher.of(problem, ROUGH, stop), None
+    for k in range(n_starts):
+        # The second of two starts is annealed, which is dearer but leads lower.
+        start = draw_start(problem, seed, 2 * (k // 2) + (k + 1) % 2, stop)
+        found = polisher.polish(start.params, stop)
+        if best is None or found.better_than(best):
+            best = found
+        if stop[0] != 0 or problem.is_convex:
+            break
+    assert isinstance(best, Solution)
+    return IN_FOREST.solve(problem, best.params, stop=stop).params
+
+
+def _relaxed(
+    problem: Problem, params: Params, groups: IntArray, share: float, stop: IntArray
+) -> Params:
+    eased = replace(problem, penalty=problem.penalty.scaled(share))
+    small = Restriction.of(eased, groups)
+    found = IN_FOREST.solve(small.part, small.down(params), stop=stop)
+    return small.up(found.params)

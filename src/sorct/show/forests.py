@@ -1,0 +1,229 @@
+"""Forests for people: a summary in words and small tables, and one sample explained.
+
+A forest has too many cuts to read. What can be read: which variables it uses and how
+many trees use each, what the forest says as one variable moves and all else is typical,
+and, of one sample, what every value does beside the typical one and how many trees
+agree. All of it is computed from the forest itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.data.wording import class_name, printable, readable
+from sorct.show.notes import short_text, value_text, written
+
+if TYPE_CHECKING:
+    from sorct.tree.forest import Forest
+
+# Places, as shares of its range, at which a number is shown; levels at most.
+_PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_MOST_LEVELS = 8
+
+
+@dataclass(frozen=True)
+class PartialCurve:
+    """What a forest says as one variable moves, all else being typical.
+
+    Attributes
+    ----------
+    variable : str
+    at : tuple of str
+        Values of the variable, as text.
+    said : array of shape (n_classes or 1, n_values)
+        Probability of every class, or the prediction of a quantity.
+    """
+
+    variable: str
+    at: tuple[str, ...]
+    said: FloatArray
+
+
+def partial_curve(forest: Forest, variable: str) -> PartialCurve:
+    """What a forest says at some values of a variable, all else being typical.
+
+    Numbers go over their range in training, of categories every level is taken.
+    """
+    encoder = forest.encoder
+    if variable not in encoder.names:
+        raise ValueError(
+            f"There is no variable {variable!r}; expected one of "
+            f"{', '.join(map(repr, encoder.names))}."
+        )
+    i = encoder.names.index(variable)
+    one, columns = encoder.variables[i], encoder.columns_of(i)
+    if one.choices is not None:
+        cells = [printable(choice) for choice in one.choices]
+        places = one.encode_choices()[: len(cells)]
+    else:
+        numbers = np.array([one.decode(place) for place in _PLACES])
+        span = float(np.ptp(numbers))
+        cells = [written(x, one.origin, 1e-3 * span) for x in numbers.tolist()]
+        places = one.encode(numbers)
+    typical = encoder.encode(encoder.typical_row())[0]
+    scaled = np.repeat(typical[np.newaxis], len(cells), axis=0)
+    scaled[:, columns] = places
+    return PartialCurve(variable, tuple(cells), forest.said(scaled))
+
+
+def forest_text(forest: Forest) -> str:
+    """Summary of a forest: variables, how often, how much, in which direction."""
+    names, used = forest.encoder.names, forest.variables_at()
+    trees = f"{forest.n_trees} trees of depth {forest.trees[0].depth}"
+    lines = [f"Forest of {trees}, {used.size} of {len(names)} variables."]
+    told = forest.training
+    if told.oob_score is not None:
+        lines[0] += f" Out of bag: {told.oob_scoring} {told.oob_score:.3f}"
+        lines[0] += " (the variables were chosen with these rows)."
+    order = used[np.argsort(-forest.importances[used], kind="stable")]
+    for i in order.tolist():
+        lines += ["", *_variable_lines(forest, i)]
+    if used.size:
+        what = "the prediction" if forest.of_quantity else "the probabilities"
+        lines += ["", f"Tables show {what} as one variable moves, all else typical."]
+    return "\n".join(lines)
+
+
+def _variable_lines(forest: Forest, i: int) -> Iterator[str]:
+    name = forest.encoder.names[i]
+    n_trees = sum(i in tree.variables_at() for tree in forest.trees)
+    share = forest.importances[i]
+    head = f"{readable(name)}: in {n_trees} of {forest.n_trees} trees, importance "
+    curve = partial_curve(forest, name)
+    yield f"{head}{share:.2f}{_direction(forest, curve)}"
+    columns = [["", *curve.at[:_MOST_LEVELS]]]
+    if forest.of_quantity:
+        columns.append(["prediction", *(short_text(float(x)) for x in curve.said[0])])
+    else:
+        for label, said in zip(forest.classes.tolist(), curve.said, strict=True):
+            columns.append([printable(label), *(f"{x:.3f}" for x in said)])
+    columns = [column[: _MOST_LEVELS + 1] for column in columns]
+    widths = [max(map(len, column)) for column in columns]
+    for row in zip(*columns, strict=True):
+        cells = [x.rjust(width) for x, width in zip(row, widths, strict=True)]
+        yield "  " + "  ".join(cells)
+    if len(curve.at) > _MOST_LEVELS:
+        yield f"  and {len(curve.at) - _MOST_LEVELS} more levels"
+
+
+def _direction(forest: Forest, curve: PartialCurve) -> str:
+    """Whether the variable raises or lowers what is predicted, for ordered values."""
+    one = forest.encoder.variables[forest.encoder.names.index(curve.variable)]
+    if one.choices is not None and not one.ordered:
+        return ""
+    steps = np.diff(curve.said[-1])
+    if not (steps > 0.0).any() and not (steps < 0.0).any():
+        return ", moves nothing there"
+    if forest.of_quantity:
+        what = "the prediction"
+    elif len(forest.classes) == 2:
+        what = class_name(forest.classes.tolist()[-1])
+    else:
+        return ""
+    if (steps >= 0.0).all():
+        return f", raises {what}"
+    return f", lowers {what}" if (steps <= 0.0).all() else f", moves {what} both ways"
+
+
+# -- one sample ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What a variable's value does to what a forest says, beside the typical value.
+
+    ``without`` is what the forest would say of the predicted class (or predict) were
+    the value typical, ``contribution`` the difference: its mean over the trees.
+    """
+
+    variable: str
+    value: Any
+    typical: Any
+    without: float
+    contribution: float
+
+
+@dataclass(frozen=True)
+class ForestExplanation:
+    """Why a forest gives a sample its class, or its value.
+
+    Attributes
+    ----------
+    predicted : label of the class, or the quantity
+    proba : dict from label to probability; None for a quantity
+    agreement : float
+        Share of the trees that alone predict this class; of a quantity, the standard
+        deviation of what the trees say.
+    influences : tuple of Influence
+        One for every variable that the forest uses, the largest first.
+    n_trees : int
+    """
+
+    predicted: Any
+    proba: dict[Any, float] | None
+    agreement: float
+    influences: tuple[Influence, ...]
+    n_trees: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if self.proba is None:
+            said = short_text(float(self.predicted))
+            lines = [
+                f"Predicted {said}; what the {self.n_trees} trees say has a standard "
+                f"deviation of {short_text(self.agreement)}."
+            ]
+        else:
+            proba = self.proba[self.predicted]
+            lines = [
+                f"Predicted {class_name(self.predicted)} with probability {proba:.3f}; "
+                f"{self.agreement:.0%} of the {self.n_trees} trees agree."
+            ]
+        if self.influences:
+            lines.append(
+                "What would be said were one value typical, all else as it is:"
+            )
+        for one in self.influences:
+            value, typical = (value_text(x) for x in (one.value, one.typical))
+            lines.append(
+                f"  {readable(one.variable)} is {value}; with {typical}: "
+                f"{short_text(round(one.without, 4))} ({-one.contribution:+.3g})"
+            )
+        return "\n".join(lines)
+
+
+def explain_row(
+    forest: Forest, table: Any, values: dict[str, Any]
+) -> ForestExplanation:
+    """Explain a table of one row, whose values are told as given."""
+    encoder, predicted = forest.encoder, forest.predict(table)[0]
+    scaled = encoder.encode(forest.completed(table))
+    typical = encoder.encode(encoder.typical_row())
+    code, proba = 0, None
+    if not forest.of_quantity:
+        labels = forest.classes.tolist()
+        predicted = forest.classes[forest.classes == predicted].tolist()[0]
+        code = labels.index(predicted)
+        said = forest.predict_proba(table)[0].tolist()
+        proba = dict(zip(labels, said, strict=True))
+    here = float(forest.said(scaled)[code, 0])
+    found = []
+    for i in forest.variables_at().tolist():
+        changed, columns = scaled.copy(), encoder.columns_of(i)
+        changed[:, columns] = typical[:, columns]
+        without = float(forest.said(changed)[code, 0])
+        name = encoder.names[i]
+        usual = encoder.variables[i].typical
+        found.append(Influence(name, values[name], usual, without, here - without))
+    found.sort(key=lambda one: -abs(one.contribution))
+    predicted = float(predicted) if forest.of_quantity else predicted
+    agreement = float(forest.agreement(table)[0])
+    return ForestExplanation(predicted, proba, agreement, tuple(found), forest.n_trees)

@@ -1,0 +1,232 @@
+"""Forests: scikit-learn's manners, budgets that hold, the same forest every time."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_backend
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.metrics import accuracy_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sorct import Forest, SORCTForestClassifier, SORCTForestRegressor
+from sorct.data.planted import make_planted_tree
+
+QUICK = {"n_trees": 4, "n_starts": 1, "random_state": 0}
+
+
+@parametrize_with_checks(
+    [
+        SORCTForestClassifier(2, 2, 0.0, 0.1, n_starts=1, gamma=100.0),
+        SORCTForestRegressor(2, 1, 0.0, 0.05, n_starts=1, gamma=100.0),
+    ]
+)
+def test_sklearn_compatible(estimator, check):
+    """No check is expected to fail."""
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        SORCTForestClassifier(2, n_starts=1, n_folds=2),
+        SORCTForestClassifier(2, 2, 0.1, 0.1, n_starts=1, relax=False, loss="both"),
+        SORCTForestRegressor(2, n_starts=1, n_folds=2),
+    ]
+)
+def test_sklearn_compatible_whatever_is_chosen(estimator, check):
+    """The same where depth, steepness and variables are chosen, or trees polished."""
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def people():
+    """A table with every kind of column; three of six variables tell the class."""
+    rng, n = np.random.default_rng(0), 160
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n).astype(float),
+            "income": rng.lognormal(10.0, 1.0, n),
+            "town": rng.choice(["north", "south", "east"], n),
+            "noise": rng.random(n),
+            "more": rng.random(n),
+            "day": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
+        }
+    )
+    odds = (X.age - 50) / 10 + 2.0 * (X.town == "north") - (X.income > 30_000)
+    y = np.where(odds + rng.logistic(0.0, 0.5, n) > 0.0, "yes", "no")
+    X.loc[rng.random(n) < 0.1, "age"] = np.nan
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def fitted(people):
+    return SORCTForestClassifier(6, 1, n_starts=1, n_folds=2, random_state=0).fit(
+        *people
+    )
+
+
+def test_the_forest_says_the_mean_of_its_trees(people, fitted):
+    X, _ = people
+    forest = fitted.forest_
+    each = [tree.predict_proba(X) for tree in forest.trees]
+    np.testing.assert_allclose(fitted.predict_proba(X), np.mean(each, axis=0))
+    most = forest.classes[np.argmax(np.mean(each, axis=0), axis=1)]
+    assert np.array_equal(fitted.predict(X), most)
+    votes = np.mean([tree.predict(X) == most for tree in forest.trees], axis=0)
+    np.testing.assert_allclose(fitted.agreement(X), votes)
+    assert fitted.score(*people) > 0.75
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_features": 2},
+        {"max_features": 1, "alpha_global": 0.01},
+        {"max_features": 2, "alpha_global": 0.01, "relax": False},
+        {"max_features": 0},
+        {"max_features_per_cut": 1, "alpha_global": 0.0},
+        {"max_cost": 3.0, "feature_cost": {"age": 2.5, "town": 1.0, "income": 2.0}},
+    ],
+)
+def test_limits_hold_for_all_trees_together(people, options):
+    X, y = people
+    model = SORCTForestClassifier(depth=1, n_folds=2, **QUICK, **options).fit(X, y)
+    forest = model.forest_
+    if "max_features" in options:
+        assert len(forest.variables_used) <= options["max_features"]
+    if "max_features_per_cut" in options:
+        assert forest.most_variables_per_cut <= 1
+    if "max_cost" in options:
+        prices = {**dict.fromkeys(X.columns, 1.0), **options["feature_cost"]}
+        assert sum(prices[name] for name in forest.variables_used) <= 3.0
+    assert model.feature_importances_.sum() == pytest.approx(
+        1.0 if forest.variables_used else 0.0
+    )
+
+
+def test_the_penalty_counts_variables_of_the_forest(people):
+    """The stronger, the fewer; 0 keeps all that help, and a strong one leaves none."""
+    sizes = [
+        len(
+            SORCTForestClassifier(depth=1, alpha_global=alpha, **QUICK)
+            .fit(*people)
+            .forest_.variables_used
+        )
+        for alpha in (0.0, 0.3, 100.0)
+    ]
+    assert sizes[0] > sizes[1] > sizes[2] == 0
+
+
+@pytest.mark.parametrize("options", [{"bootstrap": "half"}, {"loss": "both"}])
+def test_same_seed_same_forest_for_any_jobs_and_backend(people, options):
+    model = SORCTForestClassifier(2, 2, 0.0, 0.1, n_starts=1, random_state=0, **options)
+    model.set_params(gamma=100.0)
+    first = model.fit(*people).forest_
+    assert clone(model).set_params(n_jobs=2).fit(*people).forest_ == first
+    with parallel_backend("threading", n_jobs=2):
+        assert clone(model).fit(*people).forest_ == first
+    order = np.random.default_rng(1).permutation(len(people[1]))
+    shuffled = people[0].iloc[order], people[1][order]
+    assert clone(model).fit(*shuffled).forest_ == first
+
+
+def test_bags_starts_and_losses_make_trees_differ(people):
+    def n_distinct(**options):
+        model = SORCTForestClassifier(depth=2, alpha_global=0.0, **QUICK, **options)
+        model.set_params(gamma=100.0)
+        return len({tree.coef.tobytes() for tree in model.fit(*people).forest_.trees})
+
+    assert n_distinct() == 4
+    assert n_distinct(bootstrap="half") == 4
+    assert n_distinct(bootstrap=False) > 1
+
+
+def test_out_of_bag_is_of_trees_that_have_not_seen_a_row(people):
+    """Labels that mean nothing are not learned by it, though trees learn them."""
+    X, _ = people
+    y = np.random.default_rng(5).integers(0, 2, len(X))
+    model = SORCTForestClassifier(20, 2, 0.0, 0.0, n_starts=1, random_state=0)
+    model.fit(X, y)
+    assert model.oob_score_ < 0.6 < model.score(X, y)
+    assert model.forest_.training.oob_loss > 0.6
+    everyone = model.set_params(bootstrap=False, n_trees=2).fit(X, y)
+    assert everyone.oob_score_ is None
+
+
+def test_class_weights_costs_and_early_stopping(people):
+    X, y = people
+    base = SORCTForestClassifier(depth=1, alpha_global=0.1, **QUICK)
+    plain = (base.fit(X, y).predict(X) == "yes").mean()
+    costs = [[0.0, 1.0], [20.0, 0.0]]
+    dear = clone(base).set_params(cost_matrix=costs).fit(X, y)
+    heavy = clone(base).set_params(class_weight={"yes": 20.0}).fit(X, y)
+    assert (dear.predict(X) == "yes").mean() > plain
+    assert (heavy.predict(X) == "yes").mean() > plain
+    stopped = clone(base).set_params(n_trees=60, early_stopping=True).fit(X, y)
+    assert 5 <= stopped.forest_.n_trees < 60
+
+
+def test_importances_find_what_matters(people, fitted):
+    told = fitted.forest_.training
+    assert set(told.drop) == set(told.permutation) == set(fitted.forest_.variables_used)
+    assert max(told.drop, key=told.drop.get) == "age"
+    assert max(told.permutation, key=told.permutation.get) == "age"
+
+
+def test_time_limit_ends_with_a_forest():
+    planted = make_planted_tree(600, 20, 3, 3, 3, random_state=0)
+    X, y = planted.X, planted.y
+    model = SORCTForestClassifier(50, time_limit=0.3, random_state=0).fit(X, y)
+    assert model.forest_.n_trees == 50
+    assert model.status_ == "time_limit"
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_trees": 0}, "n_trees must be"),
+        ({"alpha_global": -1.0}, "alpha_global must be"),
+        ({"bootstrap": "rows"}, "bootstrap must be"),
+        ({"bootstrap": []}, "bootstrap must be"),
+        ({"rule": "worst"}, "rule must be"),
+        ({"n_folds": 1}, "n_folds must be"),
+        ({"loss": "gini"}, "loss must be"),
+        ({"max_features": -1}, "max_features must be"),
+        ({"gamma": "flat"}, "gamma must be"),
+    ],
+)
+def test_bad_options_are_refused_before_any_work(people, options, message):
+    with pytest.raises(ValueError, match=message):
+        SORCTForestClassifier(**options).fit(*people)
+
+
+def test_a_quantity(tmp_path):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    quick = {"n_starts": 1, "n_folds": 2, "random_state": 0}
+    model = SORCTForestRegressor(3, 1, max_features=3, gamma=100.0, **quick)
+    model.fit(X, y)
+    forest = model.forest_
+    assert len(forest.variables_used) <= 3
+    assert model.score(X, y) > 0.4
+    mean = np.mean([tree.predict(X) for tree in forest.trees], axis=0)
+    np.testing.assert_allclose(model.predict(X), mean)
+    assert 0.3 < model.oob_score_ < 0.6
+    forest.to_json(tmp_path / "forest.json")
+    again = Forest.from_json(tmp_path / "forest.json")
+    assert again == forest
+    assert np.array_equal(again.predict(X), model.predict(X))
+    linear = SORCTForestRegressor(2, 1, 0.0, 0.1, leaf="linear", relax=False, **quick)
+    assert linear.fit(X, y).score(X, y) > 0.4
+
+
+def test_a_forest_of_many_trees_is_better_than_its_trees():
+    """On rows that none has seen."""
+    planted = make_planted_tree(700, 8, 2, 3, 2, random_state=1)
+    X, y = planted.X, planted.y
+    model = SORCTForestClassifier(10, 2, 0.0, 0.0, n_starts=1, random_state=0)
+    model.fit(X[:150], y[:150])
+    alone = [accuracy_score(y[150:], t.predict(X[150:])) for t in model.forest_.trees]
+    assert model.score(X[150:], y[150:]) > np.mean(alone)

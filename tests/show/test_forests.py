@@ -1,0 +1,123 @@
+"""Forests for people: what is told is what the forest computes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sorct import SORCTForestClassifier, SORCTForestRegressor, distil, explain, export
+from sorct.show.forests import partial_curve
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng, n = np.random.default_rng(0), 120
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n).astype(float),
+            "town": rng.choice(["north", "<south>", "east"], n),
+            "noise\n": rng.random(n),
+        }
+    )
+    odds = (X.age - 50) / 8 + 2.0 * (X.town == "north")
+    return X, np.where(odds + rng.logistic(0.0, 0.3, n) > 0.0, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def forest(table):
+    quick = {"gamma": 100.0, "n_starts": 1, "random_state": 0}
+    return SORCTForestClassifier(4, 1, 0.0, 0.05, **quick).fit(*table).forest_
+
+
+def test_a_curve_is_what_the_forest_predicts_for_such_a_row(forest):
+    row = forest.encoder.typical_row()
+    for name in ("age", "town"):
+        curve = partial_curve(forest, name)
+        for k, cell in enumerate(curve.at):
+            row_k = row.assign(**{name: [float(cell) if name == "age" else cell]})
+            told = forest.predict_proba(row_k)[0]
+            np.testing.assert_allclose(curve.said[:, k], told, atol=2e-3)
+    with pytest.raises(ValueError, match="There is no variable 'size'"):
+        partial_curve(forest, "size")
+
+
+def test_the_summary_names_variables_trees_and_directions(forest):
+    text = str(forest)
+    assert text.startswith(
+        f"Forest of 4 trees of depth 1, {len(forest.variables_used)}"
+    )
+    assert "age: in 4 of 4 trees" in text
+    assert 'raises "yes"' in text or "raises class yes" in text or "raises yes" in text
+    assert "noise\n" not in text
+    assert "chosen with these rows" in text
+
+
+def test_an_explanation_adds_up(forest, table):
+    X, _ = table
+    told = explain(forest, X.iloc[3])
+    assert told.predicted == forest.predict(X.iloc[[3]])[0]
+    assert told.agreement == forest.agreement(X.iloc[[3]])[0]
+    row, usual = X.iloc[[3]], forest.encoder.typical_row()
+    here = forest.predict_proba(row)[0]
+    code = list(forest.classes).index(told.predicted)
+    assert told.proba[told.predicted] == pytest.approx(here[code])
+    for one in told.influences:
+        changed = row.assign(**{one.variable: usual[one.variable].to_numpy()})
+        without = forest.predict_proba(changed)[0, code]
+        assert one.without == pytest.approx(without)
+        each = [
+            tree.predict_proba(row)[0, code] - tree.predict_proba(changed)[0, code]
+            for tree in forest.trees
+        ]
+        assert one.contribution == pytest.approx(np.mean(each))
+    sizes = [abs(one.contribution) for one in told.influences]
+    assert sizes == sorted(sizes, reverse=True)
+    assert {one.variable for one in told.influences} == set(forest.variables_used)
+    assert "of the 4 trees agree" in str(told)
+    assert told.to_dict()["n_trees"] == 4
+
+
+def test_a_quantity_is_told_in_its_units(table):
+    X, _ = table
+    y = 1000.0 * X.age + 5000.0 * (X.town == "north")
+    model = SORCTForestRegressor(
+        3, 1, 0.0, 0.01, gamma=60.0, n_starts=1, random_state=0
+    )
+    forest = model.fit(X, y).forest_
+    assert "raises the prediction" in str(forest)
+    told = explain(forest, X.iloc[0].to_dict())
+    assert told.predicted == pytest.approx(model.predict(X[:1])[0])
+    assert told.proba is None
+    assert "standard deviation" in str(told)
+    tree = distil(forest, X, n_starts=2, max_iter=300, tol=1e-3, random_state=0)
+    near = np.corrcoef(tree.predict(X), forest.predict(X))[0, 1]
+    assert near > 0.95
+
+
+def test_the_distilled_tree_is_the_nearest_by_divergence(forest, table):
+    """No worse than any tree of the forest, and without a label in sight."""
+    X, _ = table
+    found = distil(forest, X, depth=1, random_state=0)
+    proba = forest.predict_proba(X)
+
+    def divergence(tree):
+        own = np.maximum(tree.predict_proba(X), 1e-12)
+        return np.mean(np.sum(proba * np.log(np.maximum(proba, 1e-12) / own), axis=1))
+
+    each = [divergence(tree) for tree in forest.trees]
+    assert divergence(found.tree_) <= min(each) + 1e-6
+    with pytest.raises(TypeError, match="pass its forest_"):
+        distil(type("Model", (), {"forest_": forest})(), X)
+
+
+def test_the_python_module_says_what_the_forest_says(forest, table, tmp_path):
+    X, _ = table
+    for one in (forest, replace(forest, decision_cost=np.array([[0, 9.0], [1, 0]]))):
+        space = {}
+        exec(export.to_python(one, name="ask"), space)
+        rows = [space["ask"](row) for row in X[:20].to_dict("records")]
+        proba = np.array([list(told.values()) for _, told in rows])
+        np.testing.assert_allclose(proba, one.predict_proba(X[:20]), atol=1e-12)
+        assert [label for label, _ in rows] == one.predict(X[:20]).tolist()
+        assert [p for p in space if not p.startswith("_")] == ["ask"]
