@@ -57,7 +57,7 @@ def _enter(samples, sub, point, renewed, buffers, max_iter):
     scratch = descent.make_scratch(sub, point)
     scratch = scratch._replace(renewed=renewed, buffers=buffers)
     state = descent._make_state(0.0, max_iter, False)
-    descent._enter(samples, sub, point, descent.never(), state, scratch)
+    descent._descend(samples, sub, point, descent.never(), state, scratch)
     return float(state["value"])
 
 

@@ -10,9 +10,6 @@ version of this library must not be read.
 
 import hashlib
 import logging
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +18,6 @@ from threading import Thread, current_thread, main_thread
 from typing import Any, TypeVar, cast
 
 import numba
-from joblib import cpu_count
 from llvmlite import ir
 from numba.core import event, types
 from numba.core.caching import NullCache
@@ -37,8 +33,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 _ORDERED = {"contract", "nnan", "nsz"}
 _FAST = _ORDERED | {"reassoc", "arcp"}
-# Files that say how is compiled, beside those that say what.
-_COMPILERS = "compilation.py", "pipelines.py", "by_reference.py"
 # Versions of numba whose inside we know.
 _KNOWN = (["0", "68"],)
 # What only compiled code calls: no way in from Python, nothing of its own on disk.
@@ -51,7 +45,7 @@ def _cache_folder() -> Path | None:
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
         text = source.read_bytes()
-        if b"@compiled" in text or source.name in _COMPILERS:
+        if b"@compiled" in text or source == Path(__file__):
             digest.update(text)
     name = f"sorct-{digest.hexdigest()[:16]}"
     places = [package / "__pycache__", *_home_cache()]
@@ -203,77 +197,6 @@ def _float_of_bits(_context: Any, _value: Any) -> Any:
 # Reinterpret the bits of a float64 as an int64, and back.
 bits_of_float: Any = intrinsic(_bits_of_float)
 float_of_bits: Any = intrinsic(_float_of_bits)
-
-
-def _call_at(
-    _context: Any,
-    address: Any,
-    samples: Any,
-    sub: Any,
-    point: Any,
-    renewed: Any,
-    with_gradient: Any,
-    buffers: Any,
-) -> Any:
-    about = samples, sub, point, renewed, with_gradient, buffers
-
-    def call(target: Any, builder: Any, signature: Any, args: Any) -> Any:
-        convention = target.call_conv
-        kind = convention.get_function_type(types.float64, signature.args[1:])
-        entry = builder.inttoptr(args[0], kind.as_pointer())
-        _, value = convention.call_function(
-            builder, entry, types.float64, signature.args[1:], args[1:]
-        )
-        return value
-
-    return types.float64(address, *about), call
-
-
-# Call a compiled entry that evaluates a tree, by its address: an entry that was called
-# by its name would be compiled again, into its caller.
-call_at: Any = intrinsic(_call_at)
-
-
-def compile_entry(function: Any, signature: tuple[Any, ...]) -> int:
-    """Compile or load an entry for some types, unless it is there; its address.
-
-    For types that nobody asked for here it is not compiled: a call raises TypeError.
-    """
-    if signature not in function.overloads:
-        function.disable_compile(False)
-        function.compile(signature)
-        function.disable_compile()
-    code = function.overloads[signature]
-    return int(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
-
-
-def types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Types of arguments; another layout of an array is another type."""
-    return tuple(numba.typeof(one) for one in arguments)
-
-
-def start_helper(code: str) -> subprocess.Popen[bytes] | None:
-    """Start Python beside us, to compile into our folder; None where that is no help.
-
-    Programs that only contain a Python would start themselves anew.
-    """
-    program = Path(sys.executable or "").name.lower()
-    frozen = getattr(sys, "frozen", False) or not program.startswith("python")
-    if _CACHE_FOLDER is None or frozen or cpu_count() < 2:
-        return None
-    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-    own = {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(_CACHE_FOLDER.parent)}
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-c", code],
-            env={**os.environ, **own},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
-    except OSError:
-        return None
 
 
 def call_apart(function: Callable[..., Any], *arguments: Any) -> None:

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import logging
-import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 
 from sorct.data.samples import TrainingSet
-from sorct.problem.compilation import (
-    call_apart,
-    nothing_cached,
-    start_helper,
-    told_of_parts,
-)
+from sorct.problem.compilation import nothing_cached, told_of_parts
 from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import ExpectedCost
 from sorct.problem.penalty import Penalty
 from sorct.problem.problem import Problem
-from sorct.solvers.descent import (
-    forget_compiled,
-    leaf_masses,
-    prepare,
-    prepare_evaluation,
-)
+from sorct.solvers.descent import forget_compiled, leaf_masses
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
 
@@ -36,9 +24,6 @@ logger = logging.getLogger("sorct")
 _N_PARTS = 60
 # Seconds between two messages, at least.
 _PAUSE = 1.0
-# What the process does that compiles beside us, and the seconds that it may take.
-_ELSEWHERE = "from sorct.search.warm_up import compile_evaluation as c; c()"
-_PATIENCE = 300.0
 _ready: list[float] = []
 
 
@@ -92,29 +77,7 @@ _WHAT = "compiling the kernels, once for this machine"
 
 
 def _evaluate_once() -> None:
-    """Have all that is compiled ready, and call it on the smallest problem."""
-    problem, params = _smallest()
-    sub, point = problem.subproblem(), problem.point(params)
-    helper = start_helper(_ELSEWHERE) if nothing_cached() else None
-
-    def wait() -> None:
-        if helper is not None:
-            with suppress(subprocess.TimeoutExpired):
-                helper.wait(_PATIENCE)
-
-    call_apart(prepare, problem.data.samples, sub, point, wait)
-    leaf_masses(problem, params)
-
-
-def compile_evaluation() -> None:
-    """Compile, in a process that was started for it, what evaluates a tree."""
-    problem, params = _smallest()
-    sub, point = problem.subproblem(), problem.point(params)
-    prepare_evaluation(problem.data.samples, sub, point)
-
-
-def _smallest() -> tuple[Problem, Params]:
-    """Two rows of two classes, and a cut between them."""
+    """Call the one compiled entry on the smallest problem."""
     codes = np.array([0, 1])
     data = TrainingSet.from_data(np.array([[0.0], [1.0]]), codes, np.ones(2), 2)
     problem = Problem(
@@ -125,4 +88,4 @@ def _smallest() -> tuple[Problem, Params]:
         Topology(1),
         32.0,
     )
-    return problem, Params(np.ones((1, 1)), np.zeros(1), codes)
+    leaf_masses(problem, Params(np.ones((1, 1)), np.zeros(1), codes))

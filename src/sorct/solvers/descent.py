@@ -2,15 +2,11 @@
 
 Two kinds of steps take turns in one loop. Spectral proximal steps see the whole problem
 and find the support; quasi-Newton steps finish on it. Leaves are renewed as the cuts
-move. The loop is compiled, holds no lock and evaluates the tree in one place.
-
-There are two compiled entries, the loop and the evaluation, because every entry is
-compiled with all that it calls, and two of them can be compiled at the same time, by
-two processes. Python calls the loop, and the loop the evaluation, by its address.
+move. The loop is compiled, holds no lock and evaluates the tree in one place; it is the
+only function that Python calls, because every such entry is compiled with all that it
+calls.
 """
 
-from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,12 +15,9 @@ from sorct._typing import FloatArray, IntArray
 from sorct.data.samples import Samples
 from sorct.problem.compilation import (
     call_apart,
-    call_at,
-    compile_entry,
     compiled,
     compiled_here,
     forget_cache,
-    types_of,
 )
 from sorct.problem.datafit import LEARNED
 from sorct.problem.kernels import Buffers, make_buffers
@@ -88,17 +81,14 @@ _AGAIN, _END, _STEP = 0, 1, 2
 #   outcome, what became of the move on the face (see quasi_newton.py).
 # - Turns: whether it is one on a face (on_face), and the steps left of it (n_turn).
 # - due: whether the trial has to be evaluated by the caller, as rows come in parts.
-# - evaluator: the address of the compiled evaluation.
 _STATE = np.dtype(
     [(name, np.float64) for name in ("tol", "first", "value", "residual", "bar")]
     + [(name, np.float64) for name in ("step", "scale", "along")]
     + [(name, np.int64) for name in ("max_iter", "monotone", "iteration")]
     + [(name, np.int64) for name in ("n_evaluations", "n_turn", "n_cuts")]
-    + [(name, np.int64) for name in ("on_face", "outcome", "due", "evaluator")]
+    + [(name, np.int64) for name in ("on_face", "outcome", "due")]
 )
 State: TypeAlias = Any
-# Addresses of the compiled evaluation, by the types of its arguments.
-_evaluators: dict[Any, int] = {}
 
 NO_ROWS = Samples(
     np.zeros(0),
@@ -208,65 +198,8 @@ def descend(
     """
     state = _make_state(tol, max_iter, monotone)
     scratch = make_scratch(sub, point) if scratch is None else scratch
-    call_apart(_enter, samples, sub, point, stop, state, scratch)
+    call_apart(_descend, samples, sub, point, stop, state, scratch)
     return _progress(state)
-
-
-def prepare(
-    samples: Samples,
-    sub: Subproblem,
-    point: Point,
-    wait: Callable[[], None] | None = None,
-) -> None:
-    """Have all compiled code ready.
-
-    After the steps, what evaluates is compiled here or, if somebody else has done so
-    meanwhile, for whom we ``wait``, loaded from disk.
-    """
-    scratch, state = make_scratch(sub, point), _make_state(0.0, 0, False)
-    steps = samples, sub, point, never(), state, scratch
-    compile_entry(_descend, types_of(steps))
-    if wait is not None:
-        wait()
-    _evaluator(samples, sub, scratch)
-
-
-def prepare_evaluation(samples: Samples, sub: Subproblem, point: Point) -> None:
-    """Have ready what evaluates a tree."""
-    _evaluator(samples, sub, make_scratch(sub, point))
-
-
-def _evaluator(samples: Samples, sub: Subproblem, scratch: Scratch) -> int:
-    """Address of the compiled evaluation for the types of all this."""
-    trial, buffers = scratch.work.trial, scratch.buffers
-    asked = types_of((samples, sub, trial, scratch.renewed, True, buffers))
-    if asked not in _evaluators:
-        _evaluators[asked] = compile_entry(_evaluate, asked)
-    return _evaluators[asked]
-
-
-def _enter(
-    samples: Samples,
-    sub: Subproblem,
-    point: Point,
-    stop: IntArray,
-    state: State,
-    scratch: Scratch,
-) -> None:
-    """Call compiled code, which Python calls here and nowhere else.
-
-    As a rule all calls are of the same types, and looking at these would take as long
-    as a short descent.
-    """
-    steps = samples, sub, point, stop, state, scratch
-    if len(_evaluators) == 1:
-        (state["evaluator"],) = _evaluators.values()
-        with suppress(TypeError):
-            _descend(*steps)
-            return
-    compile_entry(_descend, types_of(steps))
-    state["evaluator"] = _evaluator(samples, sub, scratch)
-    _descend(*steps)
 
 
 def _progress(state: State) -> Progress:
@@ -281,8 +214,7 @@ def _progress(state: State) -> Progress:
 
 def forget_compiled(why: Exception) -> None:
     """Do without the compiled code on disk, which cannot be used."""
-    for entry in (_descend, _evaluate):
-        forget_cache(entry, why)
+    forget_cache(_descend, why)
 
 
 def leaf_masses(problem: Problem, params: Params) -> FloatArray:
@@ -315,7 +247,7 @@ class Stepper:
 
     def step(self) -> bool:
         """Accept or refuse the trial; tell whether there is another."""
-        call_apart(_enter, *self._arguments)
+        call_apart(_descend, *self._arguments)
         return bool(self._state["due"])
 
     @property
@@ -332,7 +264,7 @@ def evaluate_once(
     ``scratch.renewed`` marks the codes whose mean rewards get gradients of their own.
     """
     call_apart(
-        _enter, samples, sub, point, never(), _make_state(0.0, -1, False), scratch
+        _descend, samples, sub, point, never(), _make_state(0.0, -1, False), scratch
     )
 
 
@@ -343,21 +275,8 @@ def masses_at(
     scratch.work.trial.cuts[:] = point.cuts
     scratch.work.trial.logit[:] = point.logit
     state = _make_state(0.0, 0, False)
-    call_apart(_enter, samples, sub, point, never(), state, scratch)
+    call_apart(_descend, samples, sub, point, never(), state, scratch)
     return scratch.buffers.mass
-
-
-@compiled
-def _evaluate(
-    samples: Samples,
-    sub: Subproblem,
-    point: Point,
-    renewed: FloatArray,
-    with_gradient: bool,
-    buffers: Buffers,
-) -> float:
-    """See ``evaluate``."""
-    return evaluate(samples, sub, point, renewed, with_gradient, buffers)
 
 
 @compiled
@@ -379,15 +298,7 @@ def _descend(
     while state.due == 0:
         with_gradient = state.max_iter != 0
         trial, renewed = scratch.work.trial, scratch.renewed
-        value = call_at(
-            state.evaluator,
-            samples,
-            sub,
-            trial,
-            renewed,
-            with_gradient,
-            scratch.buffers,
-        )
+        value = evaluate(samples, sub, trial, renewed, with_gradient, scratch.buffers)
         state.n_evaluations += 1
         if state.max_iter <= 0:
             state.value = value
