@@ -47,12 +47,17 @@ def same_tree(one, other):
 
 
 def test_any_partitions_give_the_same_tree(frame, fitted):
-    """Labels as a column or beside the table, weights of one, empty partitions."""
+    """Labels as a column or beside the table, weights of one."""
     assert fitted.n_passes_ > 2
     table = dd.from_pandas(frame, npartitions=8)
     labels, ones = table["y"], table["plain"] * 0.0 + 1.0
     found = SORCTClassifier(**QUICK).fit(table.drop(columns="y"), labels, ones)
     same_tree(found, fitted)
+
+
+@pytest.mark.slow
+def test_a_partition_may_be_empty(frame):
+    """It has no rows to count."""
     holes = dd.from_pandas(frame, npartitions=2).map_partitions(
         lambda part: part.iloc[:0] if part.index[0] == 0 else part
     )

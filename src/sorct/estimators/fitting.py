@@ -73,7 +73,7 @@ CALIBRATIONS = ("isotonic", "sigmoid")
 
 @dataclass(frozen=True)
 class Model:
-    """What defines a tree but for the data and the penalties; as the user gave it."""
+    """What defines a tree, apart from data and penalties, as the user gave it."""
 
     depth: Any = None
     cost_matrix: Any = None
