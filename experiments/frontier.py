@@ -38,6 +38,9 @@ from sorct.estimators.checks import check_whole
 
 PART = "frontier"
 KEYS = ["table", "split", "method"]
+#: The default with and without limits, and the number of what it chooses: raised
+#: whenever that may be another tree, so that these are fitted anew.
+OURS, DEFAULT = ("ours", "ours-1se", "ours-3", "ours-5"), 2
 #: Stands for every table that has no entry of its own.
 ANY = "any"
 COLUMNS = (
@@ -131,13 +134,15 @@ class Config:
         return min(usual, fewer.get(table, fewer.get(ANY, usual)))
 
     def key(self, method: str) -> str:
-        """Changes with the method's options, ours with the library's version too.
+        """Changes with the method's options, ours with what the default chooses too.
 
         Who changes a method's code removes its units.
         """
         told = [method, self.n_folds, self.options.get(method, {})]
         if method.startswith("ours"):
             told.append(__version__)
+        if method in OURS:
+            told.append(DEFAULT)
         text = json.dumps(told, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -159,7 +159,7 @@ def draw(file: Path) -> None:
             part = rows[(rows["table"] == name) & (rows["method"] == method)]
             ax.plot(part["columns"], part["r2"], marker, color=colour, label=method)
         ax.set_title(name, fontsize=9)
-        ax.set_xscale("log")
+        ax.set_xlim(left=0.0)
         ax.tick_params(labelsize=7)
     axes[0].legend(fontsize=7, frameon=False)
     figure.supxlabel("columns used", fontsize=9)

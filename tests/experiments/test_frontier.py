@@ -264,7 +264,8 @@ def test_a_class_without_test_rows_has_no_curve():
 # -- the harness -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [3, 5])
 def test_a_run_on_iris(place, nothing_fits, monkeypatch, k):
     """A row per method and split, limits kept; then nothing is left to fit."""
     monkeypatch.setattr(frontier_report, "DPI", 40)
@@ -397,3 +398,23 @@ def test_standing_by_hand():
     assert (row["n_tables"], row["n_near"], row["n_ahead"]) == (2, 1, 0)
     assert row["mean_gap"] == pytest.approx(-1.25)
     assert (row["n_log_loss"], row["n_fewer"]) == (1, 1)
+
+
+def test_methods_are_compared_on_the_splits_that_all_of_them_have():
+    """And tables on which one of them is missing are left out of the means."""
+    rows = [
+        ("iris", 0, "ours", 90.0),
+        ("iris", 1, "ours", 96.0),
+        ("iris", 0, "l1", 80.0),
+        ("wine", 0, "ours", 70.0),
+        ("wine", 0, "l1", 60.0),
+        ("wine", 1, "l1", 10.0),
+        ("seeds", 0, "ours", 10.0),
+    ]
+    frame = pd.DataFrame(rows, columns=["table", "split", "method", "accuracy"])
+    frame = frame.assign(log_loss=0.5, n_variables=2)
+    found = frontier_report.paired(frame, ("ours", "l1")).set_index("dataset")
+    assert found["n_splits"].tolist()[:2] == [1, 1]
+    assert found["accuracy_ours"].tolist() == [90.0, 70.0, 80.0, 80.0]
+    assert found["accuracy_l1"].tolist() == [80.0, 60.0, 70.0, 70.0]
+    assert frontier_report.paired(frame, ("ours", "cart")).empty

@@ -356,8 +356,9 @@ def add_choice(group: _ArgumentGroup, scoring: str) -> None:
     group.add_argument(
         "--rule",
         choices=RULES,
-        help="the best mean score, or the sparsest tree within one standard error of "
-        f"it (default: {_DEFAULT_RULE})",
+        help="the best mean score, the sparsest tree within one standard error of it, "
+        "or (paired) within one of the difference, fold by fold; compare knows the "
+        f"first two (default: {_DEFAULT_RULE}; paired for a quantity)",
     )
 
 

@@ -27,6 +27,8 @@ from sorct.data.wording import shown
 
 # Numbers of a leaf are told to so many digits of what it misses by.
 _DIGITS = 2
+# Numbers whose last digit is beyond these powers of ten are not written out.
+_SMALLEST, _LARGEST = -9, 12
 # From so many digits before the point on, they are grouped by threes.
 _GROUPED = 5
 
@@ -114,7 +116,7 @@ class Quantity:
 
     @staticmethod
     def read(y: Any) -> FloatArray:
-        """Numbers to compare predictions with; an error for what are none."""
+        """Numbers to compare predictions with; an error if some are not numbers."""
         return number_column(y)
 
     @staticmethod
@@ -166,7 +168,7 @@ class Quantity:
 
 
 def number_column(y: Any) -> FloatArray:
-    """Responses as numbers; a clear error for what are none."""
+    """Responses as numbers; a clear error if some are not numbers."""
     refuse_masked(y, "y")
     given = np.asarray(y)
     if given.ndim == 2 and given.shape[1] > 1:
@@ -208,8 +210,13 @@ def _step(size: float) -> int:
 
 
 def grouped(value: float, step: int) -> str:
-    """A number rounded at a power of ten, large ones in groups of three digits."""
+    """A number rounded at a power of ten, large ones in groups of three digits.
+
+    Very large and very small ones have an exponent.
+    """
     rounded = round(value, -step) + 0.0
+    if not _SMALLEST <= step <= _LARGEST:
+        return f"{rounded:.{_DIGITS + 1}g}"
     text = f"{rounded:.{max(-step, 0)}f}"
     whole, point, rest = text.partition(".")
     if len(whole.lstrip("-")) >= _GROUPED:

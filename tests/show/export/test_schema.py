@@ -137,7 +137,7 @@ def test_files_are_valid(rng, clouds, tmp_path):
         assert not is_valid(other, data)
 
 
-@kinds
+@pytest.mark.parametrize("kind", ["tree", pytest.param("path", marks=pytest.mark.slow)])
 def test_what_the_reader_refuses_by_shape_the_schema_refuses(documents, kind):
     """Every place of a file, removed or replaced by something odd."""
     data = documents[kind]
@@ -182,9 +182,9 @@ def test_damage_to_variables_of_every_kind(real_documents):
     "name",
     [
         pytest.param("all-holes", marks=pytest.mark.slow),
-        "all-two",
+        pytest.param("all-two", marks=pytest.mark.slow),
         "lines-two",
-        "curves-mixed",
+        pytest.param("curves-mixed", marks=pytest.mark.slow),
     ],
 )
 def test_damage_to_what_leaves_say(rng, name):

@@ -98,6 +98,15 @@ def test_a_variable_that_is_not_used_is_refused(rng, table, odd):
 # -- terms in the drawing of a tree ----------------------------------------------------
 
 
+def test_ordered_levels_are_drawn_in_their_order(rng, table):
+    """Whatever a missing cell adds: it comes last."""
+    tree = tree_of_one(rng, table, "rank", [1.0, 0.3], 0.2)
+    display = ContributionDisplay.from_tree(tree, "rank").plot()
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    levels = tree.encoder.variables[tree.variables_at()[0]].known.levels
+    assert names == [*levels, "missing"]
+
+
 def drawn(tree):
     """Rows and question of the only cut."""
     cut, *_ = TreeDisplay.from_tree(tree).parts.values()

@@ -72,6 +72,8 @@ class ContributionDisplay:
         what is added to the prediction.
     missing : array of shape (n_cuts,) or None
         What a missing cell adds; None for a category, and where none can be.
+    ordered : bool, default=False
+        Whether levels are drawn in their own order, and not by what they add.
 
     Attributes
     ----------
@@ -96,6 +98,7 @@ class ContributionDisplay:
     values: AnyArray
     added: FloatArray
     missing: FloatArray | None = None
+    ordered: bool = False
     ax_: Axes = field(init=False, repr=False)
     figure_: Figure | SubFigure = field(init=False, repr=False)
     marks_: list[Line2D | BarContainer] = field(init=False, repr=False)
@@ -118,7 +121,8 @@ class ContributionDisplay:
         if own.choices is not None:
             names = ["missing" if one is None else str(one) for one in own.choices]
             levels = np.array(names, dtype=object)
-            return cls(own.name, numbers, levels, add(own.encode_choices()))
+            added = add(own.encode_choices())
+            return cls(own.name, numbers, levels, added, ordered=own.ordered)
         places = np.linspace(0.0, 1.0, _POINTS)
         along = [own.decode(place) for place in places]
         at = np.unique([*along, *np.linspace(along[0], along[-1], _POINTS)])
@@ -189,6 +193,7 @@ class ContributionDisplay:
     def _plot_levels(self, ax: Axes | None, max_levels: int) -> None:
         most = np.argsort(-np.abs(self.added).max(axis=0), kind="stable")[:max_levels]
         rows = most[np.argsort(-self.added[0, most], kind="stable")]
+        rows = np.sort(most) if self.ordered else rows
         n_bars = len(self.added)
         height = _ROW * len(rows) * max(0.6 * n_bars, 1.0) + _AROUND
         self.ax_ = ax = axes_for(ax, (_BARS + 2.5, height))
@@ -207,6 +212,7 @@ class ContributionDisplay:
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="y", visible=False)
+        ax.locator_params(axis="x", nbins=5)
         n_less = len(self.values) - len(rows)
         less = f" ({n_less} levels that add less are not shown)" if n_less else ""
         unit = "scaled units; to the right for yes" if self.cuts else _PREDICTED
