@@ -32,11 +32,14 @@ FEW = {
 }
 
 
+CHEAP = {"bad_lines", "mutations"}
+
+
 @pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name",
-    # A browser is started for hostile names elsewhere.
-    [pytest.param(n, marks=[pytest.mark.slow] * (n == "injection")) for n in SIZES],
+    # The others need browsers, databases or processes.
+    [pytest.param(n, marks=[pytest.mark.slow] * (n not in CHEAP)) for n in SIZES],
 )
 def test_a_few_cases_of_every_attack_hold(name, times):
     """The failures say what was seen."""

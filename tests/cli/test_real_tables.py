@@ -189,7 +189,7 @@ def kinds(tree):
     return {v.name: treatment(v) for v in tree.encoder.variables}
 
 
-@pytest.mark.parametrize("verb", ["fit", "path"])
+@pytest.mark.parametrize("verb", ["fit", pytest.param("path", marks=pytest.mark.slow)])
 def test_options_say_how_columns_become_variables(verb):
     """The same for a tree and for a path."""
     usual = {

@@ -120,7 +120,14 @@ def test_a_score_that_is_never_a_number_is_said_after_training(
     assert not (tmp_path / "out.json").exists()
 
 
-@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "matthews_corrcoef"])
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        "roc_auc",
+        pytest.param("neg_log_loss", marks=pytest.mark.slow),
+        pytest.param("matthews_corrcoef", marks=pytest.mark.slow),
+    ],
+)
 def test_a_score_that_can_be_computed_is_taken(tmp_path, monkeypatch, capsys, scoring):
     """Probabilities or labels, whatever it needs; rows of weight 0 do not matter."""
     monkeypatch.chdir(tmp_path)

@@ -57,15 +57,25 @@ def frame_of(folder):
 # -- fit ---------------------------------------------------------------------------
 
 
-def test_fit_chooses_by_cross_validation_and_prints_rules(run, folder):
-    """Without any option: rules, score, seed; nothing is written."""
+@pytest.mark.parametrize(
+    ("options", "n_folds"),
+    [
+        pytest.param("", 10, marks=pytest.mark.slow, id="none"),
+        ("--cv 2 --loss log --depth 1 --scaling auto", 2),
+    ],
+)
+def test_fit_chooses_by_cross_validation_and_prints_rules(
+    run, folder, options, n_folds
+):
+    """Without any penalty: rules, score, seed; nothing is written."""
     few = pd.read_csv(folder / "data.csv", usecols=["a", "y"], nrows=30)
     few.to_csv(folder / "few.csv", index=False)
     before = sorted(folder.iterdir())
-    code, out, err = run("fit few.csv --target y")
+    code, out, err = run(f"fit few.csv --target y {options}")
     assert code == 0
     assert out.startswith("Tree of depth 1")
-    said = r"(?m)^Log-loss in cross-validation \(10 folds\): 0\.\d{3} \(standard error "
+    told = rf"(?m)^Log-loss in cross-validation \({n_folds} folds\): 0\.\d{{3}} "
+    said = told + r"\(standard error "
     assert re.search(said + r"0\.\d{3}\); accuracy 0\.[89]\d{2}\.$", out)
     assert "minus" not in out
     assert "seed 0" in out
@@ -214,10 +224,8 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     "verb",
     [
-        "fit",
         "fit --alpha-local 1",
-        "path",
-        pytest.param("compare", marks=pytest.mark.slow),
+        *(pytest.param(v, marks=pytest.mark.slow) for v in ("fit", "path", "compare")),
     ],
 )
 def test_bars_are_drawn_on_a_terminal_only(run, monkeypatch, verb):
@@ -477,7 +485,7 @@ def test_datasets_tells_a_file_that_holds_other_rows(run, tmp_path):
 
 @pytest.mark.usefixtures("few_strengths")
 def test_compare_prints_methods_tests_and_a_sentence(run):
-    """As text and as JSON."""
+    """As text."""
     flags = "--folds 2 --cv 2 --depth 1 --alphas-local 1 --n-solutions 1 --paper"
     code, out, _ = run(f"compare data.csv --target y {flags}")
     assert code == 0
@@ -489,7 +497,14 @@ def test_compare_prints_methods_tests_and_a_sentence(run):
         "method|accuracy|std. error|log-loss|AUC|variables|cuts"
     )
     assert out.count("clipped at 1e-6") == 1
-    code, out, _ = run(f"compare data.csv --target y --json {flags}")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_strengths")
+def test_compare_as_json_is_one_document(run):
+    """With every fold."""
+    flags = "--folds 2 --cv 2 --depth 1 --alphas-local 1 --n-solutions 1 --paper"
+    _, out, _ = run(f"compare data.csv --target y --json {flags}")
     found = json.loads(out)
     assert len(found["folds"]) == 2 * 4
     assert found["sentence"].endswith(".")

@@ -443,6 +443,7 @@ def test_a_slanted_line_speaks_against_axis_parallel_cuts():
 
 
 @pytest.mark.usefixtures("few_strengths")
+@pytest.mark.slow
 def test_frames_and_arrays_with_one_seed_give_the_same(rng):
     """Folds, scores and sentence."""
     X = rng.uniform(size=(60, 2))
@@ -483,6 +484,7 @@ def test_noise_supports_nothing(rng):
 
 
 @pytest.mark.usefixtures("few_strengths")
+@pytest.mark.slow
 def test_three_classes_and_levels_that_only_the_test_part_has(rng):
     """Rare levels count as the first; scores other than accuracy are named."""
     X, _ = wide_table(rng)

@@ -7,10 +7,13 @@ from pathlib import Path
 import dask
 import dask.array as da
 import dask.dataframe as dd
+import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
 
-from sorct import SORCTClassifier
+from sorct import SORCTClassifier, SORCTClassifierCV
 from tests.estimators.large_tables import (
     QUICK,
     draw_table,
@@ -44,12 +47,17 @@ def same_tree(one, other):
 
 
 def test_any_partitions_give_the_same_tree(frame, fitted):
-    """Labels as a column or beside the table, weights of one, empty partitions."""
+    """Labels as a column or beside the table, weights of one."""
     assert fitted.n_passes_ > 2
     table = dd.from_pandas(frame, npartitions=8)
     labels, ones = table["y"], table["plain"] * 0.0 + 1.0
     found = SORCTClassifier(**QUICK).fit(table.drop(columns="y"), labels, ones)
     same_tree(found, fitted)
+
+
+@pytest.mark.slow
+def test_a_partition_may_be_empty(frame):
+    """It has no rows to count."""
     holes = dd.from_pandas(frame, npartitions=2).map_partitions(
         lambda part: part.iloc[:0] if part.index[0] == 0 else part
     )
@@ -160,3 +168,25 @@ def test_a_worker_that_is_lost_costs_a_retry(frame, fitted, tmp_path):
         found = SORCTClassifier(**QUICK).fit(table, "y")
         assert len(place.read_text()) > 5
     same_tree(found, fitted)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_the_backend_of_dask_chooses_what_one_process_chooses():
+    """Paths of the folds run on workers, to the same tree."""
+    distributed = pytest.importorskip("distributed")
+    X, y = load_iris(return_X_y=True)
+    few = {"alphas_local": [0.1, 1.0], "n_solutions": 1, "cv": 2, "loss": "cost"}
+    clf = SORCTClassifierCV(depths=2, scaling="auto", relax=False, random_state=0)
+    clf.set_params(**few)
+    alone = clone(clf).fit(X, y)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        found = clone(clf).fit(X, y)
+    np.testing.assert_array_equal(found.coef_, alone.coef_)
+    assert found.best_params_ == alone.best_params_

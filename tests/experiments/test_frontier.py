@@ -264,7 +264,8 @@ def test_a_class_without_test_rows_has_no_curve():
 # -- the harness -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [3, 5])
 def test_a_run_on_iris(place, nothing_fits, monkeypatch, k):
     """A row per method and split, limits kept; then nothing is left to fit."""
     monkeypatch.setattr(frontier_report, "DPI", 40)

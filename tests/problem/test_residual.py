@@ -271,7 +271,7 @@ def test_a_tree_survives_restriction():
     np.testing.assert_array_equal(back.leaf_coef, params.leaf_coef)
 
 
-@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("linear", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_search_finds_a_planted_tree(linear):
     problem, _ = make_problem(2, linear=linear, n=200, alpha=0.01)
     found = IteratedSearch(AugmentedLagrangian()).run(problem, 0)

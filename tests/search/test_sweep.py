@@ -245,7 +245,15 @@ def plain_loop(truth, alphas, n_starts, seed):
 
 @pytest.mark.every_value
 @pytest.mark.parametrize("seed", [SEED, 7])
-@pytest.mark.parametrize("name", ["iris", "iris with floors", "wine", "depth 1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "iris with floors",
+        "depth 1",
+        pytest.param("iris", marks=pytest.mark.slow),
+        pytest.param("wine", marks=pytest.mark.slow),
+    ],
+)
 def test_the_path_is_no_worse_than_a_plain_loop_over_starts(name, seed):
     """Twenty plain starts, each carried from penalty to penalty, the best kept."""
     truth, alphas = truth_of(name), (0.0, 2.0**-7, 2.0**-4, 0.5)

@@ -35,7 +35,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n == "cost")) for n in CASES],
+)
 def test_parts_lead_where_memory_does(draw_case, small, name):
     """Same objective to 1e-9 and same zeros, at the same stationarity."""
     problem, _, tree = draw_case(

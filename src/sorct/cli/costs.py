@@ -72,7 +72,7 @@ def read_prices(
 
 
 def _number(cell: str) -> float | None:
-    """A finite number >= 0, None if it is none."""
+    """A finite number >= 0, None if the text is not one."""
     try:
         value = float(cell)
     except ValueError:

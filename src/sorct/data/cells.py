@@ -191,7 +191,7 @@ def _example(cells: TextCells, values: AnyArray) -> list[str]:
 def _no_numbers(
     column: pd.Series[Any], cells: TextCells, read: Any, *, mixed: bool
 ) -> Found:
-    """Text; if most values are numbers, say which are none."""
+    """Text; if most values are numbers, say which are not."""
     told: list[str] = []
     n_read, n_values = int(read.sum()), len(cells.values)
     if mixed and n_read == n_values:

@@ -103,7 +103,7 @@ class ReadColumns:
     dates: str | None = None
 
     def number_cells(self, name: str) -> list[Any]:
-        """Cells of a column that should hold numbers; what is none stays text."""
+        """Cells of a column that should hold numbers; other text stays text."""
         column = self.frame[name]
         if not _is_text(column):
             return list(column.tolist())
@@ -120,7 +120,7 @@ class ReadColumns:
         ]
 
     def date_cells(self, name: str) -> list[Any]:
-        """Cells of a column that should hold dates; what is none stays as it is."""
+        """Cells of a column that should hold dates; other cells stay as they are."""
         column = self.frame[name]
         cells = _or_none(column)
         if column.dtype.kind == "M" or not _is_text(column):

@@ -463,7 +463,7 @@ def median_of(values: FloatArray) -> float:
 
 
 def _number(cell: Any) -> float:
-    """A cell as a number, NaN if it is none."""
+    """A cell as a number, NaN if it is not one."""
     # float() takes 1_000 for a number; people do not write that.
     if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):
         return np.nan

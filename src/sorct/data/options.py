@@ -53,14 +53,14 @@ class TableOptions:
 
     @property
     def forgiving(self) -> TableOptions:
-        """The same, but that nothing is refused at prediction."""
+        """The same options, except that nothing is refused at prediction."""
         unknown = self.handle_unknown
         if unknown == "error":
             unknown = "first_level" if self.categorical == "dummies" else "other"
         return replace(self, handle_unknown=unknown, handle_missing="typical")
 
     def check(self) -> None:
-        """Refuse what is none of the choices; columns are checked with the table."""
+        """Refuse values that are not among the choices; columns are checked later."""
         for name, choices in (
             ("categorical", CATEGORICAL),
             ("handle_unknown", UNKNOWN_POLICIES),

@@ -116,7 +116,7 @@ class Quantity:
 
     @staticmethod
     def read(y: Any) -> FloatArray:
-        """Numbers to compare predictions with; an error for what are none."""
+        """Numbers to compare predictions with; an error if some are not numbers."""
         return number_column(y)
 
     @staticmethod
@@ -168,7 +168,7 @@ class Quantity:
 
 
 def number_column(y: Any) -> FloatArray:
-    """Responses as numbers; a clear error for what are none."""
+    """Responses as numbers; a clear error if some are not numbers."""
     refuse_masked(y, "y")
     given = np.asarray(y)
     if given.ndim == 2 and given.shape[1] > 1:

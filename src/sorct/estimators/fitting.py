@@ -17,7 +17,7 @@ from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.quantity import Quantity, number_column
-from sorct.data.samples import Samples, TrainingSet
+from sorct.data.samples import MANY_ROWS, Samples, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.call import versions
@@ -61,10 +61,11 @@ if TYPE_CHECKING:
     from sorct.solvers.solution import Solution
     from sorct.tree.path import Limits
 
-
 LOSSES = ("cost", "log")
 #: What a variable's range changes the score of a cut by at most, by the name of gamma.
 STEEPNESS = {"gentle": 16.0, "auto": 64.0, "steep": 512.0}
+# Of the time that it takes to prepare very many rows, what it takes to tell of a tree.
+_TELLING = 0.25
 # How often floors are raised for some rows until all rows meet them.
 _RAISES = 6
 CALIBRATIONS = ("isotonic", "sigmoid")
@@ -72,7 +73,7 @@ CALIBRATIONS = ("isotonic", "sigmoid")
 
 @dataclass(frozen=True)
 class Model:
-    """What defines a tree but for the data and the penalties; as the user gave it."""
+    """What defines a tree, apart from data and penalties, as the user gave it."""
 
     depth: Any = None
     cost_matrix: Any = None
@@ -155,6 +156,8 @@ class Prepared:
         What is minimised, where the target is a quantity.
     quantile : float or None
         Level of the quantile, if one is predicted.
+    telling : float
+        Seconds that it takes, about, to tell of a tree what it means for all rows.
     """
 
     encoder: TableEncoder
@@ -169,6 +172,7 @@ class Prepared:
     factor: FloatArray | None = None
     loss: str | None = None
     quantile: float | None = None
+    telling: float = 0.0
 
     def finished(
         self, problem: Problem, solution: Solution, effort: Effort
@@ -303,9 +307,10 @@ class Prepared:
             topology,
             model.steepness(encoder.group_start.size - 1),
         )
-        seconds = time.perf_counter() - begun
-        parts = encoder, target, problem, n_samples, call, seconds, rules, floor
-        return cls(*parts, bool(model.followable), factor)
+        spent = time.perf_counter() - begun
+        telling = _TELLING * spent if n_samples > MANY_ROWS else 0.0
+        parts = encoder, target, problem, n_samples, call, spent, rules, floor
+        return cls(*parts, bool(model.followable), factor, telling=telling)
 
     @classmethod
     def _of_quantity(

@@ -99,8 +99,9 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> from sorct import SORCTRegressorCV
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> search = SORCTRegressorCV(depths=1, leaf="constant", scaling="auto",
-    ...                           max_features=4, random_state=0).fit(X, y)
+    >>> search = SORCTRegressorCV(depths=1, alphas_local=[0.1, 1.0], leaf="constant",
+    ...                           scaling="auto", max_features=4, cv=2,
+    ...                           random_state=0).fit(X, y)
     >>> len(search.tree_.variables_used) <= 4
     True
     """

@@ -41,7 +41,8 @@ def searched(
     from sorct.search.chains import IteratedSearch
     from sorct.search.multistart import Multistart
 
-    seconds, solver = effort.seconds_left(prepared.seconds), effort.solver()
+    seconds = effort.seconds_left(prepared.seconds + prepared.telling)
+    solver = effort.solver()
     if n_starts == "auto":
         search = IteratedSearch(solver, effort.n_jobs, seconds, memory)
         return search.run(problem, seed, callback)

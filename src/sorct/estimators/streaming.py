@@ -102,16 +102,21 @@ class Streamed:
         encoding = Encoding(known.encoder, target, own / whole)
         share = weight * own / whole
         parts = TableParts(source, encoding, known.n_rows, checkpoint)
-        drawer, made = Drawer(encoding, share, samples.MANY_ROWS), list[Draw]()
+        drawer = Drawer(encoding, share, samples.MANY_ROWS)
+        made, spent = list[Draw](), list[float]()
 
         def data() -> TrainingSet:
+            before = time.perf_counter()
             made.append(_drawn(source, drawer, checkpoint))
+            spent.append(time.perf_counter() - before)
             return training_set(made[0], share, parts)
 
         prepared = Prepared.built(
             known.encoder, target, model, factor, data, known.n_rows, call, begun
         )
-        return cls(prepared, parts, made[0])
+        # One more pass tells of the tree, unless all rows are in memory.
+        telling = 0.0 if made[0].whole else spent[0]
+        return cls(replace(prepared, telling=telling), parts, made[0])
 
     @property
     def n_passes(self) -> int:

@@ -33,8 +33,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 _ORDERED = {"contract", "nnan", "nsz"}
 _FAST = _ORDERED | {"reassoc", "arcp"}
-# Files that say how is compiled, beside those that say what.
-_COMPILERS = "compilation.py", "pipelines.py", "by_reference.py"
 # Versions of numba whose inside we know.
 _KNOWN = (["0", "68"],)
 # What only compiled code calls: no way in from Python, nothing of its own on disk.
@@ -47,7 +45,7 @@ def _cache_folder() -> Path | None:
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
         text = source.read_bytes()
-        if b"@compiled" in text or source.name in _COMPILERS:
+        if b"@compiled" in text or source == Path(__file__):
             digest.update(text)
     name = f"sorct-{digest.hexdigest()[:16]}"
     places = [package / "__pycache__", *_home_cache()]

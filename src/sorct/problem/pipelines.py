@@ -11,17 +11,15 @@ What is left out:
 - Passes for what our code does not contain (closures, ``with``, ``raise``, tuples of
   mixed types in loops, whole-array arithmetic), and checks of the code between passes.
 - Asking again which version of an operator fits which types.
-- Passing tuples by all the numbers in them (``by_reference.py``).
 """
 
-import operator
 from typing import Any
 
 from numba import _dynfunc
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, _pass_registry, register_pass
-from numba.core.errors import TypingError
 from numba.core.typed_passes import (
     IRLegalization,
     NativeLowering,
@@ -29,7 +27,6 @@ from numba.core.typed_passes import (
     NopythonTypeInference,
     PreLowerStripPhis,
 )
-from numba.core.types.functions import Function
 from numba.core.untyped_passes import (
     FixupArgs,
     GenericRewrites,
@@ -38,8 +35,6 @@ from numba.core.untyped_passes import (
     ReconstructSSA,
     TranslateByteCode,
 )
-
-from sorct.problem.by_reference import LowerByReference, by_reference
 
 # From bytecode to typed code that is ready for lowering.
 _BEFORE_LOWERING = (
@@ -53,7 +48,6 @@ _BEFORE_LOWERING = (
     PreLowerStripPhis,
     IRLegalization,
 )
-_OPERATORS = {getattr(operator, name) for name in operator.__all__} - {abs}
 # What was found out about types, by the options that a function is compiled with.
 _known: dict[str, dict[Any, Any]] = {}
 
@@ -111,17 +105,11 @@ class _EntryLowering(NativeLowering):  # type: ignore[misc]
 
     _name = "sorct_entry_lowering"
 
-    @property
-    def lowering_class(self) -> type:
-        """How lines become code."""
-        return LowerByReference
-
     def run_pass(self, state: Any) -> bool:
         """Lower it into a library that is optimised once."""
         codegen = state.targetctx.codegen()
         state.library = _EntryLibrary(codegen, state.func_id.func_qualname)
         state.library.enable_object_caching()
-        state.targetctx = by_reference(state.targetctx, state.typingctx)
         return bool(super().run_pass(state))
 
 
@@ -131,17 +119,11 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
 
     _name = "sorct_inner_lowering"
 
-    @property
-    def lowering_class(self) -> type:
-        """How lines become code."""
-        return LowerByReference
-
     def run_pass(self, state: Any) -> bool:
         """Lower it, and let other functions know of it."""
         codegen = state.targetctx.codegen()
         state.library = _InnerLibrary(codegen, state.func_id.func_qualname)
         state.flags.no_compile = True
-        state.targetctx = by_reference(state.targetctx, state.typingctx)
         super().run_pass(state)
         lowered, library = state["cr"], state.library
         fndesc, env = lowered.fndesc, lowered.env
@@ -154,52 +136,17 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
-class _Asked(Function):
-    """A function or operator that remembers which of its versions fit which types.
+class _Types:
+    """numba's knowledge of types, which remembers what it was asked.
 
     numba asks anew for every operator of every function, several times, and tries all
     versions of the operator each time.
     """
 
-    _answers: dict[Any, Any]
-    _impl_keys: dict[Any, Any]
-
-    @classmethod
-    def of(cls, function: Function) -> Any:
-        """The same function, down to its own records."""
-        asked = object.__new__(cls)
-        asked.__dict__.update(function.__dict__, _answers={})
-        return asked
-
-    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """Signature of a call, or an error; calls with keywords are not remembered."""
-        if kws:
-            return super().get_call_type(context, args, kws)
-        key = tuple(args)
-        if key not in self._answers:
-            try:
-                found = super().get_call_type(context, args, kws)
-                version = self._impl_keys[found.args] if found else None
-                self._answers[key] = found, version
-            except TypingError as error:
-                self._answers[key] = error, None
-        found, version = self._answers[key]
-        if isinstance(found, TypingError):
-            raise found
-        if found is not None:
-            # The version may have been asked for with other options meanwhile.
-            self._impl_keys[found.args] = version
-        return found
-
-
-class _Types:
-    """numba's knowledge of types, which remembers what it was asked."""
-
     def __init__(self, context: Any, flags: Any) -> None:
         self._context = context
-        # The version that fits is compiled with the options of the caller, of which
-        # ours differ by these alone.
-        self._answers = _known.setdefault(repr(flags.fastmath), {})
+        # The version that fits is compiled with the options of the caller.
+        self._answers = _known.setdefault(repr(flags), {})
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
@@ -210,23 +157,15 @@ class _Types:
             self._answers[key] = getattr(self._context, question)(*about)
         return self._answers[key]
 
-    def _asked(self, function: Function) -> Any:
-        if function not in self._answers:
-            self._answers[function] = _Asked.of(function)
-        return self._answers[function]
-
-    def resolve_value_type(self, value: Any) -> Any:
-        """Type of a global; that of an operator remembers what it was asked."""
-        found = self._context.resolve_value_type(value)
-        return self._asked(found) if value in _OPERATORS else found
-
     def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
         """Signature of a call; only those of numba's own functions are remembered."""
-        if not kws and isinstance(function, Function):
-            found = self._asked(function).get_call_type(self._context, args, {})
-            if found is not None:
-                return found
-        return self._context.resolve_function_type(function, args, kws)
+        if kws or not isinstance(function, types.Function):
+            return self._context.resolve_function_type(function, args, kws)
+        key = function, tuple(args)
+        if key not in self._answers:
+            found = self._context.resolve_function_type(function, args, kws)
+            self._answers[key] = found
+        return self._answers[key]
 
     def resolve_getattr(self, value: Any, name: str) -> Any:
         """Type of an attribute."""

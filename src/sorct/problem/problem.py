@@ -212,7 +212,8 @@ class Problem:
         if not self.learns_leaves:
             return np.zeros((0, self.topology.n_leaves))
         if params.leaf_proba is not None:
-            return np.log(params.leaf_proba)
+            # Another layout would be another type, for which all is compiled anew.
+            return np.ascontiguousarray(np.log(params.leaf_proba))
         share = np.log(self.data.share)[:, np.newaxis]
         return np.repeat(share, self.topology.n_leaves, axis=1)
 

@@ -31,6 +31,7 @@ from sorct.search.log import (
     SearchMemory,
     SearchResult,
     best_of,
+    logger,
 )
 from sorct.search.moves import Chain, move
 from sorct.search.multistart import finish, finished_on_all, too_late
@@ -58,6 +59,9 @@ _MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
 # Rows that chains look at where there are very many: so many per column, and at least
 # so many.
 _ROWS_PER_COLUMN, _FEWEST_ROWS = 64, 4096
+# What a core does in a second, of the same work; evaluations of a descent, about; and
+# seconds from which on a search says beforehand what it may take.
+_WORK_PER_SECOND, _USUAL_EVALUATIONS, _LONG = 2e9, 150, 30.0
 _LATE = "time limit"
 _WORKED = "work limit"
 # Share of the time limit for searching, the rest being for the polish: on the rows
@@ -142,6 +146,7 @@ class _Search:
         What is under way when the time is over is still evaluated, and the tree is made
         ready: with many classes that takes about as long as the empty tree does here.
         """
+        self._say_how_long()
         begun = time.perf_counter()
         polisher = Polisher.of(self.rough, _DESCENT, self.soft)
         took = time.perf_counter() - begun
@@ -188,12 +193,29 @@ class _Search:
             return "no run met the floors"
         return _WORKED if self._work > _MAX_WORK else None
 
+    def _say_how_long(self) -> None:
+        """Tell in the log what a long search will take, about."""
+        n_descents = _AGREE * _patience(self.problem)
+        work = min(n_descents * _USUAL_EVALUATIONS * self._size, _MAX_WORK_OF_RUN)
+        seconds = work / _WORK_PER_SECOND / self.workers.n_threads
+        if seconds > _LONG and not self.problem.is_convex:
+            logger.info(
+                "searching %d rows x %d columns x %d cuts may take %.0f s or more; "
+                "time_limit ends it sooner",
+                self.rough.data.samples.n_rows, self.rough.data.n_columns,
+                self.problem.topology.n_branches, seconds,
+            )  # fmt: skip
+
+    @property
+    def _size(self) -> float:
+        """Rows x columns x cuts: the work of an evaluation."""
+        data, n_branches = self.rough.data, self.problem.topology.n_branches
+        return float(data.samples.weight.size * data.n_columns * n_branches)
+
     @property
     def _work(self) -> float:
         """Work done so far: rows x columns x cuts x evaluations."""
-        data, n_branches = self.rough.data, self.problem.topology.n_branches
-        size = data.samples.weight.size * data.n_columns * n_branches
-        return float(size) * self.log.n_evaluations
+        return self._size * self.log.n_evaluations
 
     def _agreed(
         self, best: Solution, ends: list[Solution], chains: list[Solution]

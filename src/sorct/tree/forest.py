@@ -275,7 +275,9 @@ class Forest:
         plain = [tree.to_dict() for tree in self.trees]
         version = max(tree["version"] for tree in plain)
         common = {key: plain[0][key] for key in COMMON if key in plain[0]}
-        common |= {"version": version, "missing": self.encoder.missing}
+        common["version"] = version
+        if version > 1:
+            common["missing"] = self.encoder.missing
         costs = self.decision_cost
         return {
             "format": FORMAT,

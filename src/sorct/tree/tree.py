@@ -75,8 +75,8 @@ class Tree(TreeFields):
         follow the rules by hand, and the root mean square of what they miss it by (in
         linear leaves: what they miss the leaf's own number by).
     training : TrainingRecord
-        How the tree came about; not used in prediction, but that ``predict_bayes``
-        asks how classes were weighted.
+        How the tree came about. Prediction does not use it, except that
+        ``predict_bayes`` asks how classes were weighted.
     """
 
     @cached_property

@@ -29,6 +29,11 @@ runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installe
 
 #: Columns of these need more digits than float32 has.
 TOO_FINE = ("far", "narrow", "certain")
+#: Trees of every kind of variable and leaf, for what all do in double precision.
+SINGLE = {
+    "array", "iris-2", "mixed", "new_levels", "all-typical", "curves-mixed",
+    "shares-mixed", "other-holes", "nothing", *TOO_FINE,
+}  # fmt: skip
 TYPES = {
     "tensor(float)": np.float32,
     "tensor(double)": np.float64,
@@ -97,7 +102,13 @@ def test_double_precision_predicts_as_the_tree(rng, make):
     assert_same(tree, X, labels, proba)
 
 
-@each_tree
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=[pytest.mark.slow] * (name not in SINGLE))
+        for name, make in MAKERS.items()
+    ],
+)
 def test_single_precision_is_near_or_refused(rng, make, request):
     """The class is the same wherever it is clear."""
     tree, X = make(rng)

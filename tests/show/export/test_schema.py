@@ -6,17 +6,23 @@ import re
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 from sorct.export import json_schema
 
-from sorct import Path, SORCTClassifier, Tree
+from sorct import Forest, Path, SORCTClassifier, Tree
+from sorct.tree.forest import ForestRecord
 from tests.show.export.exported_trees import MAKERS, each_tree
 from tests.tree.test_path import mixed_path
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
 
-kinds = pytest.mark.parametrize("kind", ["tree", "path"])
-READERS = {"tree": Tree.from_dict, "path": Path.from_dict}
+kinds = pytest.mark.parametrize("kind", ["tree", "path", "forest"])
+READERS = {
+    "tree": Tree.from_dict,
+    "path": Path.from_dict,
+    "forest": Forest.from_dict,
+}
 # What only a comparison of one entry with another can tell, or of numbers with rules.
 BEYOND = re.compile(
     r"has shape|positions of classes|labels do not fit|label type|mass must be positive"
@@ -25,7 +31,7 @@ BEYOND = re.compile(
     r"|'mode' of"  # one of the levels
     r"|must rise|must go from 0 to 1|as many places as points|too steep"
     r"|of one plain kind"  # levels and rare ones
-    r"|must sum to 1|must not fall|a map per class"
+    r"|sum to 1|must not fall|a map per class"
     r"|'(leaf_proba|decision_cost|routed)' must hold numbers"  # rows of several lengths
 )
 ODD = [None, True, -1.5, "x", [], {}, [[]], [None], {"a": 1}]
@@ -75,10 +81,20 @@ def damaged(data, at):
 
 @pytest.fixture
 def documents(rng):
-    """A tree, and a path of a single one, as plain data."""
+    """A tree, and a path and a forest of a single one, as plain data."""
     path = mixed_path(rng)
     short = Path([0.0], [0.0], path.trees[:1], [1.0])
-    return {"tree": MAKERS["mixed"](rng)[0].to_dict(), "path": short.to_dict()}
+    tree = MAKERS["mixed"](rng)[0]
+    told = ForestRecord(
+        oob_score=0.5, oob_scoring="accuracy", drop={"a": 0.1}, n_samples=9, call="x"
+    )
+    costs = np.ones((len(tree.classes), len(tree.classes)))
+    forest = Forest.of((tree,), costs, told)
+    return {
+        "tree": tree.to_dict(),
+        "path": short.to_dict(),
+        "forest": forest.to_dict(),
+    }
 
 
 @pytest.fixture
@@ -113,6 +129,7 @@ def test_files_are_valid(rng, clouds, tmp_path):
     fitted = SORCTClassifier(n_starts=1, random_state=0).fit(*clouds)
     fitted.tree_.to_json(tmp_path / "tree")
     mixed_path(rng).to_json(tmp_path / "path")
+    Forest.of((fitted.tree_,) * 3).to_json(tmp_path / "forest")
     for kind in READERS:
         data = json.loads((tmp_path / kind).read_text("utf-8"))
         jsonschema.validate(data, json_schema(kind))
@@ -120,7 +137,7 @@ def test_files_are_valid(rng, clouds, tmp_path):
         assert not is_valid(other, data)
 
 
-@kinds
+@pytest.mark.parametrize("kind", ["tree", pytest.param("path", marks=pytest.mark.slow)])
 def test_what_the_reader_refuses_by_shape_the_schema_refuses(documents, kind):
     """Every place of a file, removed or replaced by something odd."""
     data = documents[kind]
@@ -165,9 +182,9 @@ def test_damage_to_variables_of_every_kind(real_documents):
     "name",
     [
         pytest.param("all-holes", marks=pytest.mark.slow),
-        "all-two",
+        pytest.param("all-two", marks=pytest.mark.slow),
         "lines-two",
-        "curves-mixed",
+        pytest.param("curves-mixed", marks=pytest.mark.slow),
     ],
 )
 def test_damage_to_what_leaves_say(rng, name):

@@ -271,7 +271,9 @@ def with_cell(database, tree, X, column, cell):
 
 @pytest.mark.every_value
 @pytest.mark.parametrize("column", ["height", "wild", "income", "rate", "code"])
-@pytest.mark.parametrize("maker", ["error-typical", "other-holes"])
+@pytest.mark.parametrize(
+    "maker", ["error-typical", pytest.param("other-holes", marks=pytest.mark.slow)]
+)
 def test_null_and_nan_are_missing_and_infinity_is_refused(rng, database, maker, column):
     """Infinity is no number; among levels it is one more that training never saw."""
     tree, X = MAKERS[maker](rng)

@@ -134,7 +134,18 @@ def test_given_axes_are_used_and_no_others(display):
     assert not np.array_equal(before[:, :half], after[:, :half])
 
 
-def test_without_axes_a_figure_is_made_that_leaves_no_traces(display):
+def test_without_axes_a_figure_is_made(told):
+    """That leaves no traces."""
+    assert_a_figure_is_made(MAKERS["recall"](told))
+
+
+@pytest.mark.slow
+def test_every_display_makes_a_figure_without_axes(display):
+    """That leaves no traces."""
+    assert_a_figure_is_made(display)
+
+
+def assert_a_figure_is_made(display):
     """One, which pyplot shows; the same picture twice, settings as they were."""
     before = dict(mpl.rcParams)
     pictures = []

@@ -78,7 +78,14 @@ def test_no_text_overlaps_with_long_names(rng, depth, n_classes):
 
 
 @pytest.mark.parametrize(
-    ("letter", "dpi"), [("W", 50), ("l", 72), ("é", 97), ("s", 200)]
+    ("letter", "dpi"),
+    [
+        ("W", 50),
+        *(
+            pytest.param(*pair, marks=pytest.mark.slow)
+            for pair in [("l", 72), ("é", 97), ("s", 200)]
+        ),
+    ],
 )
 def test_no_text_overlaps_in_axes_of_any_size_and_resolution(rng, letter, dpi):
     """Letters shrink with the axes, and none is widened to whole pixels."""

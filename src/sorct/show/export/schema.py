@@ -8,15 +8,15 @@ from typing import Any
 
 from sorct.data.wording import shown
 
-_KINDS = ("tree", "path")
+_KINDS = ("tree", "path", "forest")
 
 
 def json_schema(kind: str = "tree") -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of the file of a tree or of a path.
+    """JSON Schema (draft 2020-12) of the file of a tree, a path or a forest.
 
     Parameters
     ----------
-    kind : {"tree", "path"}, default="tree"
+    kind : {"tree", "path", "forest"}, default="tree"
 
     Returns
     -------
@@ -26,7 +26,7 @@ def json_schema(kind: str = "tree") -> dict[str, Any]:
     """
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"kind must be one of {_KINDS}, got {shown(kind)}.")
-    # The parts of a tree are written once, and stand in either schema.
+    # The parts of a tree are written once, and stand in every schema.
     return {**_read(kind), "$defs": _read("tree")["$defs"]}
 
 

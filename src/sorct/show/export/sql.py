@@ -30,6 +30,7 @@ from sorct.show.export.formula import (
     row_for,
 )
 from sorct.show.export.sql_classes import Layer, choice, class_steps
+from sorct.show.export.sql_spark import spark_text
 from sorct.show.export.sql_text import (
     INDENT,
     Names,
@@ -43,17 +44,21 @@ from sorct.show.export.sql_text import (
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
+#: Kinds of SQL, and the databases that read them.
+DIALECTS = {
+    "standard": "SQLite (3.35 or later), DuckDB and PostgreSQL (12 or later)",
+    "spark": "Spark (4.0 or later)",
+}
 _TITLE = (
-    "A classification tree as SQL for SQLite (3.35 or later), DuckDB and PostgreSQL "
-    "(12 or later), written by sorct. {score}t is the score of cut t, {left}t the "
-    "chance to go left there, {proba}k the probability of class k. A row gets NULL "
-    "where a column read is NULL{unless}{unknown}."
+    "A classification tree as SQL for {databases}, written by sorct. {score}t is the "
+    "score of cut t, {left}t the chance to go left there, {proba}k the probability of "
+    "class k. A row gets NULL where a column read is NULL{unless}{unknown}."
 )
 _VALUE_TITLE = (
-    "A regression tree as SQL for SQLite (3.35 or later), DuckDB and PostgreSQL (12 or "
-    "later), written by sorct. {score}t is the score of cut t, {left}t the chance to "
-    "go left there, {says}n what linear leaf n says, {label} the prediction. A row "
-    "gets NULL where a column read is NULL{unless}{unknown}."
+    "A regression tree as SQL for {databases}, written by sorct. {score}t is the score "
+    "of cut t, {left}t the chance to go left there, {says}n what linear leaf n says, "
+    "{label} the prediction. A row gets NULL where a column read is "
+    "NULL{unless}{unknown}."
 )
 _LARGEST = "1.7976931348623157E308"
 # Days of a year before its months.
@@ -68,6 +73,7 @@ def to_sql(
     table: str | Sequence[str] = "data",
     *,
     keep: Iterable[str] | None = None,
+    dialect: str = "standard",
 ) -> str:
     """A SELECT that scores every row of a table, from its raw columns.
 
@@ -94,12 +100,18 @@ def to_sql(
     keep : iterable of str or None, default=None
         Columns of the table to give beside the probabilities and the class, such as a
         key; then nothing else is given. None gives all, and the cuts.
+    dialect : {"standard", "spark"}, default="standard"
+        For which databases: those below, or Spark SQL.
 
     Returns
     -------
     str
-        SQL for SQLite (3.35 or later), DuckDB and PostgreSQL (12 or later).
+        SQL for SQLite (3.35 or later), DuckDB and PostgreSQL (12 or later), or for
+        Spark (4.0 or later).
     """
+    if dialect not in DIALECTS:
+        known = tuple(DIALECTS)
+        raise ValueError(f"dialect must be one of {known}, got {shown(dialect)}.")
     formula = read_formula(tree)
     if len(formula.scores) > _MOST_CUTS:
         raise ValueError(
@@ -114,7 +126,9 @@ def to_sql(
         raise ValueError(f"table must be a name or parts of one, got {shown(table)}.")
     names = Names(tree, formula, kept or [], parts)
     query = _query(formula, names, ".".join(map(identifier, parts)), kept)
-    return "\n".join([*_head(tree, formula, names), *query]) + "\n"
+    head = _head(tree, formula, names, DIALECTS[dialect])
+    text = "\n".join([*head, *query]) + "\n"
+    return spark_text(text) if dialect == "spark" else text
 
 
 def _texts(option: str, given: Any) -> list[str]:
@@ -130,11 +144,11 @@ def _texts(option: str, given: Any) -> list[str]:
     return listed
 
 
-def _head(tree: Tree, formula: Formula, names: Names) -> list[str]:
+def _head(tree: Tree, formula: Formula, names: Names, databases: str) -> list[str]:
     refuses = formula.refuses_new_levels
     unknown = " or has a level unknown to the tree" if refuses else ""
     title = (_VALUE_TITLE if formula.of_quantity else _TITLE).format(
-        says=names.says, label=names.label,
+        databases=databases, says=names.says, label=names.label,
         score=names.score, left=names.left, proba=names.proba, unknown=unknown,
         unless=" and may not be missing" if formula.has(MissingTerm) else "",
     )  # fmt: skip
