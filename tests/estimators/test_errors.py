@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import sorct.search.warm_up
@@ -88,8 +87,6 @@ def test_odd_tables_are_refused(no_work, odd, words):
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        (sp.csr_matrix(X), "[Ss]parse.*dense.*toarray"),
-        (sp.csr_array(X), "[Ss]parse.*dense.*toarray"),
         (frame(city=alternating("Rome", 1, object)), "'city' mixes.*'int', 'str'"),
         (frame(city=alternating([1], [2], object)), "'city'"),
         (pd.DataFrame(X, columns=["age", 1, 2]), "names.*str"),

@@ -337,7 +337,7 @@ class TableEncoder:
 
     def scale_all(self, table: Table) -> FloatArray:
         """Scaled values of a table, in column order (n_columns, n)."""
-        if table.numbers.shape[1] < self.n_columns:
+        if len(self._place) < len(self.variables):
             return self.scale(table, slice(None), np.arange(self.n_columns))
         # Numbers alone, side by side: all of them at once.
         lower, span = np.array([v.affine for v in self.variables]).T

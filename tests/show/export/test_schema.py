@@ -246,5 +246,5 @@ def test_labels_have_the_type_that_is_told(documents):
 
 def test_an_unknown_kind_is_refused():
     """The message lists the kinds."""
-    with pytest.raises(ValueError, match=r"kind must be one of .*'tree'.*got 'forest'"):
-        json_schema("forest")
+    with pytest.raises(ValueError, match=r"kind must be one of .*'tree'.*got 'grove'"):
+        json_schema("grove")
