@@ -116,8 +116,7 @@ def _direction(forest: Forest, curve: PartialCurve) -> str:
     one = forest.encoder.variables[forest.encoder.names.index(curve.variable)]
     if one.choices is not None and not one.ordered:
         return ""
-    steps = np.diff(curve.said[-1])
-    if not (steps > 0.0).any() and not (steps < 0.0).any():
+    if not np.diff(curve.said).any():
         return ", moves nothing there"
     if forest.of_quantity:
         what = "the prediction"
@@ -125,6 +124,7 @@ def _direction(forest: Forest, curve: PartialCurve) -> str:
         what = class_name(forest.classes.tolist()[-1])
     else:
         return ""
+    steps = np.diff(curve.said[-1])
     if (steps >= 0.0).all():
         return f", raises {what}"
     return f", lowers {what}" if (steps <= 0.0).all() else f", moves {what} both ways"
