@@ -192,10 +192,11 @@ class ForestExplanation:
                 "What would be said were one value typical, all else as it is:"
             )
         for one in self.influences:
-            value, typical = (value_text(x) for x in (one.value, one.typical))
+            value, typical = value_text(one.value), short_text(one.typical)
+            change = 0.0 - one.contribution  # which is never written as -0
             lines.append(
                 f"  {readable(one.variable)} is {value}; with {typical}: "
-                f"{short_text(round(one.without, 4))} ({-one.contribution:+.3g})"
+                f"{short_text(round(one.without, 4))} ({change:+.3g})"
             )
         return "\n".join(lines)
 
