@@ -1,5 +1,8 @@
 """Forests: scikit-learn's manners, budgets that hold, the same forest every time."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sorct import Forest, SORCTForestClassifier, SORCTForestRegressor
 from sorct.data.planted import make_planted_tree
+from sorct.data.samples import Rows
+from sorct.estimators.forest_fitting import ForestFit
+from sorct.estimators.forest_measures import out_of_bag_score
 
 QUICK = {"n_trees": 4, "n_starts": 1, "random_state": 0}
 
@@ -163,9 +169,38 @@ def test_class_weights_costs_and_early_stopping(people):
     dear = clone(base).set_params(cost_matrix=costs).fit(X, y)
     heavy = clone(base).set_params(class_weight={"yes": 20.0}).fit(X, y)
     assert (dear.predict(X) == "yes").mean() > plain
+    assert dear.forest_ != replace(dear.forest_, decision_cost=None)
     assert (heavy.predict(X) == "yes").mean() > plain
     stopped = clone(base).set_params(n_trees=60, early_stopping=True).fit(X, y)
     assert 5 <= stopped.forest_.n_trees < 60
+
+
+def test_out_of_bag_is_the_accuracy_of_predictions_by_own_weights():
+    """Costs decide what is predicted; weights of classes do not count errors twice."""
+    codes, own = np.array([0, 0, 1, 1]), np.array([1.0, 2.0, 3.0, 4.0])
+    factor, costs = np.array([1.0, 5.0]), np.array([[0.0, 1.0], [9.0, 0.0]])
+    rows = Rows(np.zeros((1, 4)), codes, own * factor[codes])
+    said = np.array([[[0.95, 0.8, 0.7, 0.4], [0.05, 0.2, 0.3, 0.6]]])
+    problem = SimpleNamespace(data=SimpleNamespace(rows=rows), datafit=None)
+    prepared = SimpleNamespace(problem=problem, factor=factor)
+    grove = SimpleNamespace(
+        said=lambda *_: said, outside=np.array([[True, True, True, True]])
+    )
+    for matrix, expected in ((None, 0.7), (costs, 0.8)):
+        score, _ = out_of_bag_score(prepared, grove, [], matrix)
+        assert score == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rule", ["best", "one-standard-error"])
+def test_held_out_rows_count_by_their_weights(rule):
+    """A row of weight 9 outweighs one of weight 1."""
+    losses = np.array([[1.0, 0.0, 1.0, 0.0], [0.5, 0.9, 0.5, 0.9]])
+    fit = SimpleNamespace(plan=SimpleNamespace(rule=rule))
+    offers = [np.arange(3), np.arange(3)]
+    for weight, best in (([1.0, 1.0, 1.0, 1.0], 0), ([9.0, 1.0, 9.0, 1.0], 1)):
+        fit._held_out = lambda _, weight=weight: (losses, np.array(weight))
+        assert ForestFit._choose(fit, offers, np.array([0.0, 1.0])) == best
+        assert fit.cv_loss == np.average(losses[best], weights=weight)
 
 
 def test_importances_find_what_matters(people, fitted):
@@ -195,6 +230,7 @@ def test_time_limit_ends_with_a_forest():
         ({"n_folds": 1}, "n_folds must be"),
         ({"loss": "gini"}, "loss must be"),
         ({"max_features": -1}, "max_features must be"),
+        ({"max_cost": 2.0}, "max_cost needs feature_cost"),
         ({"gamma": "flat"}, "gamma must be"),
     ],
 )

@@ -144,6 +144,8 @@ def test_bounds_out_of_reach_are_said(table):
         ({"group_bounds": 1.0}, [1, 2], "one entry for each"),
         ({"group_bounds": {"x": 1.0}}, "ab", "no row has"),
         ({"group_bounds": -1.0}, "ab", "positive number"),
+        ({"group_bounds": {}}, "ab", "is empty"),
+        ({"group_bounds": 1.0}, "missing", "missing entries"),
         ({"group_bounds": 1.0, "group_measure": "mean"}, "ab", "must be one of"),
         ({"group_bounds": 1.0, "loss": "huber"}, "ab", "needs loss='square'"),
     ],
@@ -152,6 +154,8 @@ def test_bounds_that_cannot_be_are_refused(table, options, groups, message):
     X, y = table
     if groups == "ab":
         groups = np.where(X.c > 0.5, "a", "b")
+    elif groups == "missing":
+        groups = np.where(X.c > 0.5, "a", None)
     with pytest.raises(ValueError, match=message):
         SORCTRegressor(1, 1.0, **options, **QUICK).fit(X, y, groups=groups)
 

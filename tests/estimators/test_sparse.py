@@ -152,6 +152,7 @@ def test_too_weak_a_penalty_is_an_error(words, monkeypatch):
         {"calibration": "isotonic"},
         {"feature_cost": [1.0] * 2000},
         {"monotonic_cst": {"x0": 1}},
+        {"scaling": "quantile"},
     ],
 )
 def test_what_is_not_known_of_sparse_matrices_is_refused(words, options):

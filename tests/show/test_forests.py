@@ -76,6 +76,8 @@ def test_an_explanation_adds_up(forest, table):
     assert {one.variable for one in told.influences} == set(forest.variables_used)
     assert "of the 4 trees agree" in str(told)
     assert told.to_dict()["n_trees"] == 4
+    with pytest.raises(ValueError, match="reach is for single trees"):
+        explain(forest, X.iloc[3], reach=0.5)
 
 
 def test_a_quantity_is_told_in_its_units(table):
@@ -107,6 +109,8 @@ def test_the_distilled_tree_is_the_nearest_by_divergence(forest, table):
 
     each = [divergence(tree) for tree in forest.trees]
     assert divergence(found.tree_) <= min(each) + 1e-6
+    with pytest.raises(ValueError, match="sample_weight must have shape"):
+        distil(forest, X, np.ones((len(X), 1)))
     with pytest.raises(TypeError, match="pass its forest_"):
         distil(type("Model", (), {"forest_": forest})(), X)
 

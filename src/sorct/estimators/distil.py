@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sorct._typing import FloatArray
+from sorct.data.quantity import number_column
 from sorct.data.table import as_table, take_rows
+from sorct.estimators.checks import checked_samples
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.regressor import SORCTRegressor
 from sorct.tree.forest import Forest
@@ -50,12 +51,10 @@ def distil(
         hint = "; pass its forest_" if hasattr(forest, "forest_") else ""
         raise TypeError(f"Expected a Forest, got a {type(forest).__name__}{hint}.")
     X = as_table(X)
+    X, _, weight = checked_samples(X, np.zeros(len(X)), sample_weight, number_column)
     if forest.of_quantity:
-        return SORCTRegressor(**options).fit(X, forest.predict(X), sample_weight)
+        return SORCTRegressor(**options).fit(X, forest.predict(X), weight)
     proba = forest.predict_proba(X)
-    weight: FloatArray = np.ones(len(proba))
-    if sample_weight is not None:
-        weight = np.asarray(sample_weight, dtype=np.float64)
     soft = (weight[:, np.newaxis] * proba).ravel()
     rows, codes = np.divmod(np.arange(soft.size), proba.shape[1])
     labels = np.take(forest.classes, codes)

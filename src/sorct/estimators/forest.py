@@ -56,6 +56,7 @@ class ForestEstimator(WholeEstimator):
     time_limit: float | None
     n_jobs: int | None
     random_state: Any
+    feature_cost: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the forest.
@@ -129,17 +130,19 @@ class ForestEstimator(WholeEstimator):
             )
             return fit.run()
 
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.max_features, self.max_features_per_cut, self.max_cost)
+
     def _plan(self, n_draws: float) -> ForestPlan:
-        limits = Limits(self.max_features, self.max_features_per_cut, self.max_cost)
-        asked = self.alpha_global
         return ForestPlan(
             int(self.n_trees),
             int(self.n_starts),
             int(self.n_folds),
             _KINDS[self.bootstrap],
             float(self.alpha_local),
-            None if asked is None else float(asked),
-            limits,
+            None if self.alpha_global is None else float(self.alpha_global),
+            self._limits,
             bool(self.relax),
             self.rule,
             bool(self.early_stopping),
@@ -163,12 +166,11 @@ class ForestEstimator(WholeEstimator):
             )
         if not isinstance(self.rule, str) or self.rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
-        whole = isinstance(self.n_folds, Integral)
-        whole = whole and not isinstance(self.n_folds, bool)
-        if not whole or not 2 <= self.n_folds <= 100:
+        n = self.n_folds
+        whole = isinstance(n, Integral) and not isinstance(n, bool)
+        if not whole or not 2 <= n <= 100:
             raise ValueError(
-                "n_folds must be a whole number from 2 to 100, got "
-                f"{shown(self.n_folds)}."
+                f"n_folds must be a whole number from 2 to 100, got {shown(n)}."
             )
         effort = Effort(
             time_limit=self.time_limit,
@@ -176,7 +178,7 @@ class ForestEstimator(WholeEstimator):
             random_state=self.random_state,
         )
         effort.check()
-        Limits(self.max_features, self.max_features_per_cut, self.max_cost).check()
+        self._limits.check_with(self.feature_cost)
         return effort
 
     def _keep(self, forest: Forest) -> None:

@@ -258,30 +258,35 @@ class ForestFit:
 
     def _choose(self, offers: Sequence[IntArray], alphas: FloatArray) -> int:
         """The point of the path with the least loss on held-out rows."""
-        losses = self._held_out(alphas)
-        if losses is None:
+        held = self._held_out(alphas)
+        if held is None:
             return 0
-        mean, best = losses.mean(axis=1), int(np.argmin(losses.mean(axis=1)))
-        chosen = best
+        losses, weight = held
+        mean = np.average(losses, axis=1, weights=weight)
+        chosen = best = int(np.argmin(mean))
         if self.plan.rule != "best":
-            gap = losses - losses[best]
-            error = gap.std(axis=1) / np.sqrt(max(gap.shape[1], 1))
+            gap = losses - losses[best] - (mean - mean[best])[:, np.newaxis]
+            error = np.linalg.norm(weight * gap, axis=1) / weight.sum()
             close = np.flatnonzero(mean - mean[best] <= error)
             sizes = np.array([offers[k].size for k in close.tolist()])
             chosen = int(close[np.flatnonzero(sizes == sizes.min())[0]])
         self.cv_loss = float(mean[chosen])
         return chosen
 
-    def _held_out(self, alphas: FloatArray) -> FloatArray | None:
-        """Loss of every held-out row at every point; None if there was no time."""
+    def _held_out(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Losses of held-out rows at every point, and weights; None without time."""
         rows = self.prepared.problem.data.rows
         found: list[FloatArray] = []
+        weights: list[FloatArray] = []
         for inside, outside in self._folds(rows):
             losses = self._fold(rows.take(inside), rows.take(outside), alphas)
             if self.soft[0] != 0:
                 break
             found.append(losses)
-        return np.concatenate(found, axis=1) if found else None
+            weights.append(rows.weight[outside])
+        if not found:
+            return None
+        return np.concatenate(found, axis=1), np.concatenate(weights)
 
     def _folds(self, rows: Rows) -> list[tuple[IntArray, IntArray]]:
         """Folds of the merged rows; every class stays in every training part."""
@@ -378,14 +383,16 @@ class ForestFit:
         return max(np.unique(columns[one]).size for one in used.T)
 
     def _cut_down(self, params: Params, most: int) -> Params:
-        """Keep the largest coefficients of cuts that still have too many."""
-        columns, coef = self.prepared.encoder.column_variable, params.coef.copy()
+        """Keep the largest coefficients of cuts, and leaves, with too many."""
+        columns, coef = self.prepared.encoder.column_variable, params.penalised.copy()
         for t in range(coef.shape[1]):
             size = np.zeros(columns.max() + 1)
             np.maximum.at(size, columns, np.abs(coef[:, t]))
             kept = np.argsort(-size, kind="stable")[:most]
             coef[~np.isin(columns, kept), t] = 0.0
-        return replace(params, coef=coef)
+        cuts, slopes = np.split(coef, [params.coef.shape[1]], axis=1)
+        own = None if params.leaf_coef is None else slopes
+        return replace(params, coef=cuts, leaf_coef=own)
 
     # -- the forest ------------------------------------------------------------------
 
@@ -399,7 +406,7 @@ class ForestFit:
         if not prepared.problem.of_quantity:
             matrix = prepared.problem.costs.cost_matrix
             costs = matrix if unequal(matrix) else None
-        score, loss = out_of_bag_score(prepared.problem, grove, params)
+        score, loss = out_of_bag_score(prepared, grove, params, costs)
         drop, permutation = importances(prepared, grove, params, self.seed)
         late = self.hard[0] != 0 or self.soft[0] != 0
         told = ForestRecord(

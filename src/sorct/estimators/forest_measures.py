@@ -13,6 +13,7 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray
 from sorct.data.samples import MANY_ROWS, Rows
 from sorct.estimators.fitting import Prepared
+from sorct.tree.decision import predicted_codes
 
 if TYPE_CHECKING:
     from sorct.problem.problem import Problem
@@ -63,19 +64,29 @@ def out_of_bag_loss(problem: Problem, said: FloatArray, outside: BoolArray) -> f
 
 
 def out_of_bag_score(
-    problem: Problem, grove: Grove, params: Sequence[Params]
+    prepared: Prepared,
+    grove: Grove,
+    params: Sequence[Params],
+    decision_cost: FloatArray | None,
 ) -> tuple[float | None, float | None]:
-    """Accuracy or R2, and mean loss, by the trees that have not seen a row."""
+    """Accuracy or R2, and mean loss, by the trees that have not seen a row.
+
+    The accuracy is of what ``predict`` would say, rows counting by users' own weights;
+    the loss is that of training.
+    """
     from sorct.search.forest import out_of_bag
 
+    problem = prepared.problem
     rows = problem.data.rows
     mean, known = out_of_bag(grove.said(params, rows), seen_by_none(problem, grove))
     if not known.any():
         return None, None
-    weight = rows.weight[known] / rows.weight[known].sum()
-    loss = mean_loss(problem, mean, rows, known)
+    loss, weight = mean_loss(problem, mean, rows, known), rows.weight
+    if prepared.factor is not None:
+        weight = weight / prepared.factor[rows.codes]
+    weight = weight[known] / weight[known].sum()
     if rows.response is None:
-        right = np.argmax(mean, axis=0) == rows.codes
+        right = predicted_codes(mean, decision_cost) == rows.codes
         return float(weight @ right[known]), loss
     y = rows.response[known]
     whole = float(weight @ (y - weight @ y) ** 2)
@@ -107,12 +118,13 @@ def importances(
 
     drop: dict[str, float] = {}
     permutation: dict[str, float] = {}
+    seen, unseen = seen_loss(rows.X), unseen_loss(rows.X)
     for v in np.unique(encoder.column_variable[used]).tolist():
         name, columns = encoder.names[v], encoder.column_variable == v
         held, mixed = rows.X.copy(), rows.X.copy()
         held[columns] = centre[columns][:, np.newaxis]
         mixed[columns] = mixed[columns][:, order]
-        drop[name] = seen_loss(held) - seen_loss(rows.X)
+        drop[name] = seen_loss(held) - seen
         if outside.any():
-            permutation[name] = unseen_loss(mixed) - unseen_loss(rows.X)
+            permutation[name] = unseen_loss(mixed) - unseen
     return drop, permutation

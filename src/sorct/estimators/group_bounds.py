@@ -17,6 +17,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.quantity import Quantity, number_column
@@ -75,6 +76,11 @@ class GroupBounds:
                 f"groups must have one entry for each of the {n_samples} rows, got "
                 f"shape {given.shape}."
             )
+        if pd.isna(given).any():
+            raise ValueError(
+                "groups has missing entries; name a group for them too, and leave it "
+                "out of group_bounds if it is not to be bound."
+            )
         named = _by_group(bounds, np.unique(given).tolist())
         labels = list(named)
         code = np.full(n_samples, -1)
@@ -115,6 +121,8 @@ class GroupBounds:
 def _by_group(bounds: Any, labels: list[Any]) -> dict[Any, float]:
     """Bound of every group named; a number is for all."""
     named = bounds if isinstance(bounds, Mapping) else dict.fromkeys(labels, bounds)
+    if not named:
+        raise ValueError("group_bounds is empty; expected a bound, or None for none.")
     strange = [label for label in named if label not in labels]
     if strange:
         raise ValueError(

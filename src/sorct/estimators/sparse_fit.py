@@ -176,6 +176,8 @@ def _refuse(model: Model) -> None:
         "calibration": model.calibration,
         "confidence": model.confidence,
     }
+    if model.table.scaling not in ("auto", "minmax"):
+        asked["scaling"] = model.table.scaling
     if model.loss == "cost":
         asked['min_recall with loss="cost"'] = model.min_recall
     given = [name for name, value in asked.items() if value is not None]

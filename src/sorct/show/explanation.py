@@ -189,8 +189,8 @@ def explain(
     x : dict, Series, DataFrame of one row, or array of shape (n_variables,)
         Raw values, as ``predict`` takes them.
     reach : float or None, default=None
-        Of a quantity: a value for which the smallest change of every variable alone is
-        told that reaches it.
+        Of a tree of a quantity: a value for which the smallest change of every variable
+        alone is told that reaches it.
 
     Returns
     -------
@@ -207,6 +207,8 @@ def explain(
     0
     """
     if isinstance(tree, Forest):
+        if reach is not None:
+            raise ValueError("reach is for single trees of a quantity, not forests.")
         table = _one_row(tree, x)
         return explain_row(tree, table, _values(tree.encoder, table))
     check_tree(tree)

@@ -116,8 +116,7 @@ def _direction(forest: Forest, curve: PartialCurve) -> str:
     one = forest.encoder.variables[forest.encoder.names.index(curve.variable)]
     if one.choices is not None and not one.ordered:
         return ""
-    steps = np.diff(curve.said[-1])
-    if not (steps > 0.0).any() and not (steps < 0.0).any():
+    if not np.diff(curve.said).any():
         return ", moves nothing there"
     if forest.of_quantity:
         what = "the prediction"
@@ -125,6 +124,7 @@ def _direction(forest: Forest, curve: PartialCurve) -> str:
         what = class_name(forest.classes.tolist()[-1])
     else:
         return ""
+    steps = np.diff(curve.said[-1])
     if (steps >= 0.0).all():
         return f", raises {what}"
     return f", lowers {what}" if (steps <= 0.0).all() else f", moves {what} both ways"
@@ -192,10 +192,11 @@ class ForestExplanation:
                 "What would be said were one value typical, all else as it is:"
             )
         for one in self.influences:
-            value, typical = (value_text(x) for x in (one.value, one.typical))
+            value, typical = value_text(one.value), short_text(one.typical)
+            change = 0.0 - one.contribution  # which is never written as -0
             lines.append(
                 f"  {readable(one.variable)} is {value}; with {typical}: "
-                f"{short_text(round(one.without, 4))} ({-one.contribution:+.3g})"
+                f"{short_text(round(one.without, 4))} ({change:+.3g})"
             )
         return "\n".join(lines)
 

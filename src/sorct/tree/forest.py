@@ -265,7 +265,11 @@ class Forest:
         """Whether two forests are the same, however they were asked for."""
         if not isinstance(other, Forest):
             return False
-        same = np.array_equal(self.weights, other.weights)
+        costs = [
+            None if one.decision_cost is None else one.decision_cost.tolist()
+            for one in (self, other)
+        ]
+        same = np.array_equal(self.weights, other.weights) and costs[0] == costs[1]
         return same and self.trees == other.trees
 
     __hash__ = None  # type: ignore[assignment]

@@ -109,7 +109,7 @@ def to_sql(
         SQL for SQLite (3.35 or later), DuckDB and PostgreSQL (12 or later), or for
         Spark (4.0 or later).
     """
-    if dialect not in DIALECTS:
+    if not isinstance(dialect, str) or dialect not in DIALECTS:
         known = tuple(DIALECTS)
         raise ValueError(f"dialect must be one of {known}, got {shown(dialect)}.")
     formula = read_formula(tree)
