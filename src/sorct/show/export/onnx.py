@@ -85,8 +85,8 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
     tree : Tree
     dtype : {"float32", "float64"}, default="float32"
         What the model takes, computes in and returns; a calibration is computed in
-        float64 even so. float32 is refused where it
-        cannot tell the values of a column well enough apart, such as time stamps.
+        float64 even so. float32 is refused where it cannot tell the values of a column
+        well enough apart, such as time stamps.
 
     Returns
     -------
@@ -449,13 +449,11 @@ def _check_precision(formula: Formula, dtype: str) -> None:
     if dtype == "float64":
         return
     _check_said(formula)
-    # What leaves say counts beside the largest of its terms; a chance moves by at most
-    # a quarter of what its score does, a value by all of it.
-    largest = 0.25 * max(
-        (term.size for one in formula.leaves for term in one.terms), default=1
-    )
+    # What moves a value counts beside what leaves say where terms are small; a chance
+    # moves by at most a quarter of what its score does, a value by all of it.
+    said = 0.25 * _size_said(formula)
     checked = [(known_part(t), 1.0) for one in formula.scores for t in one.terms]
-    checked += [(known_part(t), largest) for one in formula.leaves for t in one.terms]
+    checked += [(known_part(t), said) for one in formula.leaves for t in one.terms]
     for term, unit in checked:
         for lower, span, rise in _lines(term):
             if not _suits_float32(lower, span, rise / unit):
@@ -464,6 +462,13 @@ def _check_precision(formula: Formula, dtype: str) -> None:
                     f"enough apart (from {lower!r} on, over {span!r}); pass "
                     "dtype='float64'."
                 )
+
+
+def _size_said(formula: Formula) -> float:
+    """Size of what leaves say of a row whose terms are small."""
+    constant = max((abs(leaf.constant) for leaf in formula.leaves), default=0.0)
+    terms = [term.size for leaf in formula.leaves for term in leaf.terms]
+    return max(constant, 0.01 * max(terms, default=0.0)) or 1.0
 
 
 def _check_said(formula: Formula) -> None:
