@@ -227,6 +227,7 @@ def test_time_limit_ends_with_a_forest():
         ({"bootstrap": "rows"}, "bootstrap must be"),
         ({"bootstrap": []}, "bootstrap must be"),
         ({"rule": "worst"}, "rule must be"),
+        ({"rule": "paired"}, "rule must be"),
         ({"n_folds": 1}, "n_folds must be"),
         ({"loss": "gini"}, "loss must be"),
         ({"max_features": -1}, "max_features must be"),

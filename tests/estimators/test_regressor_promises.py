@@ -145,6 +145,7 @@ def test_bounds_out_of_reach_are_said(table):
         ({"group_bounds": {"x": 1.0}}, "ab", "no row has"),
         ({"group_bounds": -1.0}, "ab", "positive number"),
         ({"group_bounds": {}}, "ab", "is empty"),
+        ({}, "ab", "groups needs group_bounds"),
         ({"group_bounds": 1.0}, "missing", "missing entries"),
         ({"group_bounds": 1.0, "group_measure": "mean"}, "ab", "must be one of"),
         ({"group_bounds": 1.0, "loss": "huber"}, "ab", "needs loss='square'"),

@@ -17,7 +17,10 @@ from sorct.tree.tree import Tree
 
 
 def finished_on_all(tree: Tree, task: PathTask | None, place: int, data: Data) -> Tree:
-    """The tree solved on all rows; as it is where it was."""
+    """The tree solved on all rows; unchanged if it was found on all of them.
+
+    Its place in the path does not matter here.
+    """
     if task is None or len(data.seen.y) <= PATH_ROWS:
         return tree
     from sorct.problem.penalty import Strengths

@@ -107,7 +107,7 @@ class Data:
 class PathTask:
     """One path to trace: a model on the rows of a fold, or on all.
 
-    Of strengths that are not given, ``every`` so manieth is taken, from the strongest.
+    Of strengths that are not given, one in ``every`` is taken, from the strongest on.
     """
 
     model: Model

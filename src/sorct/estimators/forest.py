@@ -31,6 +31,8 @@ __all__ = ["SORCTForestClassifier", "SORCTForestRegressor"]
 
 _KINDS = {True: BOOTSTRAP, "half": HALF, False: ALL}
 _MOST_TREES = 10_000
+# Rows are compared here, and not folds.
+_RULES = RULES[:2]
 # Share of a time limit for choosing, the rest being for the trees.
 _CHOOSING_SHARE = 0.7
 
@@ -164,14 +166,12 @@ class ForestEstimator(WholeEstimator):
             raise ValueError(
                 f'bootstrap must be True, "half" or False, got {shown(self.bootstrap)}.'
             )
-        if not isinstance(self.rule, str) or self.rule not in RULES:
-            raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
+        if not isinstance(self.rule, str) or self.rule not in _RULES:
+            raise ValueError(f"rule must be one of {_RULES}, got {shown(self.rule)}.")
         n = self.n_folds
         whole = isinstance(n, Integral) and not isinstance(n, bool)
         if not whole or not 2 <= n <= 100:
-            raise ValueError(
-                f"n_folds must be a whole number from 2 to 100, got {shown(n)}."
-            )
+            raise ValueError(f"n_folds must be whole, from 2 to 100, got {shown(n)}.")
         effort = Effort(
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,

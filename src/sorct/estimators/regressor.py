@@ -236,6 +236,8 @@ class SORCTRegressor(TreeRegressor):
             raise ValueError(
                 "SORCTRegressor requires y to be passed, but the target y is None."
             )
+        if groups is not None and self.group_bounds is None:
+            raise ValueError("groups needs group_bounds, which say what holds of them.")
         refuse_source(X, type(self).__name__)
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
