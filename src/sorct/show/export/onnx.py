@@ -30,6 +30,7 @@ from sorct.show.export.formula import (
 )
 from sorct.show.export.onnx_classes import calibrated, chosen, own_proba, own_reach
 from sorct.show.export.onnx_graph import Graph
+from sorct.show.export.onnx_precision import check_float32
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -50,8 +51,6 @@ _MISSING_TOLD = (
 )
 # Operators on strings came with 19; runtimes of 2024 and later know it.
 _OPSET, _IR_VERSION = 19, 9
-# A score that the rounding of inputs may move by more than this is not worth having.
-_MOST_MOVED = 0.01
 _SURELY_LEFT = 1000.0
 # Stands for a missing cell, beside None for a number, OTHER and levels.
 _MISSING = object()
@@ -102,7 +101,8 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
             'to_onnx needs the package onnx; install it with pip install "sorct[onnx]".'
         ) from error
     formula = read_formula(tree)
-    _check_precision(formula, dtype)
+    if dtype == "float32":
+        check_float32(formula)
     # A tree that reads nothing still has to be told how many rows there are.
     variables = formula.variables or tree.encoder.variables[:1]
     _check_names(variables)
@@ -442,62 +442,3 @@ def _check_names(variables: _Variables) -> None:
 
 def _is_plain(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
-
-
-def _check_precision(formula: Formula, dtype: str) -> None:
-    """Refuse float32 where the rounding of the inputs would move a score too far."""
-    if dtype == "float64":
-        return
-    _check_said(formula)
-    # What moves a value counts beside what leaves say where terms are small; a chance
-    # moves by at most a quarter of what its score does, a value by all of it.
-    said = 0.25 * _size_said(formula)
-    checked = [(known_part(t), 1.0) for one in formula.scores for t in one.terms]
-    checked += [(known_part(t), said) for one in formula.leaves for t in one.terms]
-    for term, unit in checked:
-        for lower, span, rise in _lines(term):
-            if not _suits_float32(lower, span, rise / unit):
-                raise ValueError(
-                    f"float32 cannot tell the values of column {term.name!r} well "
-                    f"enough apart (from {lower!r} on, over {span!r}); pass "
-                    "dtype='float64'."
-                )
-
-
-def _size_said(formula: Formula) -> float:
-    """Size of what leaves say of a row whose terms are small."""
-    constant = max((abs(leaf.constant) for leaf in formula.leaves), default=0.0)
-    terms = [term.size for leaf in formula.leaves for term in leaf.terms]
-    return max(constant, 0.01 * max(terms, default=0.0)) or 1.0
-
-
-def _check_said(formula: Formula) -> None:
-    """Refuse float32 where it has no numbers of the size that leaves say."""
-    said = [abs(leaf.constant) for leaf in formula.leaves]
-    said += [term.size for leaf in formula.leaves for term in leaf.terms]
-    tiny, huge = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
-    # A sum over routes and columns must fit, too.
-    if any(said) and not 1e6 * tiny <= max(said) <= huge / (2.0 * len(said)):
-        raise ValueError(
-            f"float32 has no numbers as large or small as those that leaves say (up to "
-            f"{max(said):.1e}); pass dtype='float64'."
-        )
-
-
-def _lines(term: Term) -> list[tuple[float, float, float]]:
-    """Beginning, span and rise of the straight lines of a number's term."""
-    if isinstance(term, LinearTerm):
-        return [(term.lower, term.span, term.size)]
-    if not isinstance(term, CurveTerm):
-        return []
-    rises = np.abs(np.diff(term.values)).tolist()
-    return list(zip(term.at, np.diff(term.at).tolist(), rises, strict=False))
-
-
-def _suits_float32(lower: float, span: float, rise: float) -> bool:
-    tiny, huge = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
-    size = max(abs(lower), abs(lower + span))
-    if not (size < huge and span > tiny and rise < huge):
-        return False
-    step = float(np.spacing(np.float32(size)))
-    return step / span * rise <= _MOST_MOVED
