@@ -197,6 +197,29 @@ def test_moves_and_reaches_are_those_of_an_explanation(path, rows):
                 assert found == pytest.approx(expected, abs=0.02 * 180)
 
 
+@needs_node
+def test_of_ordered_levels_the_nearest_reaches(rng):
+    """As in an explanation; from a missing one, the nearest to a typical one."""
+    X = every_kind(rng)
+    tree = valued(rng, tree_on(rng, X), linear=True)
+    listed = tree.report(X[:6], np.arange(6), rows=6).summary["samples"]
+    goal = float(np.median(tree.predict(X)))
+    found = answers(tree, [sample["values"] for sample in listed], goal)
+    known = enumerate(tree.encoder.variables)
+    ordered = {i for i, one in known if one.ordered and one.choices}
+    n_seen = 0
+    for k, (_, _, reached) in enumerate(found):
+        told = explain(tree, X.iloc[[k]], reach=goal)
+        changes = {change.variable: change.value for change in told.changes}
+        for i, place in reached:
+            if i in ordered:
+                one = tree.encoder.variables[i]
+                own = None if place is None else one.choices[place] or "missing"
+                assert own == changes[one.name]
+                n_seen += place is not None
+    assert n_seen > 0
+
+
 # -- in a browser ----------------------------------------------------------------------
 
 

@@ -19,13 +19,23 @@ function numbersTried({ lower, span, whole, at }) {
   return at && !whole ? [...even, ...at] : even;
 }
 
+// Places of the other levels, the nearest first if they are ordered; from a missing one, the nearest to a typical one.
+function otherLevels({ levels, rows, ordered, missing, typical }, now) {
+  const others = rows.map((_, place) => place).filter((place) => place !== now);
+  if (!ordered) return others;
+  const isMissing = now === levels.length - 1 && String(rows[now]) === String(missing);
+  const at = (place, column) => (rows[place].find(([own]) => own === column) || [column, 0])[1];
+  const columns = [...new Set(rows.flat().map(([column]) => column))], here = isMissing ? typical : now;
+  const apart = (place) => columns.reduce((sum, one) => sum + Math.abs(at(place, one) - at(here, one)), 0);
+  return others.sort((a, b) => apart(a) - apart(b));
+}
+
 // The nearest value of a variable with which the prediction reaches a goal; undefined if none does.
 function reachedBy(report, model, values, i, goal) {
   const variable = report.variables[i], said = (value) => predictedValue(report, model, withValue(values, i, value));
   const isAbove = (value) => said(value) >= goal, before = isAbove(values[i]);
   if (variable.levels) {
-    const k = variable.levels.findIndex((_, place) => place !== values[i] && isAbove(place) !== before);
-    return k < 0 ? undefined : k;
+    return otherLevels(variable, values[i]).find((place) => isAbove(place) !== before);
   }
   const now = values[i] === null ? variable.typical : values[i], end = variable.lower + variable.span;
   const start = Math.min(Math.max(now, variable.lower), end);
