@@ -39,7 +39,7 @@ _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 _SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
 # Columns from which on a table is wide, and the weakest penalty that is tried there,
 # as a share of the strongest.
-_WIDE, _WEAKEST_WIDE = 60, 2.0**-4
+_WIDE, _WEAKEST_WIDE = 60, 2.0**-8
 #: Rows that paths of a quantity are traced on, at most.
 PATH_ROWS = 3000
 
@@ -120,6 +120,7 @@ class PathTask:
     relax: bool = True
     limits: Limits = NO_LIMITS
     every: int = 1
+    relax_to: float | None = None
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
@@ -133,6 +134,7 @@ class PathTask:
             seed,
             relax=self.relax,
             limits=self.limits,
+            relax_to=self.relax_to,
         )
 
     def with_grid(self, data: Data) -> PathTask:
