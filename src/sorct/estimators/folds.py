@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 # scored.
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 _SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
-# Columns from which on a table is wide, and the weakest penalty that is tried there,
-# as a share of the strongest.
+# Columns that make a table wide, and the share of the strongest penalty tried there.
 _WIDE, _WEAKEST_WIDE = 60, 2.0**-4
 #: Rows that paths of a quantity are traced on, at most.
 PATH_ROWS = 3000
@@ -108,6 +107,7 @@ class PathTask:
     """One path to trace: a model on the rows of a fold, or on all.
 
     Of strengths that are not given, one in ``every`` is taken, from the strongest on.
+    A ``brief`` path has trees that only serve to be scored.
     """
 
     model: Model
@@ -120,6 +120,7 @@ class PathTask:
     relax: bool = True
     limits: Limits = NO_LIMITS
     every: int = 1
+    brief: bool = False
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
@@ -133,6 +134,7 @@ class PathTask:
             seed,
             relax=self.relax,
             limits=self.limits,
+            brief=self.brief,
         )
 
     def with_grid(self, data: Data) -> PathTask:
@@ -179,7 +181,7 @@ class PathTask:
         """The same, solved no more exactly than a score needs."""
         effort = replace(self.effort, tol=max(self.effort.tol, _SCORED_TOL))
         if not isinstance(self.target, Quantity):
-            return replace(self, effort=effort)
+            return replace(self, effort=effort, brief=True)
         # Relaxed trees begin anew: that makes up for what a small pool has missed.
         few = min(self.n_solutions, self._few_solutions)
         most = min(self.effort.max_iter, _SCORED_ITERATIONS)

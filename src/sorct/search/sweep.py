@@ -42,8 +42,9 @@ _SAME, _SAME_COST = 1e-3, 1e-2
 # A smaller relative gain does not count; a tree that is better by more than the second
 # replaces a point's own.
 _GAIN, _BEATEN = 1e-6, 1e-5
-# Rounds of moves at the first point: at most so many, ended by so many without a gain.
-_MOST_ROUNDS, _IDLE_ROUNDS = 6, 2
+# Rounds of moves at the first point: at most so many, ended by so many without a gain;
+# fewer where trees only serve to be scored.
+_MOST_ROUNDS, _IDLE_ROUNDS, _BRIEF_ROUNDS = 6, 2, 2
 # Moves at other points at most, as a share of the pool.
 _MOVES_SHARE = 0.1
 # Rounds in which points learn from each other, and take over trees, at most.
@@ -115,12 +116,15 @@ class Sweep:
     n_jobs : int or None, as in joblib
     time_limit : float or None, seconds
         When it is over, the points left get the best of the trees found so far.
+    brief : bool
+        Whether the trees only serve to be scored: the search ends sooner.
     """
 
     solver: AugmentedLagrangian
     n_solutions: int = 20
     n_jobs: int | None = None
     time_limit: float | None = None
+    brief: bool = False
 
     def run(
         self,
@@ -133,12 +137,11 @@ class Sweep:
         stop = never()
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
             sweep = _SweepState(self, problem, grid, seed, callback, workers, stop)
-            if problem.is_convex:
-                sweep.downward()
+            if workers.n_threads == 1 and callback is None:
+                # All in one thread: nothing is handed over and back.
+                list(workers.run([sweep.go]))
             else:
-                sweep.forward()
-                sweep.learn()
-                sweep.settle()
+                sweep.go()
             late = stop[0] != 0
         solutions = tuple(sweep.best)
         if late:
@@ -165,6 +168,13 @@ class _SweepState:
         self.strengths = self.grid.strengths
         self.problems = [self.problem.at(pair) for pair in self.strengths]
         self.subsampled = self.problem.subsampled
+
+    def go(self) -> None:
+        """Sweep in the way that suits the problem."""
+        convex = self.problem.is_convex
+        steps = [self.downward] if convex else [self.forward, self.learn, self.settle]
+        for step in steps:
+            step()
 
     # -- downward: one tree from point to point, where that is enough -----------------
 
@@ -247,7 +257,7 @@ class _SweepState:
         best with penalties is not known yet.
         """
         n_idle = 0
-        for n in range(_MOST_ROUNDS):
+        for n in range(_BRIEF_ROUNDS if self.options.brief else _MOST_ROUNDS):
             leader = pool[0]
             pool = self._moved(polisher, pool, self.options.n_solutions, (0, n))
             n_idle = 0 if _gains(pool[0], leader) else n_idle + 1
@@ -298,7 +308,7 @@ class _SweepState:
         """Let points try the trees of others, from the last to the first and back."""
         tried: list[list[Solution]] = [[] for _ in self.strengths]
         order = list(range(len(self.strengths)))
-        for _ in range(_LEARNING_ROUNDS):
+        for _ in range(_BRIEF_ROUNDS if self.options.brief else _LEARNING_ROUNDS):
             order.reverse()
             if not sum([self._learns(k, tried[k]) for k in order]):
                 break
@@ -364,22 +374,18 @@ class _SweepState:
         A tree that stays above the bar after a rough descent is not solved to the end.
         """
         problem = self.problems[k]
+        at_once = self.options.brief and not np.isfinite(bar)
 
         def solve() -> Solution:
-            margin = (1.0 + _POOL_MARGIN) * bar
-            found = _race(
-                problem,
-                solution.params,
-                solution.multiplier,
-                stop=self.stop,
-                bar=margin,
-            )
-            if found.objective < bar:
+            found, margin = solution, (1.0 + _POOL_MARGIN) * bar
+            if not at_once:
+                tree = solution.params, solution.multiplier
+                found = _race(problem, *tree, stop=self.stop, bar=margin)
+            if at_once or found.objective < bar:
                 found = _carry(self.options.solver, problem, found, self.stop)
             return without_idle_cuts(problem, found)
 
-        (finished,) = self.workers.run([solve])
-        return finished
+        return next(self.workers.run([solve]))
 
     def _held(self, k: int, n: int) -> Solution:
         """Solve point k from the tree of point n, by steps that never lead higher."""
