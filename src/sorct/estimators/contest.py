@@ -16,7 +16,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from sorct._typing import FloatArray
 from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.folds import (
-    Data,
     FoldScores,
     Marks,
     PathTask,
@@ -32,6 +31,7 @@ from sorct.estimators.race import (
     Race,
     Settings,
 )
+from sorct.estimators.rows import Data
 from sorct.tree.path import NO_LIMITS
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ class _FirstLook:
         self._contest = contest
         few = len(contest.data.seen.y) < FEW_ROWS
         most = min(MOST_FIRST_FOLDS, contest.choices.most_first_folds)
-        self.folds = contest.folds[: most if few else FIRST_FOLDS]
+        folds = contest.folds[: most if few else FIRST_FOLDS]
+        self.folds = [(train.some(_LOOK_ROWS), test) for train, test in folds]
         self._rows = contest.data.seen.some(_LOOK_ROWS)
         self._known: list[tuple[Settings, PathTask]] = []
 
@@ -171,9 +172,9 @@ class _FirstLook:
         tasks = [one.coarse() for one in self.with_grids(waiting, self._rows)]
         tasks = [contest.shortened(one, n_strengths) for one in tasks]
         calls = [
-            delayed(score_fold)(one, train.some(_LOOK_ROWS), test, contest.scorer)
+            delayed(score_fold)(one, *fold, contest.scorer)
             for one in tasks
-            for train, test in folds
+            for fold in folds
         ]
         marks, n = contest.run_all(calls), len(folds)
         return [_followable_scores(marks[k : k + n]) for k in range(0, len(marks), n)]
@@ -231,7 +232,8 @@ def not_far_behind(marks: list[list[Marks | InfeasibleError]]) -> list[bool]:
         ]
         if len(scores) < len(found):
             continue
-        means = np.nan_to_num(np.mean(scores, axis=0), nan=-np.inf)
+        means = np.mean(scores, axis=0)
+        means = np.where(np.isnan(means), -np.inf, means)
         place = int(means.argmax())
         best[k] = means[place]
         if len(scores) > 1 and np.isfinite(best[k]):

@@ -38,10 +38,11 @@ from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
-from sorct.estimators.folds import Data, PathTask
+from sorct.estimators.folds import PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.promises import hold_out
 from sorct.estimators.race import DEEPEST, Choices
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, scorer_name
 from sorct.estimators.settling import searched_model, settled
 from sorct.estimators.streaming import begin, choice_on_all, source_of

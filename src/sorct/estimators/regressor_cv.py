@@ -26,11 +26,12 @@ from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
 from sorct.estimators.finishing import finished_on_all
 from sorct.estimators.fitting import Model
-from sorct.estimators.folds import PATH_ROWS, Data, PathTask
+from sorct.estimators.folds import PATH_ROWS, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import QuantityScorer, scorer_name
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_search import TreeSearch, listed_values
