@@ -28,15 +28,10 @@ if TYPE_CHECKING:
 _HEAD = 4096
 _GENERATOR = b'\n<meta name="generator" content="sorct">\n'
 # The first lines of what the exporters write.
-_SQL = (
-    b"-- A classification tree as SQL for SQLite (3.35 or later), DuckDB and "
-    b"PostgreSQL (12"
-)
-_PYTHON = b'"""A classification tree as a function, written by sorct."""'
-_JAVASCRIPT = (
-    b"// A classification tree as a function, written by sorct. cut_t is the score of "
-    b"cut t,"
-)
+_KIND = rb"A (classification|regression) (tree|forest) as "
+_SQL = re.compile(b"-- " + _KIND + rb"SQL for SQLite \(3\.35 or later\), DuckDB and ")
+_PYTHON = re.compile(rb'"""' + _KIND + rb'a function, written by sorct\."""\r?\n')
+_JAVASCRIPT = re.compile(b"// " + _KIND + rb"a function, written by sorct\. cut_t is ")
 # A model of ONNX begins with the version of its format and the name of its producer.
 _ONNX = re.compile(rb"\x08.\x12\x05sorct", re.DOTALL)
 
@@ -46,18 +41,14 @@ def _is_json(head: bytes, kind: str) -> bool:
     return re.match(start, head) is not None
 
 
-def _begins(head: bytes, line: bytes) -> bool:
-    return head.splitlines()[:1] == [line]
-
-
 # How a file of each kind is known by its beginning. A table may be anybody's.
 _KNOWN: dict[str, Callable[[bytes], bool]] = {
     "model": lambda head: _is_json(head, "sorct-tree"),
     "path": lambda head: _is_json(head, "sorct-path"),
     "report": lambda head: _GENERATOR in head.partition(b"<title>")[0],
-    "tree in SQL": lambda head: _begins(head, _SQL),
-    "tree in Python": lambda head: _begins(head, _PYTHON),
-    "tree in JavaScript": lambda head: _begins(head, _JAVASCRIPT),
+    "tree in SQL": lambda head: _SQL.match(head) is not None,
+    "tree in Python": lambda head: _PYTHON.match(head) is not None,
+    "tree in JavaScript": lambda head: _JAVASCRIPT.match(head) is not None,
     "tree in ONNX": lambda head: _ONNX.match(head) is not None,
     "table": lambda head: False,
 }
