@@ -20,7 +20,7 @@ from sorct.export import to_javascript, to_python, to_sql
 from sorct import Forest, Tree, explain, export_text
 from tests.attacks.bad_lines import run
 from tests.attacks.browser import watched_browser
-from tests.attacks.mutations import EXPORTS_OF, some_y
+from tests.attacks.mutations import EXPORTS, some_y
 from tests.attacks.outcome import each_case
 from tests.attacks.random_forests import random_forest
 from tests.attacks.random_trees import random_model, random_tree
@@ -88,13 +88,14 @@ def _plain_lines(text, what):
 
 def _check_texts(tree, rows):
     row = rows.iloc[[0]] if tree.encoder.named else rows[:1]
-    _plain_lines(export_text(tree) if isinstance(tree, Tree) else str(tree), "the rules")
+    rules = export_text(tree) if isinstance(tree, Tree) else str(tree)
+    _plain_lines(rules, "the rules")
     _plain_lines(repr(tree), "the name of the tree")
     _plain_lines(str(explain(tree, row)), "the explanation")
 
 
 def _check_sources(model):
-    for write in EXPORTS_OF[type(model)]:
+    for write in EXPORTS:
         try:
             source = write(model)
         except ValueError:

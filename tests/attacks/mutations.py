@@ -23,7 +23,7 @@ _FILES = FilePath(__file__).parents[1] / "files" / "v0.1.0"
 _MOST_KIB, _THOROUGH = 400_000, 12
 _KINDS = {"sorct-path": Path, "sorct-forest": Forest, "sorct-tree": Tree}
 #: What a model can be written as.
-EXPORTS_OF = {Tree: (to_sql, to_python, to_javascript), Forest: (to_python,)}
+EXPORTS = (to_sql, to_python, to_javascript)
 _RECORD = {
     "alpha_local": 0.1, "alpha_global": 0.0, "min_recall": [0.5, 0.0, 0.1],
     "recall": [0.9, 0.8, 0.7], "objective": 0.3, "cost": 0.2, "residual": 1e-8,
@@ -145,7 +145,7 @@ def _show(rng, tree, rows):
         assert np.isfinite(tree.agreement(rows)).all()
     else:
         _show_tree(rng, tree, rows)
-    for export in EXPORTS_OF[type(tree)]:
+    for export in EXPORTS:
         try:
             text = export(tree)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Random forests: trees of any depth and leaves that share a table, and their weights."""
+"""Random forests: trees of any depth that share a table, and how much each counts."""
 
 from dataclasses import replace
 
