@@ -27,11 +27,14 @@ from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
 from sorct.estimators.checks import (
     MOST_STARTS,
+    check_one_of,
     check_whole,
     checked_cost_matrix,
+    checked_flag,
     checked_floor,
     checked_samples,
     checked_topology,
+    require_target,
 )
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.classifier import TreeClassifier
@@ -270,10 +273,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     # -- fitting ---------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if y is None:
-            raise ValueError(
-                "SORCTClassifierCV requires y to be passed, but the target y is None."
-            )
+        require_target(y, type(self).__name__)
         if isinstance(self.scoring, (list, tuple, set, dict)):
             raise ValueError(
                 "scoring must be one scorer, by which to choose, got "
@@ -320,8 +320,9 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
 
     def _checked_options(self) -> tuple[Model, Effort]:
         """What trees are asked to be, and how hard to try."""
-        if not isinstance(self.rule, str) or self.rule not in RULES:
-            raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
+        check_one_of("rule", self.rule, RULES)
+        checked_flag("relax", self.relax)
+        checked_flag("progress", self.progress)
         self._limits.check_with(self.feature_cost)
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         chosen = isinstance(self.scaling, str) and self.scaling == CHOOSE
