@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 FOLLOWED = 0.99
 #: Tables with fewer rows have their folds drawn twice.
 FEW_ROWS = 1000
-# A first look is at so many rows, and begins with one in so many of its folds.
-_LOOK_ROWS, _PARTS = 3000, 3
+# A first look is at so many rows, at strengths that suit so many of them, and begins
+# with one in so many of its folds.
+_LOOK_ROWS, _GRID_ROWS, _PARTS = 3000, 1000, 3
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,8 @@ class _FirstLook:
         most = min(MOST_FIRST_FOLDS, contest.choices.most_first_folds)
         folds = contest.folds[: most if few else FIRST_FOLDS]
         self.folds = [(train.some(_LOOK_ROWS), test) for train, test in folds]
-        self._rows = contest.data.seen.some(_LOOK_ROWS)
+        n_rows = _GRID_ROWS if contest.choices.thrifty else _LOOK_ROWS
+        self._rows = contest.data.seen.some(n_rows)
         self._known: list[tuple[Settings, PathTask]] = []
 
     def __call__(

@@ -121,10 +121,10 @@ class PathTask:
     def rough(self) -> PathTask:
         """The same, solved no more exactly than a score needs."""
         effort = replace(self.effort, tol=max(self.effort.tol, _SCORED_TOL))
-        if not isinstance(self.target, Quantity):
-            return replace(self, effort=effort, brief=True)
-        # Relaxed trees begin anew: that makes up for what a small pool has missed.
         few = min(self.n_solutions, self._few_solutions)
+        if not isinstance(self.target, Quantity):
+            return replace(self, effort=effort, brief=True, n_solutions=few)
+        # Relaxed trees begin anew: that makes up for what a small pool has missed.
         most = min(self.effort.max_iter, _SCORED_ITERATIONS)
         effort = replace(effort, tol=max(effort.tol, _SCORED_TOL_QUANTITY))
         return replace(self, effort=replace(effort, max_iter=most), n_solutions=few)

@@ -163,6 +163,7 @@ class _SweepState:
     begun: float = field(default_factory=time.perf_counter)
     best: list[Solution] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    polisher: Polisher | None = None
 
     def __post_init__(self) -> None:
         self.strengths = self.grid.strengths
@@ -223,7 +224,7 @@ class _SweepState:
     def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
         """Distinct trees of point k, the best first, from those of another point."""
         problem = self.subsampled.at(self.strengths[k])
-        polisher = Polisher.of(problem, ROUGH, self.stop)
+        polisher = self._polisher(problem)
         found = self._started(polisher) if k == 0 else self._carried(problem, carried)
         pool = _distinct([*found, polisher.empty])
         n_most = self.options.n_solutions
@@ -231,6 +232,13 @@ class _SweepState:
             return [self._searched(polisher, pool), *pool][:n_most]
         n_free = min(n_most - len(pool), math.ceil(_MOVES_SHARE * n_most))
         return self._moved(polisher, pool, n_free, (k, 0))
+
+    def _polisher(self, problem: Problem) -> Polisher:
+        """Without floors the tree without features is the same at every point."""
+        same = self.options.brief and not problem.constraint.floor.any()
+        if self.polisher is None or not same:
+            self.polisher = Polisher.of(problem, ROUGH, self.stop)
+        return replace(self.polisher, problem=problem)
 
     def _started(self, polisher: Polisher) -> list[Solution]:
         """Random starts, polished."""
@@ -290,15 +298,11 @@ class _SweepState:
     def _tell(self, k: int, n_done: int, solution: Solution) -> None:
         if self.callback is None:
             return
-        strengths = self.strengths[k]
+        alphas, seconds = self.strengths[k], time.perf_counter() - self.begun
         progress = SweepProgress(
-            n_done,
-            len(self.strengths),
-            strengths.alpha_local,
-            strengths.alpha_global,
-            solution.objective,
-            time.perf_counter() - self.begun,
-        )
+            n_done, len(self.strengths), alphas.alpha_local, alphas.alpha_global,
+            solution.objective, seconds,
+        )  # fmt: skip
         if self.callback(progress):
             self.stop[0] = 1
 
@@ -392,12 +396,9 @@ class _SweepState:
         problem, tree = self.problems[k], self.best[n]
         careful = replace(self.options.solver, monotone=True)
         found = careful.solve(
-            problem,
-            tree.params,
-            multiplier=tree.multiplier,
-            stiffness=HOLD,
+            problem, tree.params, multiplier=tree.multiplier, stiffness=HOLD,
             stop=self.stop,
-        )
+        )  # fmt: skip
         return without_idle_cuts(problem, found)
 
     def _still(self, k: int, solution: Solution) -> Solution:
