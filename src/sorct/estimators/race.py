@@ -84,6 +84,9 @@ class Choices:
     n_finalists: int = FINALISTS
     keeps_smallest = True
     thrifty = True
+    # What is simpler leads if it is behind the best by no more than so many standard
+    # errors, or by little.
+    errors = 1.0
     # Folds of a first look at few rows, at most.
     most_first_folds = MOST_FIRST_FOLDS
 
@@ -161,6 +164,8 @@ class QuantityChoices(Choices):
 
     keeps_smallest = False
     thrifty = False
+    # Folds of a quantity differ so much that the simplest would nearly always lead.
+    errors = 0.0
 
     @property
     def first(self) -> list[Settings]:
@@ -389,7 +394,8 @@ class Race:
     def leader(self) -> Heat:
         """The simplest of those that are not clearly behind the best."""
         top, little = self._top, self._share(_LITTLE)
-        near = [heat for heat in self._running if not heat.is_behind(top, little)]
+        errors = self.choices.errors
+        near = [one for one in self._running if not one.is_behind(top, little, errors)]
         return min(near, key=lambda heat: self._complexity(heat.settings))
 
     def place_of_best(self, settings: Settings) -> int | None:
