@@ -94,7 +94,7 @@ def forest_text(forest: Forest) -> str:
     lines = [f"Forest of {trees}, {used.size} of {len(names)} variables."]
     told = forest.training
     if told.oob_score is not None:
-        lines[0] += f" Out of bag: {told.oob_scoring} {told.oob_score:.3f}"
+        lines[0] += f" Out of bag: {printable(told.oob_scoring)} {told.oob_score:.3f}"
         lines[0] += " (the variables were chosen with these rows)."
     order = used[np.argsort(-forest.importances[used], kind="stable")]
     for i in order.tolist():
