@@ -203,6 +203,46 @@ def test_held_out_rows_count_by_their_weights(rule):
         assert fit.cv_loss == np.average(losses[best], weights=weight)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"depth": 2, "loss": "cost"},
+        {"depth": 1, "loss": "both", "alpha_global": 0.1, "relax": False},
+        {"depth": None},
+    ],
+)
+def test_directions_hold_for_the_forest(people, options):
+    """Against what the table says, too: income lowers the class, and must not."""
+    X, y = people
+    options = {"alpha_global": 0.01, **options}
+    model = SORCTForestClassifier(
+        3, n_starts=1, gamma=100.0, random_state=0,
+        monotonic_cst={"age": 1, "income": 1}, positive_class="yes", **options,
+    )  # fmt: skip
+    forest, rows = model.fit(X, y).forest_, X[X.age.notna()][:25]
+    assert "age" in forest.variables_used
+    for name, values in (
+        ("age", np.linspace(0.0, 120.0, 31)),
+        ("income", np.geomspace(10.0, 1e6, 31)),
+    ):
+        along = [forest.predict_proba(rows.assign(**{name: v}))[:, 1] for v in values]
+        assert (np.diff(along, axis=0) >= -1e-12).all()
+    free = SORCTForestClassifier(depth=2, alpha_global=0.01, **QUICK).fit(X, y)
+    along = [free.predict_proba(rows.assign(income=v))[:, 1] for v in (1e3, 1e5)]
+    assert (along[1] < along[0] - 0.1).any()
+
+
+def test_directions_of_a_quantity():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = SORCTForestRegressor(
+        3, 2, 0.0, 0.01, n_starts=1, gamma=100.0, random_state=0,
+        monotonic_cst={"bmi": -1},
+    )  # fmt: skip
+    forest = model.fit(X[:200], y[:200]).forest_
+    along = [forest.predict(X.assign(bmi=v)) for v in np.linspace(-0.2, 0.2, 21)]
+    assert (np.diff(along, axis=0) <= 1e-9).all()
+
+
 def test_importances_find_what_matters(people, fitted):
     told = fitted.forest_.training
     assert set(told.drop) == set(told.permutation) == set(fitted.forest_.variables_used)
@@ -233,6 +273,7 @@ def test_time_limit_ends_with_a_forest():
         ({"max_features": -1}, "max_features must be"),
         ({"max_cost": 2.0}, "max_cost needs feature_cost"),
         ({"gamma": "flat"}, "gamma must be"),
+        ({"monotonic_cst": {"size": 1}}, "monotonic_cst names columns"),
         ({"relax": "no"}, "relax must be True or False"),
         ({"early_stopping": pd.DataFrame()}, "early_stopping must be True or False"),
     ],
