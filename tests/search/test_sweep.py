@@ -401,6 +401,19 @@ def test_a_sample_of_the_rows_leads_to_trees_of_all_rows(monkeypatch, floor):
         assert (truth.recall(solution.params) >= truth.floor - 1.1 * FEASIBLE).all()
 
 
+@pytest.mark.parametrize("name", ["iris", "iris with floors"])
+def test_a_brief_sweep_keeps_what_a_sweep_promises(name):
+    """Its numbers are right, no tree is beaten, and threads change nothing.
+
+    It searches less, so its trees may be a little worse.
+    """
+    truth, known = swept(name)
+    found = sweep(problem_of(truth), brief=True)
+    assert_unbeaten(truth, found)
+    assert_identical(found, sweep(problem_of(truth), brief=True, n_jobs=2))
+    assert objectives(found).mean() < 1.05 * objectives(known).mean()
+
+
 def test_seconds_are_of_every_point():
     """The first point, where the pool is searched, is not free."""
     swept = Sweep(SOLVER, 3, 1).run(problem_of(truth_of("iris")), SMALL, SEED)
