@@ -7,7 +7,7 @@ import pytest
 from sorct.data import parts, samples, sources
 
 #: A quick fit of some depth, the same for all.
-QUICK = {"depth": 2, "alpha_local": 0.05, "n_starts": 1, "random_state": 0}
+QUICK = {"depth": 2, "alpha_local": 0.05, "n_starts": 2, "random_state": 0}
 
 
 def draw_table(n=900, seed=0):
@@ -32,7 +32,7 @@ def draw_table(n=900, seed=0):
 
 def shrink(patch):
     """Let a few hundred rows be many, and batches have fewer."""
-    patch.setattr(samples, "MANY_ROWS", 300)
+    patch.setattr(samples, "MANY_ROWS", 400)
     patch.setattr(parts, "_BLOCKS", 1)
     patch.setattr(sources, "BATCH_ROWS", 256)
 
