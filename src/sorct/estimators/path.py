@@ -251,13 +251,14 @@ def trace(
     *,
     relax: bool = True,
     limits: Limits = NO_LIMITS,
+    brief: bool = False,
 ) -> Path:
     """Sweep over the grid of a prepared problem; all arguments are checked."""
     from sorct.search.sweep import Grid, Sweep
 
     grid = Grid(tuple(alphas_local.tolist()), tuple(alphas_global.tolist()))
     seconds = effort.seconds_left(prepared.seconds)
-    sweep = Sweep(effort.solver(), int(n_solutions), effort.n_jobs, seconds)
+    sweep = Sweep(effort.solver(), int(n_solutions), effort.n_jobs, seconds, brief)
     problem = prepared.problem
     in_parts = isinstance(problem.data, PartedSet)
     some = problem.subsampled if in_parts else problem

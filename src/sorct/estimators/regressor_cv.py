@@ -20,17 +20,25 @@ from sorct.data.table import as_table, has_numbers
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
-from sorct.estimators.checks import MOST_STARTS, check_whole, checked_samples
+from sorct.estimators.checks import (
+    MOST_STARTS,
+    check_one_of,
+    check_whole,
+    checked_flag,
+    checked_samples,
+    require_target,
+)
 from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
 from sorct.estimators.finishing import finished_on_all
 from sorct.estimators.fitting import Model
-from sorct.estimators.folds import PATH_ROWS, Data, PathTask
+from sorct.estimators.folds import PATH_ROWS, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import QuantityScorer, scorer_name
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_search import TreeSearch, listed_values
@@ -180,10 +188,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         return self._fit_whole(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if y is None:
-            raise ValueError(
-                "SORCTRegressorCV requires y to be passed, but the target y is None."
-            )
+        require_target(y, type(self).__name__)
         if isinstance(self.scoring, (list, tuple, set, dict)):
             raise ValueError(
                 "scoring must be one scorer, by which to choose, got "
@@ -218,8 +223,9 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 
     def _checked_options(self) -> tuple[Model, Effort]:
         """What trees are asked to be, and how hard to try."""
-        if not isinstance(self.rule, str) or self.rule not in RULES:
-            raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
+        check_one_of("rule", self.rule, RULES)
+        checked_flag("relax", self.relax)
+        checked_flag("progress", self.progress)
         self._limits.check_with(self.feature_cost)
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         table = TableOptions.of(self)
