@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from sorct._typing import FloatArray
+from sorct.data.quantity import Quantity
 from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.folds import (
     FoldScores,
@@ -88,6 +89,8 @@ class Contest:
             # A coarse grid has every second strength.
             n_strengths = None if n_coarse is None else 2 * n_coarse - 1
             tasks[k] = self.shortened(tasks[k], n_strengths)
+        places = [race.place_of_best(one) for one in listed]
+        tasks = [_eased(one, place) for one, place in zip(tasks, places, strict=True)]
         return race.frame(), self._traced(tasks)
 
     @property
@@ -225,6 +228,20 @@ def _followable_scores(
     return [np.where(followed >= FOLLOWED, one.scores, -np.inf) for one in known]
 
 
+def _eased(task: PathTask, place: int | None) -> PathTask:
+    """The task with relaxed trees of a quantity under what was best at a first look.
+
+    ``place`` is that of a strength of the coarse grid, 0 being the strongest.
+    """
+    alphas, linf = task.alphas_local, task.alphas_global
+    known = alphas is not None and linf is not None and not linf.any()
+    of_quantity = isinstance(task.target, Quantity)
+    if place is None or not known or not of_quantity or task.limits.on_variables:
+        return task
+    assert alphas is not None
+    return replace(task, relax_to=float(alphas[-1 - 2 * place]) or None)
+
+
 def not_far_behind(marks: list[list[Marks | InfeasibleError]]) -> list[bool]:
     """Which paths have a tree within a standard error of the best on these folds."""
     best, error = np.full(len(marks), -np.inf), np.zeros(len(marks))
@@ -257,5 +274,6 @@ def _with_settings(task: PathTask, settings: Settings) -> PathTask:
         table=table,
         class_weight=settings.class_weight,
         leaf=settings.leaf,
+        mixed=settings.mixed,
     )
     return replace(task, model=model)

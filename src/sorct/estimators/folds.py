@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 _SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
 # Columns that make a table wide, and the share of the strongest penalty tried there.
-_WIDE, _WEAKEST_WIDE = 60, 2.0**-4
+_WIDE, _WEAKEST_WIDE = 60, 2.0**-8
 #: Rows that paths of a quantity are traced on, at most.
 PATH_ROWS = 3000
 
@@ -62,6 +62,7 @@ class PathTask:
     limits: Limits = NO_LIMITS
     every: int = 1
     brief: bool = False
+    relax_to: float | None = None
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
@@ -76,6 +77,7 @@ class PathTask:
             relax=self.relax,
             limits=self.limits,
             brief=self.brief,
+            relax_to=self.relax_to,
         )
 
     def with_grid(self, data: Data) -> PathTask:

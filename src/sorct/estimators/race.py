@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.quantity import MIXED
 from sorct.estimators.effort import InfeasibleError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Settings:
     scaling: Any
     class_weight: Any = None
     leaf: str = "constant"
+    mixed: float = MIXED
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class Choices:
     every_depth: bool = False
     class_weights: tuple[Any, ...] = (None,)
     leaves: tuple[str, ...] = ("constant",)
+    shares: tuple[float, ...] = (MIXED,)
 
     # Settings that are traced in full, and whether the smallest tree is one of them;
     # whether settings and strengths that promise nothing are left out early.
@@ -89,7 +92,7 @@ class Choices:
         """Every combination."""
         every = product(
             self.losses, self.depths, self.gammas, self.scalings, self.class_weights,
-            self.leaves,
+            self.leaves, self.shares,
         )  # fmt: skip
         return self._possible([Settings(*one) for one in every])
 
@@ -158,7 +161,6 @@ class QuantityChoices(Choices):
 
     keeps_smallest = False
     thrifty = False
-    most_first_folds = 3
 
     @property
     def first(self) -> list[Settings]:
@@ -170,7 +172,8 @@ class QuantityChoices(Choices):
         for leaf in self.leaves:
             alone = self.every_depth or leaf == "linear" or len(self.leaves) == 1
             tried = depths if alone else depths[-1:]
-            found += [Settings(self.losses[0], d, *rest, leaf) for d in tried]
+            more = leaf, self.shares[0]
+            found += [Settings(self.losses[0], d, *rest, *more) for d in tried]
         return self._possible(found)
 
     def _possible(self, settings: list[Settings]) -> list[Settings]:
@@ -178,7 +181,7 @@ class QuantityChoices(Choices):
         return [one for one in settings if one.depth > 0 or one.leaf == "linear"]
 
     def next(self, tried: list[Settings], best: Settings) -> list[Settings]:
-        """Deeper trees and other scalings, then other leaves and steepnesses."""
+        """Deeper trees and other scalings, then other leaves, shares, steepnesses."""
         found = self._deeper(best)
         found += [replace(best, scaling=scaling) for scaling in self.scalings]
         fresh = _fresh(self._possible(found), tried)
@@ -186,6 +189,7 @@ class QuantityChoices(Choices):
             return fresh
         found = [replace(best, leaf=leaf) for leaf in self.leaves]
         if best.depth > 0:
+            found += [replace(best, mixed=share) for share in self.shares]
             both = ("gentle", "steep") if self.gammas == ("auto",) else self.gammas
             found += [replace(best, gamma=gamma) for gamma in both]
         return _fresh(self._possible(found), tried)
@@ -231,8 +235,12 @@ class Heat:
 
         They reach a little below the one that was best.
         """
-        n_strengths = self._means.size
-        return max(n_strengths - int(self._means.argmax()) + _WEAKER, _FEWEST)
+        return max(self.place_of_best + 1 + _WEAKER, _FEWEST)
+
+    @property
+    def place_of_best(self) -> int:
+        """Which strength was the best, 0 being the strongest."""
+        return self._means.size - 1 - int(self._means.argmax())
 
     def ends_at_best_of(self, n_strengths: int | None) -> bool:
         """Whether the weakest of so many strengths was the best: weaker may be better.
@@ -384,6 +392,13 @@ class Race:
         near = [heat for heat in self._running if not heat.is_behind(top, little)]
         return min(near, key=lambda heat: self._complexity(heat.settings))
 
+    def place_of_best(self, settings: Settings) -> int | None:
+        """Which strength of a coarse grid was the best, 0 being the strongest."""
+        heat = self._heat(settings)
+        if heat is None or not np.isfinite(heat.best):
+            return None
+        return heat.place_of_best
+
     def n_strengths(self, settings: Settings) -> int | None:
         """How many of the strongest penalties of a coarse grid settings may need."""
         if not self.choices.thrifty:
@@ -401,6 +416,7 @@ class Race:
             gammas.index(settings.gamma) if settings.gamma in gammas else len(gammas),
             choices.class_weights.index(settings.class_weight),
             choices.leaves.index(settings.leaf),
+            choices.shares.index(settings.mixed),
         )
 
     def _finalists(self) -> list[Settings]:
@@ -437,6 +453,8 @@ class Race:
             names.append("class_weight")
         if len(self.choices.leaves) > 1:
             names.append("leaf")
+        if len(self.choices.shares) > 1:
+            names.append("mixed")
         rows = [
             [
                 *(getattr(heat.settings, name) for name in names),
