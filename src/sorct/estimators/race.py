@@ -163,7 +163,6 @@ class QuantityChoices(Choices):
     """
 
     keeps_smallest = False
-    thrifty = False
     # Folds of a quantity differ so much that the simplest would nearly always lead.
     errors = 0.0
 

@@ -45,6 +45,8 @@ from sorct.estimators.tree_search import TreeSearch, listed_values
 
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
+# Variables from which on, or rows above PATH_ROWS, one setting is traced in full.
+_MANY_VARIABLES = 40
 # Shares of the loss that leaves pay by themselves.
 _SHARES = (MIXED, 0.0)
 #: Depths that a race goes through.
@@ -279,6 +281,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         scalings: tuple[Any, ...] = (self.scaling,)
         if _is_free(self.scaling):
             scalings = ("auto", "quantile") if has_numbers(X) else ("auto",)
+        small = len(X) <= PATH_ROWS and X.shape[1] <= _MANY_VARIABLES
         return QuantityChoices(
             (self.loss,),
             tuple(dict.fromkeys(depths)),
@@ -287,7 +290,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             every_depth=not free,
             leaves=tuple(leaves),
             shares=_SHARES if _is_free(self.mixed) else (float(self.mixed),),
-            n_finalists=FINALISTS if len(X) <= PATH_ROWS else 1,
+            n_finalists=FINALISTS if small else 1,
         )
 
     @property
