@@ -78,15 +78,15 @@ class Choices:
     class_weights: tuple[Any, ...] = (None,)
     leaves: tuple[str, ...] = ("constant",)
     shares: tuple[float, ...] = (MIXED,)
+    # What is simpler leads if it is behind the best by no more than so many standard
+    # errors, or by little.
+    errors: float = 1.0
 
     # Settings that are traced in full, and whether the smallest tree is one of them;
     # whether settings and strengths that promise nothing are left out early.
     n_finalists: int = FINALISTS
     keeps_smallest = True
     thrifty = True
-    # What is simpler leads if it is behind the best by no more than so many standard
-    # errors, or by little.
-    errors = 1.0
     # Folds of a first look at few rows, at most.
     most_first_folds = MOST_FIRST_FOLDS
 
@@ -163,8 +163,6 @@ class QuantityChoices(Choices):
     """
 
     keeps_smallest = False
-    # Folds of a quantity differ so much that the simplest would nearly always lead.
-    errors = 0.0
 
     @property
     def first(self) -> list[Settings]:

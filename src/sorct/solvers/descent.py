@@ -142,13 +142,18 @@ def make_scratch(sub: Subproblem, point: Point) -> Scratch:
 
 def make_small_scratch(sub: Subproblem, point: Point) -> Scratch:
     """Allocate what a single evaluation needs."""
-    p, n_branches, n_codes = sub.centre.size, point.cuts.shape[1], sub.floors.floor.size
+    p, n_branches, n_codes = (
+        sub.centre.size,
+        point.label.size - 1,
+        sub.floors.floor.size,
+    )
+    n_slopes = point.cuts.shape[1] - n_branches
     trial = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
     centred, none = np.zeros(n_branches, dtype=np.bool_), np.zeros((0, 0))
     return Scratch(
         Work(trial, centred, none, np.zeros((5, 0)), np.zeros(0)),
         make_memory(0),
-        make_buffers(p, n_branches, n_codes),
+        make_buffers(p, n_branches, n_codes, n_slopes),
         make_labelling(sub.floors.reward.shape[1], point.label.size, n_codes),
         np.zeros(n_codes),
         np.zeros(_MEMORY),
