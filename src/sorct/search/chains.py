@@ -23,6 +23,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from sorct._typing import IntArray
+from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
 from sorct.search.log import (
     Descent,
@@ -39,7 +40,6 @@ from sorct.search.polish import Polisher
 from sorct.search.starts import Start, make_start
 from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution, Status
 
 _CHAINS = 4

@@ -12,6 +12,7 @@ from functools import partial
 
 from sorct._typing import IntArray
 from sorct.data.parts import OutOfTimeError, PartedSet
+from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
 from sorct.search.log import (
     NO_RUN,
@@ -25,7 +26,6 @@ from sorct.search.polish import Polisher
 from sorct.search.starts import Start, draw_start
 from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution, Status
 
 # Share of the time limit for starts on some of the rows, the rest being for all rows.
