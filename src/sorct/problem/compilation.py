@@ -8,6 +8,7 @@ a function but not at those of the functions it calls, and a cache written by an
 version of this library must not be read.
 """
 
+import gc
 import hashlib
 import logging
 import operator
@@ -157,6 +158,18 @@ def compiled_beside(statements: str) -> Iterator[None]:
 
 
 @contextmanager
+def without_collection() -> Iterator[None]:
+    """Do not look for garbage meanwhile: a compiler makes much and keeps nearly all."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@contextmanager
 def told_of_parts(tell: Callable[[int], None]) -> Iterator[None]:
     """Call ``tell`` with a running number after every function that is compiled."""
     with event.install_listener("numba:compile", _Counter(tell)):
@@ -208,10 +221,11 @@ def compiled_callee(signature: Any, function: Callable[..., Any]) -> Any:
 
 def address_of(callee: Any) -> int:
     """Return where a callee is; compile or load it first."""
-    with global_compiler_lock:
-        if callee.address is None:
-            callee.compile()
-        return int(callee.address)
+    if callee.address is None:
+        with global_compiler_lock:
+            if callee.address is None:
+                callee.compile()
+    return int(callee.address)
 
 
 def compiled_inside(function: Function) -> Function:
@@ -282,8 +296,8 @@ def _choice(compare: Any) -> Callable[..., Any]:
 
 
 # max and min of two numbers: numba compiles its own anew for every function and type.
-larger: Any = intrinsic(_choice(operator.gt))
-smaller: Any = intrinsic(_choice(operator.lt))
+larger: Callable[[float, float], float] = intrinsic(_choice(operator.gt))
+smaller: Callable[[float, float], float] = intrinsic(_choice(operator.lt))
 
 
 def call_apart(function: Callable[..., Any], *arguments: Any) -> None:

@@ -5,7 +5,7 @@ compiled apart from each other, at the same time (``search/warm_up.py``).
 """
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import float64, int64, typeof
@@ -88,15 +88,16 @@ class Evaluator:
         self.arguments = (
             samples, sub, point, trial, self.renewed, self.buffers, labelling, stop
         )  # fmt: skip
-        self._memory = np.zeros(0, dtype=np.int64)
+        self._memory: IntArray | None = None
+        self._address = 0
 
     def stored(self) -> int:
-        """Store the arguments; return their address. Not for the main thread."""
-        if self._memory.size == 0:
-            self._memory = np.zeros(n_words(_kind()), dtype=np.int64)
-        address = int(self._memory.ctypes.data)
-        _store_arguments(address, self.arguments)
-        return address
+        """Store the arguments once; return their address. Not for the main thread."""
+        if self._memory is None:
+            self._memory = np.zeros(_n_words(), dtype=np.int64)
+            self._address = int(self._memory.ctypes.data)
+            _store_arguments(self._address, self.arguments)
+        return self._address
 
     def ask(self, task: int) -> float:
         """Ask from Python: ``VALUE`` or ``GRADIENT``."""
@@ -134,6 +135,11 @@ def _kind() -> Any:
     return typeof(evaluator.arguments)
 
 
+@cache
+def _n_words() -> int:
+    return n_words(_kind())
+
+
 _load = loader(_kind)
 
 
@@ -153,6 +159,11 @@ def _store_arguments(address: int, arguments: Any) -> None:
 _evaluation = compiled_callee(float64(int64, int64), _answer)
 #: What is compiled here, for Python and for other compiled code.
 COMPILED = (_store_arguments, _evaluation)
+
+
+def compile_store() -> None:
+    """Compile what stores the arguments, or load it, without running it."""
+    cast(Any, _store_arguments).compile((int64, _kind()))
 
 
 def evaluation_address() -> int:

@@ -207,8 +207,8 @@ def evaluate(
                 buffers.gradient,
             )
         if sub.tilt.size > 0:
-            gradient = Gradient(buffers.gradient, buffers.logit_gradient)
-            value += _add_tilt(sub.tilt, sub.hold, point, gradient)
+            whole = Gradient(buffers.gradient, buffers.logit_gradient)
+            value += _add_tilt(sub.tilt, sub.hold, point, whole)
     return value + penalty_value(sub.penalty, point.cuts)
 
 

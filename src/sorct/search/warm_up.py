@@ -6,14 +6,19 @@ import logging
 import time
 from collections.abc import Callable
 
-from sorct.problem.compilation import compiled_beside, nothing_cached, told_of_parts
+from sorct.problem.compilation import (
+    compiled_beside,
+    nothing_cached,
+    told_of_parts,
+    without_collection,
+)
 from sorct.problem.evaluation import evaluation_address, smallest
 from sorct.solvers.descent import forget_compiled, gradient_at
 
 logger = logging.getLogger("sorct")
 
-# Functions that are compiled, one after the other; the last takes half of the time.
-_N_PARTS = 60
+# Functions that this process compiles, one after the other; the last takes longest.
+_N_PARTS = 46
 # Seconds between two messages, at least.
 _PAUSE = 1.0
 _ready: list[float] = []
@@ -67,13 +72,19 @@ def _compile(tell: Callable[[str], None]) -> float:
     return seconds
 
 
-_DESCENT = "from sorct.solvers.descent import compile_descent; compile_descent()"
+_DESCENT = """
+from sorct.problem.compilation import without_collection
+from sorct.solvers.descent import compile_descent
+
+with without_collection():
+    compile_descent()
+"""
 _WHAT = "compiling the kernels, once for this machine"
 
 
 def _compile_two_parts() -> None:
     """Compile evaluation and descent at the same time: each is half of the work."""
-    with compiled_beside(_DESCENT):
+    with compiled_beside(_DESCENT), without_collection():
         evaluation_address()
 
 

@@ -179,8 +179,8 @@ class AugmentedLagrangian:
                 problem, sub, point, self.tol, self.max_iter, stop
             )
             return parted.progress, _RoundEnd.of_sums(problem, point, parted.sums)
-        descent = Descent(samples, sub, point, stop)
-        descent.begin(self.tol, self.max_iter, monotone=self.monotone)
+        until = self.tol, self.max_iter, stop
+        descent = Descent(samples, sub, point, *until, monotone=self.monotone)
         descent.step()
         return descent.progress, _RoundEnd.at(problem, point, descent)
 

@@ -28,6 +28,7 @@ from sorct.problem.evaluation import (
     RENEW,
     VALUE,
     Evaluator,
+    compile_store,
     evaluation_address,
     never,
     smallest,
@@ -96,6 +97,7 @@ _STATE = np.dtype(
     + [(name, np.int64) for name in ("on_face", "outcome", "learned", "fixed")]
     + [(name, np.int64) for name in ("in_parts", "due", "evaluation", "arguments")]
 )
+_FIELDS = _STATE.names or ()
 State: TypeAlias = Any
 
 
@@ -131,28 +133,45 @@ class Descent:
     sub : Subproblem
     point : Point
         Start with valid labels; overwritten by the result.
+    tol : float
+        The descent ends where the residual is at most that.
+    max_iter : int
+        At least 1.
     stop : array of one integer
         Another thread sets it to end the descent after the evaluation of the moment.
+    monotone : bool
+        Whether no step may lead higher; by default a few may, which is quicker.
     """
 
     def __init__(
-        self, samples: Samples, sub: Subproblem, point: Point, stop: IntArray
+        self,
+        samples: Samples,
+        sub: Subproblem,
+        point: Point,
+        tol: float,
+        max_iter: int,
+        stop: IntArray,
+        *,
+        monotone: bool = False,
     ) -> None:
         memory = make_memory(point.cuts.size + point.logit.size)
         self._scratch = Scratch(make_work(point), memory, np.zeros(_MEMORY))
         self._sub, self._point, self._stop = sub, point, stop
         self.trial = self._scratch.work.trial
         self.evaluator = Evaluator(samples, sub, point, self.trial, stop)
-        self._state = np.zeros(1, _STATE)[0]
-        self._state["in_parts"] = samples.weight.size == 0
-
-    def begin(self, tol: float, max_iter: int, *, monotone: bool = False) -> None:
-        """Set when to end; if monotone, no step may lead higher, which is slower."""
-        state = self._state
-        state["tol"], state["max_iter"], state["monotone"] = tol, max_iter, monotone
-        state["bar"], state["scale"], state["n_turn"] = _ANY, 1.0, _FIRST_TURN
-        state["learned"] = self._sub.rule == LEARNED
-        state["fixed"] = self._sub.tilt.size > 0
+        known = {
+            "tol": tol,
+            "max_iter": max_iter,
+            "monotone": monotone,
+            "bar": _ANY,
+            "scale": 1.0,
+            "n_turn": _FIRST_TURN,
+            "learned": sub.rule == LEARNED,
+            "fixed": sub.tilt.size > 0,
+            "in_parts": samples.weight.size == 0,
+        }
+        first = tuple(known.get(name, 0) for name in _FIELDS)
+        self._state = np.array([first], _STATE)[0]
 
     def step(self) -> bool:
         """Go on to the end, or to where another trial has to be evaluated: True."""
@@ -200,18 +219,18 @@ def descend(
     stop: IntArray,
 ) -> Progress:
     """Move the point, in place, until its residual is at most tol: see ``Descent``."""
-    descent = Descent(samples, sub, point, stop)
-    descent.begin(tol, max_iter)
+    descent = Descent(samples, sub, point, tol, max_iter, stop)
     descent.step()
     return descent.progress
 
 
 def compile_descent() -> None:
-    """Compile the loop, or load it, without running it."""
+    """Compile the loop and what hands it a problem, or load both, without a run."""
+    compile_store()
     problem, params = smallest()
     point = problem.point(params)
-    descent = Descent(problem.data.samples, problem.subproblem(), point, never())
-    descent.begin(0.0, 1)
+    sub = problem.subproblem()
+    descent = Descent(problem.data.samples, sub, point, 0.0, 1, never())
     kinds = tuple(typeof(one) for one in descent.arguments)
     cast(Any, _descend).compile(kinds)
 
@@ -232,8 +251,7 @@ def leaf_masses(problem: Problem, params: Params) -> FloatArray:
 def gradient_at(problem: Problem, params: Params) -> FloatArray:
     """Gradient of the fit in the cuts of a tree, without penalties and floors."""
     point, sub = problem.point(params), problem.subproblem()
-    descent = Descent(problem.data.samples, sub, point, never())
-    descent.begin(0.0, 1)
+    descent = Descent(problem.data.samples, sub, point, 0.0, 1, never())
     descent.step()
     return descent.evaluator.buffers.gradient
 

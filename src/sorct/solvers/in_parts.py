@@ -108,8 +108,7 @@ def look(sub: Subproblem, point: Point, sums: Sums, *, relabel: bool) -> Look:
     seen = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
     if not relabel:
         sub = sub._replace(tilt=np.zeros((2, point.cuts.size + point.logit.size)))
-    descent = Descent(NO_ROWS, sub, seen, never())
-    descent.begin(0.0, 1)
+    descent = Descent(NO_ROWS, sub, seen, 0.0, 1, never())
     _fill(sub, sums, descent.evaluator)
     descent.step()
     buffers, progress = descent.evaluator.buffers, descent.progress
@@ -180,8 +179,7 @@ class _PartedDescent:
     def step(self, most: int) -> None:
         """Go on by the steps of a descent in memory, each evaluated by a pass."""
         sub, point = self.sub, self.point
-        descent = Descent(NO_ROWS, sub, point, self.stop)
-        descent.begin(self.tol, most)
+        descent = Descent(NO_ROWS, sub, point, self.tol, most, self.stop)
         due = True
         while due and self.n_passes < most:
             asked = Evaluation.of(sub, _copy(descent.trial))

@@ -257,8 +257,7 @@ def _plain(problem: Problem, point: Point) -> Subproblem:
 def _look(problem: Problem, sub: Subproblem, point: Point) -> tuple[float, FloatArray]:
     """Fit and gradient of a tree."""
     seen = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
-    descent = Descent(problem.data.samples, sub, seen, never())
-    descent.begin(0.0, 1)
+    descent = Descent(problem.data.samples, sub, seen, 0.0, 1, never())
     descent.step()
     return descent.progress.objective, descent.evaluator.buffers.gradient
 
