@@ -1,10 +1,9 @@
 """Sparse optimal randomized trees, with scikit-learn's manners."""
 
-from __future__ import annotations
-
 import sys
 
-# The module of that name takes ten times as long to load as this one.
+# Nothing else is loaded here, neither typing nor __future__: the command line begins
+# with this module, and an interrupt while it loads prints a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
@@ -91,7 +90,7 @@ _PARTS = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(_loaded(_PLACES[name]), name)
@@ -103,17 +102,17 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _loaded(place: str) -> ModuleType:
+def _loaded(place: str) -> "ModuleType":
     from importlib import import_module
 
     return import_module(place)
 
 
-def _part(name: str, place: str) -> ModuleType:
+def _part(name: str, place: str) -> "ModuleType":
     """Module ``sorct.<name>``: the public names of a part of a room."""
     module = type(sys)(f"{__name__}.{name}", f"The public names of ``{place}``.")
 
-    def look_up(attribute: str) -> Any:
+    def look_up(attribute: str) -> "Any":
         return getattr(_loaded(place), attribute)
 
     def listed() -> list[str]:

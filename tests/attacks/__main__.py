@@ -16,6 +16,7 @@ SIZES = {
     "exports": 5000,
     "injection": 300,
     "signals": 60,
+    "interrupts": 240,
     "writers": 20,
 }
 _SHOWN = 20

@@ -74,6 +74,7 @@ _LINES = [
     ["predict", "value.json", "rows.csv", "--keep"],
     ["explain", "value.json", "rows.csv", "--row", "1"],
     ["export", "value.json", "--to", "sql"],
+    ["report", "value.json", "--data", "data.csv", "--out", "page.html"],
     ["show", "path.json", "--all"],
     ["show", "path.json", "--point", "0"],
     ["predict", "model.json", "rows.csv"],

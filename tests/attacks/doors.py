@@ -21,13 +21,17 @@ from sorct.plotting import (
 )
 
 from sorct import (
+    Forest,
     Path,
     SORCTClassifier,
     SORCTClassifierCV,
+    SORCTForestClassifier,
+    SORCTForestRegressor,
     SORCTRegressor,
     SORCTRegressorCV,
     Tree,
     compare,
+    distil,
     explain,
     export_text,
     penalty_bounds,
@@ -36,6 +40,7 @@ from sorct import (
 )
 
 N = 24
+_FOREST = {"gamma": 64.0, "n_starts": 1, "n_folds": 2, "random_state": 0}
 _GRID = {"alphas_local": [0.1, 1.0], "alphas_global": [0.0], "n_solutions": 2}
 
 
@@ -62,6 +67,11 @@ def fitted(kind):
     if kind == "value":
         reg = SORCTRegressor(1, 0.1, n_starts=2, leaf="linear", random_state=0)
         return reg.fit(frame, X[:, 0])
+    if kind == "forest":
+        model = SORCTForestClassifier(2, 1, 0.0, 0.01, **_FOREST)
+        return model.fit(frame, y)
+    if kind == "value forest":
+        return SORCTForestRegressor(2, 1, 0.0, 0.01, **_FOREST).fit(frame, X[:, 0])
     if kind == "cv":
         return SORCTClassifierCV(cv=2, random_state=0, **_GRID).fit(X, y)
     return sorct_path(X, y, random_state=0, **_GRID)
@@ -180,7 +190,7 @@ def doors():
         ),
         "json_schema": (json_schema, {"kind": "tree"}),
     }  # fmt: skip
-    return found | _values(seen) | _plots(data, seen)
+    return found | _values(seen) | _forests(seen) | _plots(data, seen)
 
 
 def _fits(X, y):
@@ -189,12 +199,16 @@ def _fits(X, y):
     one = {"depth": 1, "alpha_local": 0.1, "n_starts": 2, "time_limit": 0.3, **effort}
     search = {"depths": 1, "cv": 2, "scaling": "auto", "relax": False, **_GRID}
     search |= {"gamma": 64.0, **effort}
+    many = {"n_trees": 2, "depth": 1, "alpha_global": 0.01, "time_limit": 2.0}
+    many |= _FOREST
     found = {}
     for kind, quick, target, own in [
         (SORCTClassifier, one, y, {}),
         (SORCTClassifierCV, search, y, {"loss": "cost"}),
         (SORCTRegressor, one, X[:, 0], {}),
         (SORCTRegressorCV, search, X[:, 0], {"leaf": "linear"}),
+        (SORCTForestClassifier, many, y, {}),
+        (SORCTForestRegressor, many, X[:, 0], {}),
     ]:
         given = {"X": X, "y": target, **_with_defaults(kind.fit, sample_weight=None)}
         given.pop("checkpoint", None)
@@ -224,6 +238,29 @@ def _values(seen):
         "value to_javascript": (to_javascript, {**named, "name": "f", "module": "es"}),
         "read_table": (read_table, _with_defaults(read_table, path=_file())),
     }
+
+
+def _forests(seen):
+    """What forests can do."""
+    X, found = seen["X"], {}
+    for kind in ("forest", "value forest"):
+        model = fitted(kind)
+        forest = model.forest_
+        found |= {
+            f"{kind} predict": (model.predict, {"X": X}),
+            f"{kind} agreement": (forest.agreement, {"X": X}),
+            f"{kind} from_dict": (Forest.from_dict, {"data": forest.to_dict()}),
+            f"{kind} explain": (explain, {"tree": forest, "x": X.iloc[[0]]}),
+            f"{kind} distil": (distil, {
+                "forest": forest, "X": X, "sample_weight": None, "n_starts": 2,
+                "depth": 1, "random_state": 0,
+            }),
+            f"{kind} to_python": (to_python, {"tree": forest, "name": "predict"}),
+        }  # fmt: skip
+    classes = fitted("forest")
+    found["forest predict_proba"] = classes.predict_proba, {"X": X}
+    found["forest decision_function"] = classes.decision_function, {"X": X}
+    return found
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Exports: whatever a tree is, what is exported gives what the tree gives.
+"""Exports: whatever a tree or forest is, what is exported gives what it gives.
 
 Trees go through in batches: one process of Node and one session of PostgreSQL for many.
 """
@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from sorct import Forest
 from sorct.tree.calibration import SILENT, CurveMap
 from tests.attacks.outcome import Outcome, attempt, chunks
+from tests.attacks.random_forests import random_forest
 from tests.attacks.random_trees import random_model
 from tests.attacks.runners import (
     Case,
@@ -28,6 +30,7 @@ _BATCH = 100
 _WORTH_A_SERVER = 200
 _SINGLE = {"onnx float32": 1e-3}
 _EXACT = 1e-9
+_FORESTS = 0.2
 
 
 def attack(rng, n_cases):
@@ -38,11 +41,18 @@ def attack(rng, n_cases):
         if n_cases >= _WORTH_A_SERVER:
             database = stack.enter_context(server())
         for own in chunks(rng, n_cases, _BATCH):
-            cases = [Case(*random_model(case)) for case in own]
+            cases = [_drawn(case) for case in own]
             for found in _compared(cases, database):
                 outcome.tell(_verdict(found))
                 outcome.ends.update(_counted(found))
     return outcome
+
+
+def _drawn(rng):
+    """A tree or, one in five, a forest around it; and rows."""
+    tree, rows = random_model(rng)
+    forest = rng.random() < _FORESTS
+    return Case(random_forest(rng, tree, rows) if forest else tree, rows)
 
 
 def _compared(cases, database):
@@ -90,14 +100,29 @@ def _agrees(case, result, atol):
 
 def _near(case, values, atol):
     """Compare predicted quantities, by the size of what leaves say of each row."""
-    tree = case.tree
-    scaled = tree.encoder.encode(case.rows)
-    size = np.abs(tree.leaf_value).max()
-    if tree.leaf_coef is not None:
-        size = size + (np.abs(scaled) @ np.abs(tree.leaf_coef)).max(axis=1)
+    scaled = case.tree.encoder.encode(case.rows)
+    size = sum(
+        weight * _size(tree, scaled)
+        for tree, weight in zip(*_trees(case.tree), strict=True)
+    )
     wrong = np.abs(values - case.values) / size
     assert (wrong <= atol).all(), f"a value is wrong by {wrong.max():.1e} of its size"
     return "agrees"
+
+
+def _trees(model):
+    """Trees and how much each counts; a tree is all of itself."""
+    if isinstance(model, Forest):
+        return model.trees, model.weights
+    return [model], [1.0]
+
+
+def _size(tree, scaled):
+    """Size of what leaves say of each row."""
+    size = np.abs(tree.leaf_value).max()
+    if tree.leaf_coef is not None:
+        size = size + (np.abs(scaled) @ np.abs(tree.leaf_coef)).max(axis=1)
+    return size
 
 
 def steepness(tree, rows):
@@ -105,7 +130,7 @@ def steepness(tree, rows):
 
     Where the maps say little of all classes, they are divided by little.
     """
-    if tree.calibration is None:
+    if isinstance(tree, Forest) or tree.calibration is None:
         return np.ones(len(rows))
     maps = tree.calibration.maps
     steepest = max(1.0, *(_steepest(one) for one in maps))

@@ -17,10 +17,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from sorct.export import to_javascript, to_python, to_sql
 
-from sorct import explain, export_text
+from sorct import Forest, Tree, explain, export_text
 from tests.attacks.bad_lines import run
 from tests.attacks.browser import watched_browser
+from tests.attacks.mutations import EXPORTS, some_y
 from tests.attacks.outcome import each_case
+from tests.attacks.random_forests import random_forest
 from tests.attacks.random_trees import random_model, random_tree
 from tests.attacks.texts import random_text
 from tests.show.report.cases import Elements
@@ -53,9 +55,8 @@ def _check(rng, visit):
     tree, rows = _hostile(rng)
     _check_texts(tree, rows)
     _check_sources(tree)
+    _check_forest(rng, tree, rows)
     _check_terminal(rng, tree, rows)
-    if tree.of_quantity:
-        return "read"
     page = _page(rng, tree, rows)
     if rng.random() * _OPENED < 1.0 and visit is not None:
         file = Path("page.html").absolute()
@@ -87,21 +88,35 @@ def _plain_lines(text, what):
 
 def _check_texts(tree, rows):
     row = rows.iloc[[0]] if tree.encoder.named else rows[:1]
-    _plain_lines(export_text(tree), "the rules")
+    rules = export_text(tree) if isinstance(tree, Tree) else str(tree)
+    _plain_lines(rules, "the rules")
     _plain_lines(repr(tree), "the name of the tree")
     _plain_lines(str(explain(tree, row)), "the explanation")
 
 
-def _check_sources(tree):
-    for write, check in (
-        (to_sql, _check_sql), (to_python, _check_python),
-        (to_javascript, _check_javascript),
-    ):  # fmt: skip
+def _check_sources(model):
+    for write in EXPORTS:
         try:
-            source = write(tree)
+            source = write(model)
         except ValueError:
             continue
-        check(source)
+        _CHECKS[write](source)
+
+
+def _check_forest(rng, tree, rows):
+    """Write a forest with the same names, levels and labels, told as hostile."""
+    forest = random_forest(rng, tree, rows)
+    told = replace(
+        forest.training, call=random_text(rng), status=random_text(rng),
+        loss=random_text(rng), target=random_text(rng), oob_scoring=random_text(rng),
+        versions={random_text(rng): random_text(rng)},
+    )  # fmt: skip
+    forest = replace(forest, training=told)
+    _check_texts(forest, rows)
+    _check_sources(forest)
+    distinct = Forest.from_dict(forest.to_dict())
+    assert distinct == forest
+    assert distinct.training == told
 
 
 def _check_sql(source):
@@ -129,9 +144,16 @@ def _check_javascript(source):
     assert all(line.startswith("// ") for line in lines), "a comment ends"
 
 
+_CHECKS = {
+    to_sql: _check_sql,
+    to_python: _check_python,
+    to_javascript: _check_javascript,
+}
+
+
 def _page(rng, tree, rows):
     """The report, in which no element is there because of a text."""
-    y = tree.classes[np.arange(len(rows)) % len(tree.classes)]
+    y = some_y(tree, rows)
     page = tree.report(rows, y, title=random_text(rng), call=random_text(rng)).html()
     found = set(Elements(page).tags)
     assert found <= _KNOWN_TAGS, f"new elements: {found - _KNOWN_TAGS}"

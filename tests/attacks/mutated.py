@@ -11,6 +11,7 @@ _VALUES = [
     -float("inf"), "", " ", "a", "1", "é\u2028\ud800", "\0", "x" * 5000, "</script>",
     "<U1", "<U999999999", "<U99999999999999", "|O", "<f8", "<f2", "<f16", "<i1", "|b1",
     "<c16", "<M8[s]", "first_level", "error", "sorct-tree", "sorct-path", "__proto__",
+    "sorct-forest",
     [], {}, [[]], [{}], [None], [0], [1, 2], [[1, 2], [3]], ["a", "b"], [True, False],
     {"a": 1}, {"name": "z"}, {"name": "z", "levels": ["p", "q"]},
     {"name": "z", "levels": [1, 2.5], "mode": 1}, {"name": "z", "lower": 0, "span": 1},
@@ -25,6 +26,7 @@ _VALUES = [
 _KEYS = ["name", "levels", "mode", "lower", "span", "median", "whole", "", "x"]
 _KEYS += ["leaf_proba", "decision_cost", "calibration", "routed", "maps", "points"]
 _KEYS += ["leaf_value", "leaf_coef", "leaf_mean", "leaf_miss", "quantity", "classes"]
+_KEYS += ["weights", "common", "trees", "training", "drop", "decision_cost"]
 _BYTES = [
     b"",
     b"\0",

@@ -1,4 +1,4 @@
-"""Mutations: damaged files of trees and paths are refused, or what is read works."""
+"""Mutations: damaged files of models are refused, or what is read works."""
 
 import json
 import resource
@@ -10,20 +10,20 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from sorct.export import to_javascript, to_python, to_sql
 
-from sorct import Path, Tree, explain
+from sorct import Forest, Path, Tree, explain
 from tests.attacks.mutated import mutated_bytes, mutated_data
 from tests.attacks.outcome import each_case, refusal
-from tests.attacks.random_trees import (
-    first_leaf,
-    random_rows,
-    with_values,
-)
+from tests.attacks.random_forests import random_forest
+from tests.attacks.random_trees import first_leaf, random_rows, with_values
 from tests.show.export.spoken import curve_map, with_all, with_maps
 from tests.show.report.cases import drawn_path, drawn_tree, hostile_table, mixed_table
 
 _FILES = FilePath(__file__).parents[1] / "files" / "v0.1.0"
 # A case may ask for so much memory in KiB, and one in so many is used in every way.
 _MOST_KIB, _THOROUGH = 400_000, 12
+_KINDS = {"sorct-path": Path, "sorct-forest": Forest, "sorct-tree": Tree}
+#: What a model can be written as.
+EXPORTS = (to_sql, to_python, to_javascript)
 _RECORD = {
     "alpha_local": 0.1, "alpha_global": 0.0, "min_recall": [0.5, 0.0, 0.1],
     "recall": [0.9, 0.8, 0.7], "objective": 0.3, "cost": 0.2, "residual": 1e-8,
@@ -54,6 +54,7 @@ def base_texts():
     ]
     made = [tree, narrow, plain, hostile, path, *spoken]
     made += _of_quantities(own, [tree, narrow, plain, hostile], path)
+    made += _forests(np.random.default_rng(2), made)
     texts = [json.dumps(whole), *(json.dumps(one.to_dict()) for one in made)]
     return [*texts, *((_FILES / f).read_text() for f in ("tree.json", "path.json"))]
 
@@ -65,6 +66,15 @@ def _of_quantities(rng, trees, path):
     narrow = with_values(rng, path.trees[0])
     along = [replace(narrow, coef=t.coef, training=t.training) for t in path.trees]
     return [*made, first_leaf(linear), replace(path, trees=tuple(along))]
+
+
+def _forests(rng, models):
+    """A forest around every tree."""
+    return [
+        random_forest(rng, tree, random_rows(rng, tree.encoder))
+        for tree in models
+        if isinstance(tree, Tree)
+    ]
 
 
 def attack(rng, n_cases):
@@ -93,7 +103,7 @@ def _peak():
 
 def _load(rng, text, file):
     """Read a damaged file: by its bytes, or by its parts."""
-    kind = Path if '"sorct-path"' in text else Tree
+    kind = next(kind for name, kind in _KINDS.items() if f'"{name}"' in text)
     if rng.random() < 0.3:
         file.write_bytes(mutated_bytes(rng, text.encode()))
         return kind.from_json(file)
@@ -101,7 +111,7 @@ def _load(rng, text, file):
 
 
 def _use(rng, model):
-    tree = model if isinstance(model, Tree) else model.trees[-1]
+    tree = model.trees[-1] if isinstance(model, Path) else model
     rows = random_rows(rng, tree.encoder, 4)
     _predict(tree, rows)
     if rng.random() * _THOROUGH > 1.0:
@@ -117,7 +127,9 @@ def _use(rng, model):
 
 def _predict(tree, rows):
     if tree.of_quantity:
-        values = np.concatenate([tree.predict(rows), tree.follow(rows)])
+        values = tree.predict(rows)
+        if isinstance(tree, Tree):
+            values = np.concatenate([values, tree.follow(rows)])
         assert np.isfinite(values).all(), "a prediction is no number"
         return
     proba, labels = tree.predict_proba(rows), tree.predict(rows)
@@ -129,11 +141,11 @@ def _predict(tree, rows):
 def _show(rng, tree, rows):
     row = rows.iloc[[0]] if tree.encoder.named else rows[:1]
     assert str(explain(tree, row))
-    _predict(tree.round(int(rng.integers(1, 16))).tree, rows)
-    if not tree.of_quantity:
-        given = (rows, _some_y(tree, rows)) if rng.random() < 0.5 else ()
-        assert tree.report(*given).html().startswith("<!")
-    for export in (to_sql, to_python, to_javascript):
+    if isinstance(tree, Forest):
+        assert np.isfinite(tree.agreement(rows)).all()
+    else:
+        _show_tree(rng, tree, rows)
+    for export in EXPORTS:
         try:
             text = export(tree)
         except ValueError:
@@ -141,7 +153,13 @@ def _show(rng, tree, rows):
         text.encode()
 
 
-def _some_y(tree, rows):
+def _show_tree(rng, tree, rows):
+    _predict(tree.round(int(rng.integers(1, 16))).tree, rows)
+    given = (rows, some_y(tree, rows)) if rng.random() < 0.5 else ()
+    assert tree.report(*given).html().startswith("<!")
+
+
+def some_y(tree, rows):
     """Some target of rows."""
     if tree.of_quantity:
         return np.arange(float(len(rows)))
@@ -149,10 +167,9 @@ def _some_y(tree, rows):
 
 
 def _choose(path, rows):
-    y = _some_y(path.trees[0], rows)
+    y = some_y(path.trees[0], rows)
     assert path.select() in path.trees
     assert len(path.frontier()) > 0
     assert len(path.evaluate(rows, y)) == len(path)
     assert path.select(rows, y) in path.trees
-    if not path.trees[0].of_quantity:
-        assert path.report().html().startswith("<!")
+    assert path.report().html().startswith("<!")

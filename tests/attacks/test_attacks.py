@@ -28,6 +28,7 @@ FEW = {
     "exports": 2,
     "injection": 1,
     "signals": 1,
+    "interrupts": 1,
     "writers": 1,
 }
 

@@ -1,11 +1,13 @@
 """A file as people have it becomes a table to train on, and all is said at once."""
 
+import datetime
 import io
 import json
 import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -270,6 +272,10 @@ def test_names_must_be_text(save):
         save("x,y\n1,2\n", keep=[0])
     with pytest.raises(TypeError, match="ordered must be a mapping"):
         save("x,y\n1,2\n", ordered=["x"])
+    with pytest.raises(TypeError, match="target must be str or None"):
+        save("x,y\n1,2\n", target=datetime.timedelta(1))
+    with pytest.raises(TypeError, match="decimal must be str or None"):
+        save("x,y\n1,2\n", decimal=pl.DataFrame({"a": [None, 1.0]}))
 
 
 # -- tables to train on ----------------------------------------------------------------

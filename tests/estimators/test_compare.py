@@ -31,7 +31,7 @@ from sorct.estimators.compare.verdict import (
     corrected_t_test,
     holm,
 )
-from sorct.estimators.folds import Data
+from sorct.estimators.rows import Data
 
 SMALL = {"cv": 2, "alphas_local": [0.1, 1.0], "n_solutions": 1, "random_state": 0}
 #: Nothing is left to a race.

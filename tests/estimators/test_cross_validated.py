@@ -575,6 +575,8 @@ def no_work(monkeypatch):
         ({"cv": "five"}, "cv"),
         ({"cv": 1000}, "n_splits=1000"),
         ({"random_state": "lucky"}, "cannot be used to seed"),
+        ({"relax": "no"}, "relax must be True or False, got 'no'"),
+        ({"progress": pd.DataFrame({"a": [1]})}, "progress must be True or False"),
     ],
     ids=str,
 )

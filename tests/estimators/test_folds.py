@@ -18,7 +18,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 import sorct.estimators.folds
 import sorct.search.warm_up
 from sorct import InfeasibleError, sorct_path
-from sorct.estimators.folds import Data, FoldScores
+from sorct.estimators.folds import FoldScores
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import takes_weights
 from tests.data.test_encoder import mixed_table
 from tests.estimators.test_cross_validated import ALPHAS, assert_same_search, model

@@ -233,6 +233,8 @@ def test_time_limit_ends_with_a_forest():
         ({"max_features": -1}, "max_features must be"),
         ({"max_cost": 2.0}, "max_cost needs feature_cost"),
         ({"gamma": "flat"}, "gamma must be"),
+        ({"relax": "no"}, "relax must be True or False"),
+        ({"early_stopping": pd.DataFrame()}, "early_stopping must be True or False"),
     ],
 )
 def test_bad_options_are_refused_before_any_work(people, options, message):

@@ -1,12 +1,20 @@
 """Forests for people: what is told is what the forest computes."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import SORCTForestClassifier, SORCTForestRegressor, distil, explain, export
+from sorct import (
+    Forest,
+    SORCTForestClassifier,
+    SORCTForestRegressor,
+    distil,
+    explain,
+    export,
+)
 from sorct.show.forests import partial_curve
 
 
@@ -22,6 +30,23 @@ def table():
     )
     odds = (X.age - 50) / 8 + 2.0 * (X.town == "north")
     return X, np.where(odds + rng.logistic(0.0, 0.3, n) > 0.0, "yes", "no")
+
+
+def test_names_and_levels_that_are_no_valid_text_are_told(forest):
+    """Files can hold them, and pandas cannot as text."""
+    plain = json.dumps(forest.to_dict())
+    odd = json.loads(plain.replace("<south>", "\\ud800").replace("age", "\\udfff"))
+    told = Forest.from_dict(odd)
+    assert "\\udfff: in " in str(told)
+    row = pd.DataFrame({"age": [50.0], "town": ["north"], "noise": [0.5]})
+    row.columns = pd.Index(["\udfff", "town", "noise\n"], dtype=object)
+    assert "\\udfff is 50" in str(explain(told, row))
+
+
+def test_what_a_file_says_of_the_score_is_one_line_of_text(forest):
+    """A terminal must not be told anything else."""
+    told = replace(forest.training, oob_scoring="\x1b[2Jluck\n")
+    assert "Out of bag: \\x1b[2Jluck\\n 0." in str(replace(forest, training=told))
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ from sorct.data.wording import listed
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sorct.tree.forest import Forest
     from sorct.tree.tree import Tree
 
 _NEEDED = " The tree needs it."
@@ -305,8 +306,10 @@ def _no_classes(column: pd.Series[Any]) -> list[str]:
 # -- rows for a trained tree -----------------------------------------------------------
 
 
-def rows_for(sheet: Sheet, tree: Tree, *, all_variables: bool = False) -> pd.DataFrame:
-    """Variables of a tree from a table, as its encoder reads them.
+def rows_for(
+    sheet: Sheet, tree: Tree | Forest, *, all_variables: bool = False
+) -> pd.DataFrame:
+    """Variables of a model from a table, as its encoder reads them.
 
     Variables that no cut uses need not be there: unless all are asked for, each gets
     some value of training, which changes no prediction.
@@ -375,7 +378,7 @@ def _levels(sheet: Sheet, column: pd.Series[Any], variable: Variable) -> list[An
 
 
 def _refused_gaps(
-    cells: list[Any], variable: Variable, tree: Tree, *, can_say: bool
+    cells: list[Any], variable: Variable, tree: Tree | Forest, *, can_say: bool
 ) -> list[str]:
     """What is said of missing cells that the model does not take."""
     import pandas as pd
@@ -392,7 +395,7 @@ def _refused_gaps(
     return [] if gap is None else [gap]
 
 
-def _cure(variable: Variable, tree: Tree) -> str:
+def _cure(variable: Variable, tree: Tree | Forest) -> str:
     """How a level is taken that training never saw, where there is a way."""
     if variable.choices is None or tree.encoder.unknown != "error":
         return ""
@@ -402,13 +405,13 @@ def _cure(variable: Variable, tree: Tree) -> str:
     )
 
 
-def target_for(sheet: Sheet, target: str, tree: Tree) -> AnyArray:
-    """What a table's rows are, to show a tree on them: classes, or numbers."""
+def target_for(sheet: Sheet, target: str, tree: Tree | Forest) -> AnyArray:
+    """What a table's rows are, to show a model on them: classes, or numbers."""
     if target not in sheet.columns:
         raise no_such("column", target, sheet.columns, sheet.name)
-    if tree.of_quantity:
-        return _numbers_for(sheet, target)
-    return _labels_for(sheet, target, tree.class_target)
+    if isinstance(tree.target, Classes):
+        return _labels_for(sheet, target, tree.target)
+    return _numbers_for(sheet, target)
 
 
 def _numbers_for(sheet: Sheet, target: str) -> AnyArray:

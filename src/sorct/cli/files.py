@@ -21,6 +21,7 @@ from sorct.cli.messages import WorkError
 from sorct.tree.files import write_bytes
 
 if TYPE_CHECKING:
+    from sorct.tree.forest import Forest
     from sorct.tree.path import Path as TreePath
     from sorct.tree.tree import Tree
 
@@ -28,15 +29,10 @@ if TYPE_CHECKING:
 _HEAD = 4096
 _GENERATOR = b'\n<meta name="generator" content="sorct">\n'
 # The first lines of what the exporters write.
-_SQL = (
-    b"-- A classification tree as SQL for SQLite (3.35 or later), DuckDB and "
-    b"PostgreSQL (12"
-)
-_PYTHON = b'"""A classification tree as a function, written by sorct."""'
-_JAVASCRIPT = (
-    b"// A classification tree as a function, written by sorct. cut_t is the score of "
-    b"cut t,"
-)
+_KIND = rb"A (classification|regression) (tree|forest) as "
+_SQL = re.compile(b"-- " + _KIND + rb"SQL for SQLite \(3\.35 or later\), DuckDB and ")
+_PYTHON = re.compile(rb'"""' + _KIND + rb'a function, written by sorct\."""\r?\n')
+_JAVASCRIPT = re.compile(b"// " + _KIND + rb"a function, written by sorct\. cut_t is ")
 # A model of ONNX begins with the version of its format and the name of its producer.
 _ONNX = re.compile(rb"\x08.\x12\x05sorct", re.DOTALL)
 
@@ -46,19 +42,15 @@ def _is_json(head: bytes, kind: str) -> bool:
     return re.match(start, head) is not None
 
 
-def _begins(head: bytes, line: bytes) -> bool:
-    return head.splitlines()[:1] == [line]
-
-
 # How a file of each kind is known by its beginning. A table may be anybody's.
 _KNOWN: dict[str, Callable[[bytes], bool]] = {
-    "model": lambda head: _is_json(head, "sorct-tree"),
+    "model": lambda head: _is_json(head, "sorct-(tree|forest)"),
     "path": lambda head: _is_json(head, "sorct-path"),
     "report": lambda head: _GENERATOR in head.partition(b"<title>")[0],
-    "tree in SQL": lambda head: _begins(head, _SQL),
-    "tree in Python": lambda head: _begins(head, _PYTHON),
-    "tree in JavaScript": lambda head: _begins(head, _JAVASCRIPT),
-    "tree in ONNX": lambda head: _ONNX.match(head) is not None,
+    "model in SQL": lambda head: _SQL.match(head) is not None,
+    "model in Python": lambda head: _PYTHON.match(head) is not None,
+    "model in JavaScript": lambda head: _JAVASCRIPT.match(head) is not None,
+    "model in ONNX": lambda head: _ONNX.match(head) is not None,
     "table": lambda head: False,
 }
 
@@ -163,8 +155,10 @@ def _head_of(path: Path) -> bytes:
         return file.read(_HEAD)
 
 
-def read_model_file(name: str) -> Tree | TreePath:
-    """Tree or path of a file, told by its "format"."""
+def read_model_file(name: str) -> Tree | TreePath | Forest:
+    """Tree, path or forest of a file, told by its "format"."""
+    from sorct.tree.forest import FORMAT as FOREST_FORMAT
+    from sorct.tree.forest import Forest
     from sorct.tree.path import FORMAT as PATH_FORMAT
     from sorct.tree.path import Path as TreePath
     from sorct.tree.storage import FORMAT as TREE_FORMAT
@@ -173,9 +167,10 @@ def read_model_file(name: str) -> Tree | TreePath:
     data = _read_json(name)
     given = data.get("format") if isinstance(data, dict) else None
     given = given if isinstance(given, str) else None
-    readers: dict[Any, Callable[[Any], Tree | TreePath]] = {
+    readers: dict[Any, Callable[[Any], Tree | TreePath | Forest]] = {
         TREE_FORMAT: Tree.from_dict,
         PATH_FORMAT: TreePath.from_dict,
+        FOREST_FORMAT: Forest.from_dict,
     }
     if given not in readers:
         raise WorkError(
@@ -199,19 +194,19 @@ def _read_json(name: str) -> Any:
         ) from error
 
 
-def read_tree(args: Namespace) -> Tree:
-    """Tree of a model, or of a point of a path."""
-    from sorct.tree.tree import Tree
+def read_model(args: Namespace) -> Tree | Forest:
+    """Tree or forest of a model, or tree of a point of a path."""
+    from sorct.tree.path import Path as TreePath
 
     found = read_model_file(args.model)
-    if isinstance(found, Tree):
-        refuse_point(args)
-        return found
-    return tree_at(found, args)
+    if isinstance(found, TreePath):
+        return tree_at(found, args)
+    refuse_point(args)
+    return found
 
 
 def refuse_point(args: Namespace) -> None:
-    """Refuse to choose a tree of a file that has but one."""
+    """Refuse to choose a tree of a file that is no path."""
     for flag, given in (("--point", args.point), ("--relaxed", args.relaxed or None)):
         if given is not None:
             raise WorkError(f"{args.model} is a model, not a path; leave out {flag}.")

@@ -79,7 +79,7 @@ def _verb(verbs: Verbs, name: str, text: str, *, json: bool = True) -> Parser:
 
 
 def _add_fit(verbs: Verbs) -> None:
-    parser = _verb(verbs, "fit", "Train a tree on a table and print its rules")
+    parser = _verb(verbs, "fit", "Train a tree or forest on a table and print it")
     add_training_table(parser)
     parser.add_argument(
         "--dry-run",
@@ -129,6 +129,14 @@ def _add_fit(verbs: Verbs) -> None:
         metavar="N",
         help="independent starts, or auto for a search (default: auto)",
     )
+    group = parser.add_argument_group("a forest")
+    group.add_argument(
+        "--trees",
+        type=options.whole(1),
+        metavar="N",
+        help="train so many trees that answer together, with one budget of variables "
+        "(--max-features) for all of them (default: a single tree)",
+    )
     add_model(parser, "with the penalties")
     add_promises(parser)
     add_column_options(parser)
@@ -136,7 +144,7 @@ def _add_fit(verbs: Verbs) -> None:
 
 
 def _add_show(verbs: Verbs) -> None:
-    parser = _verb(verbs, "show", "Print the rules of a model, or the table of a path")
+    parser = _verb(verbs, "show", "Print a model, or the table of a path")
     parser.add_argument("model", metavar="FILE", help="model or path (JSON)")
     add_point(parser)
     parser.add_argument(

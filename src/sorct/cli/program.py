@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sorct.cli import compiling
 from sorct.cli.messages import (
@@ -27,12 +27,13 @@ DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 _TRACEBACK = "SORCT_TRACEBACK"
 
 
-def run(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; see ``sorct.cli.main``."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    _speak_utf8()
+def run(argv: Sequence[str] | None, begin: Callable[[], object]) -> int:
+    """Run the command line and return its exit code; see ``sorct.cli.main``.
+
+    ``begin`` is called where an interrupt is answered here.
+    """
     try:
-        code = _obey(words)
+        code = _obey(argv, begin)
         sys.stdout.flush()
     except OSError as error:
         # What is still to be flushed goes nowhere.
@@ -49,13 +50,18 @@ def run(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _obey(words: list[str]) -> int:
+def _obey(argv: Sequence[str] | None, begin: Callable[[], object]) -> int:
+    out = _Place(None)
     try:
+        begin()
+        _speak_utf8()
+        words = list(sys.argv[1:] if argv is None else argv)
         args = build_parser().parse_args(words)
         if args.verb is None:
             raise UsageError(
                 "a verb is missing, such as fit or show (see sorct --help)"
             )
+        out = _Place(getattr(args, "out", None))
         args.call = shlex.join(["sorct", *words])
         with warnings_as_lines(args.quiet), compiling.told(args.quiet):
             _verb(args)
@@ -66,7 +72,8 @@ def _obey(words: list[str]) -> int:
         say("error", error)
         return MISUSED
     except KeyboardInterrupt:
-        say("interrupted", "nothing was written.")
+        written = f"{out.name} was" if out.has_changed() else "nothing was"
+        say("interrupted", f"{written} written.")
         return INTERRUPTED
     except BrokenPipeError:
         raise
@@ -76,6 +83,25 @@ def _obey(words: list[str]) -> int:
         say("error", _explained(error))
         return FAILED
     return DONE
+
+
+class _Place:
+    """A file that a verb may write, as it was before."""
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+        self._before = self._now()
+
+    def has_changed(self) -> bool:
+        """Whether another file is there now: a file is written whole or not at all."""
+        return self._now() != self._before
+
+    def _now(self) -> tuple[int, int] | None:
+        if not self.name or not os.path.isfile(self.name):
+            # What a device or a pipe has taken cannot be seen.
+            return None
+        found = os.stat(self.name)
+        return found.st_ino, found.st_mtime_ns
 
 
 def _verb(args: Namespace) -> None:

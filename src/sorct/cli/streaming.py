@@ -18,6 +18,7 @@ from sorct.cli.tables import is_parquet
 from sorct.data.in_order import in_order
 from sorct.data.sheet import ReadingError, ReadOptions, Sheet, check_distinct
 from sorct.tree.files import replacing
+from sorct.tree.forest import Forest
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class ParquetRows:
 
 
 def predict_streaming(
-    rows: ParquetRows, tree: Tree, predict: Predict, out: Output, *, keep: bool
+    rows: ParquetRows, tree: Tree | Forest, predict: Predict, out: Output, *, keep: bool
 ) -> None:
     """Write the predictions of all rows, beside the columns given if they are kept."""
     from pyarrow import parquet

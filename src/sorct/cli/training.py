@@ -22,6 +22,7 @@ from sorct.cli.column_options import (
 from sorct.cli.data import Training
 from sorct.cli.files import Output
 from sorct.cli.folding import CV, folds_of, most_folds
+from sorct.cli.forests import check_forest, fit_forest
 from sorct.cli.given_tables import reading_of, show_reading, training_of
 from sorct.cli.messages import UsageError, note, say
 from sorct.cli.model_options import (
@@ -58,6 +59,7 @@ from sorct.show.notes import wrapped
 if TYPE_CHECKING:
     from sorct.estimators.cross_validated import SORCTClassifierCV
     from sorct.estimators.regressor_cv import SORCTRegressorCV
+    from sorct.tree.forest import Forest
     from sorct.tree.path import Path
     from sorct.tree.tree import Tree
 
@@ -84,17 +86,20 @@ def _small_files(args: Namespace) -> ReadOptions:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """A tree, what is said of it below its rules, and what machines get to know."""
+    """A model, what is said of it below its rules, and what machines get to know."""
 
-    tree: Tree
+    tree: Tree | Forest
     lines: list[str]
     more: dict[str, Any] = field(default_factory=dict)
 
 
 def fit(args: Namespace) -> None:
-    """Train a tree, with penalties as given or chosen by cross-validation."""
+    """Train a tree or forest, with penalties as given or chosen on held-out rows."""
     fixed = args.alpha_local is not None or args.alpha_global is not None
-    _check_way(args, fixed)
+    if args.trees is None:
+        _check_way(args, fixed)
+    else:
+        check_forest(args)
     check_column_options(args)
     check_promises(args)
     refuse_two_documents(args)
@@ -104,18 +109,23 @@ def fit(args: Namespace) -> None:
     out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
     data = training_of(args)
     check_task(args, data)
-    if data.of_quantity:
+    if args.trees is not None:
+        columns = of_columns(args, data)
+        found = _Fitted(*fit_forest(args, data, columns, _small_files(args)))
+    elif data.of_quantity:
         found = _fit_quantity(args, data, fixed)
     else:
         found = (_fit_fixed if fixed else _fit_chosen)(args, data)
-    told = replace(found.tree.training, call=args.call, target=args.target)
-    tree = replace(found.tree, training=told)
+    told: Any = replace(found.tree.training, call=args.call, target=args.target)
+    tree, noun = replace(found.tree, training=told), "tree"
+    if args.trees is not None:
+        noun = "forest"
     if args.out is not None:
         out.write_json(tree.to_dict())
     if not tree.variables_used:
         say(
             "warning",
-            "the tree uses no variable and gives every row the same "
+            f"the {noun} uses no variable and gives every row the same "
             f"{'number' if data.of_quantity else 'class'}. Allow more "
             "(--max-features), or weaker or finer penalties (--alphas-local).",
         )
@@ -126,8 +136,8 @@ def fit(args: Namespace) -> None:
         "seed": args.seed,
         "n_samples": len(data.y),
         "variables_used": tree.variables_used,
-        "rules": str(tree),
-        "tree": tree.to_dict(),
+        "rules" if noun == "tree" else "summary": str(tree),
+        noun: tree.to_dict(),
         **found.more,
     }
     text = "\n".join([str(tree), "", *found.lines, f"{size}."])
@@ -273,7 +283,7 @@ def _other_rule(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
 
 def _check_scoring(scoring: Any, splitter: Any, data: Training) -> None:
     """Refuse a scorer that does not suit the classes, or those of a fold."""
-    from sorct.estimators.folds import Data
+    from sorct.estimators.rows import Data
     from sorct.estimators.scorers import check_scorer
 
     check_scorer(scoring, data.y, data.y)

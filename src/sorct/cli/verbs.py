@@ -1,4 +1,4 @@
-"""Verbs: what is done with trained trees: show, predict, explain, report, export.
+"""Verbs: what is done with trained models: show, predict, explain, report, export.
 
 And two that need none: datasets and completion.
 """
@@ -9,7 +9,6 @@ import json
 import os
 import sys
 from argparse import Namespace
-from dataclasses import replace
 from pathlib import Path as FilePath
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from sorct.cli.data import rows_for, target_for
 from sorct.cli.files import (
     Output,
+    read_model,
     read_model_file,
-    read_tree,
     refuse_point,
     tree_at,
 )
+from sorct.cli.forests import with_policies
 from sorct.cli.given_tables import reading_of
 from sorct.cli.messages import UsageError, WorkError, note
 from sorct.cli.printing import print_result, score_line, text_table
@@ -34,6 +34,8 @@ from sorct.cli.training import (
 )
 from sorct.data.sheet import Sheet, check_parquet
 from sorct.data.wording import listed
+from sorct.tree.forest import Forest
+from sorct.tree.path import Path
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -44,24 +46,27 @@ _AT_HAND = ("iris", "wine", "wisconsin", "balance")
 PREDICTION, PROBABILITY = "prediction", "probability_"
 _KINDS = {
     "json": "model",
-    "sql": "tree in SQL",
-    "python": "tree in Python",
-    "js": "tree in JavaScript",
-    "onnx": "tree in ONNX",
+    "sql": "model in SQL",
+    "python": "model in Python",
+    "js": "model in JavaScript",
+    "onnx": "model in ONNX",
 }
 
 
 def show(args: Namespace) -> None:
-    """Print the rules of a tree, or the points of a path."""
+    """Print the rules of a tree, the points of a path, or a summary of a forest."""
     from sorct.show.text import export_text
 
     found = read_model_file(args.model)
-    if not (isinstance(found, Tree) or args.point is not None or args.relaxed):
+    if isinstance(found, Path) and args.point is None and not args.relaxed:
         document = {"verb": "show", **path_document(found)}
         text = path_text(found, args.model, everything=args.all)
         print_result(args.json, document, text)
         return
-    tree = read_tree(args)
+    tree = read_model(args)
+    if isinstance(tree, Forest):
+        _show_forest(args, tree)
+        return
     rules = export_text(tree, args.decimals)
     line = score_line(tree.training)
     document = {
@@ -73,18 +78,29 @@ def show(args: Namespace) -> None:
     print_result(args.json, document, f"{rules}\n\n{line}." if line else rules)
 
 
+def _show_forest(args: Namespace, forest: Forest) -> None:
+    if args.decimals is not None:
+        raise UsageError("--decimals is for rules of trees; this model is a forest")
+    document = {
+        "verb": "show",
+        "variables_used": forest.variables_used,
+        "summary": str(forest),
+        "forest": forest.to_dict(),
+    }
+    print_result(args.json, document, str(forest))
+
+
 # -- rows ------------------------------------------------------------------------------
 
 
-def _tree_of(args: Namespace) -> Tree:
-    """The tree of a model file, with what the command line says of new cells."""
-    tree = read_tree(args)
+def _model_of(args: Namespace) -> Tree | Forest:
+    """The model of a file, with what the command line says of new cells."""
     given = {"unknown": args.handle_unknown, "missing": args.handle_missing}
     told = {name: value for name, value in given.items() if value is not None}
-    return replace(tree, encoder=replace(tree.encoder, **told)) if told else tree
+    return with_policies(read_model(args), told)
 
 
-def _tell_ignored(args: Namespace, source: Sheet, tree: Tree) -> None:
+def _tell_ignored(args: Namespace, source: Sheet, tree: Tree | Forest) -> None:
     """Name columns that play no part: the target, and those training never saw."""
     extra = [name for name in source.columns if name not in tree.encoder.names]
     if extra:
@@ -98,7 +114,7 @@ def _tell_ignored(args: Namespace, source: Sheet, tree: Tree) -> None:
 def predict(args: Namespace) -> None:
     """Predict every row."""
     out = Output.at(args.out, [args.model, args.rows])
-    tree, stream = _tree_of(args), None
+    tree, stream = _model_of(args), None
     if args.proba and tree.of_quantity:
         raise UsageError("--proba is for classes; this model predicts a quantity")
     if streams(args, out):
@@ -133,7 +149,7 @@ def predict(args: Namespace) -> None:
 
 
 def _predict_stream(
-    args: Namespace, tree: Tree, rows: ParquetRows, out: Output
+    args: Namespace, tree: Tree | Forest, rows: ParquetRows, out: Output
 ) -> None:
     """Predict from file to file."""
     if args.keep:
@@ -150,14 +166,16 @@ def _predict_stream(
         note(args.quiet, f"{rows.n_rows} predictions are in {args.out}.")
 
 
-def _header(args: Namespace, tree: Tree, source: Sheet) -> list[str]:
+def _header(args: Namespace, tree: Tree | Forest, source: Sheet) -> list[str]:
     """Names of the columns to write."""
     labels = tree.classes.tolist() if args.proba else []
     ours = [PREDICTION, *(f"{PROBABILITY}{label}" for label in labels)]
     return [*(source.columns if args.keep else ()), *ours]
 
 
-def _predictions(tree: Tree, rows: pd.DataFrame, *, proba: bool) -> pd.DataFrame:
+def _predictions(
+    tree: Tree | Forest, rows: pd.DataFrame, *, proba: bool
+) -> pd.DataFrame:
     import pandas as pd
 
     table = pd.DataFrame({PREDICTION: tree.predict(rows)})
@@ -169,7 +187,7 @@ def _predictions(tree: Tree, rows: pd.DataFrame, *, proba: bool) -> pd.DataFrame
     return table
 
 
-def _predictions_document(tree: Tree, rows: pd.DataFrame) -> dict[str, Any]:
+def _predictions_document(tree: Tree | Forest, rows: pd.DataFrame) -> dict[str, Any]:
     if tree.of_quantity:
         return {"verb": "predict", "predictions": tree.predict(rows)}
     return {
@@ -203,7 +221,9 @@ def explain(args: Namespace) -> None:
     """Explain the prediction for one row."""
     from sorct.show.explanation import explain as run
 
-    tree = _tree_of(args)
+    tree = _model_of(args)
+    if args.reach is not None and isinstance(tree, Forest):
+        raise UsageError("--reach is for single trees; this model is a forest")
     source = read_source(args.rows, reading_of(args), quiet=args.quiet)
     rows = rows_for(source, tree)
     if args.row > len(rows):
@@ -230,10 +250,10 @@ def report(args: Namespace) -> None:
     inputs = [args.model, args.data]
     out = Output.checked(args.out, "report", force=args.force, inputs=inputs)
     found = read_model_file(args.model)
-    tree = found if isinstance(found, Tree) else found.trees[0]
+    tree = found.trees[0] if isinstance(found, Path) else found
     X, y = _shown_data(args, tree)
     options: dict[str, Any] = {"title": args.title, "rows": args.rows}
-    if isinstance(found, Tree):
+    if not isinstance(found, Path):
         refuse_point(args)
     elif args.point is not None or args.relaxed:
         options["chosen"] = tree_at(found, args)
@@ -245,7 +265,7 @@ def report(args: Namespace) -> None:
         note(args.quiet, f"the page is in {args.out}; open it in a browser.")
 
 
-def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
+def _shown_data(args: Namespace, tree: Tree | Forest) -> tuple[Any, Any]:
     """Rows and their target to show a tree on, if there are any."""
     if args.data is None:
         return None, None
@@ -262,7 +282,7 @@ def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
 
 
 def export(args: Namespace) -> None:
-    """Write a tree in another language."""
+    """Write a tree or forest in another language."""
     for name, language in (("table", "sql"), ("dtype", "onnx")):
         if getattr(args, name) is not None and args.to != language:
             raise UsageError(f"--{name} is for --to {language} only")
@@ -270,7 +290,7 @@ def export(args: Namespace) -> None:
         raise UsageError("--to onnx needs --out FILE (see sorct export --help)")
     kind = _KINDS[args.to]
     out = Output.checked(args.out, kind, force=args.force, inputs=[args.model])
-    tree = read_tree(args)
+    tree = read_model(args)
     result = _exported(args, tree)
     document = {"verb": "export", "to": args.to, "out": args.out}
     if out.path is None:
@@ -283,10 +303,10 @@ def export(args: Namespace) -> None:
     if args.json:
         print_result(True, document, "")
     else:
-        note(args.quiet, f"the tree is in {args.out}.")
+        note(args.quiet, f"the model is in {args.out}.")
 
 
-def _exported(args: Namespace, tree: Tree) -> str | bytes:
+def _exported(args: Namespace, tree: Tree | Forest) -> str | bytes:
     from sorct import export as languages
 
     if args.to == "sql":

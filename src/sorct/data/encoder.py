@@ -197,12 +197,21 @@ class TableEncoder:
 
     def typical_row(self) -> Any:
         """A table of one row with typical values, as training had it."""
-        typical = {v.name: [v.typical] for v in self.variables}
+        cells = [v.typical for v in self.variables]
         if not self.named:
-            return np.array([[float(cell) for (cell,) in typical.values()]])
+            return np.array([[float(cell) for cell in cells]])
         import pandas as pd
 
-        return pd.DataFrame(typical)
+        # As objects: pandas cannot hold halves of surrogate pairs as text.
+        kinds = [object if isinstance(cell, str) else None for cell in cells]
+        row = pd.DataFrame(
+            {
+                i: pd.Series([cell], dtype=kind)
+                for i, (cell, kind) in enumerate(zip(cells, kinds, strict=True))
+            }
+        )
+        row.columns = pd.Index(self.names, dtype=object)
+        return row
 
     def read(self, X: Any, *, check_finite: bool = True) -> Table:
         """Check a table against the variables; numbers are not scaled yet.

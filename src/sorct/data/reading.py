@@ -282,6 +282,7 @@ def read_table(
         encoding, delimiter, decimal, dates, _texts("missing", missing)
     )
     _check_options(options)
+    _check_text("target", target)
     name = str(path)
     sheet = open_sheet(name, Path(path).read_bytes(), options)
     if ordered is not None and not isinstance(ordered, Mapping):
@@ -311,11 +312,16 @@ def read_table(
     return reading.frame
 
 
+def _check_text(option: str, given: Any) -> None:
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"{option} must be str or None, got {shown(given)}.")
+
+
 def _texts(option: str, given: Iterable[str]) -> tuple[str, ...]:
     """Names as a tuple; one alone may come without a list."""
     names = (given,) if isinstance(given, str) else tuple(given)
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{option} must be a list of str, got {names!r}.")
+        raise TypeError(f"{option} must be a list of str, got {shown(names)}.")
     return names
 
 
@@ -331,6 +337,8 @@ def checked_order(name: str, levels: Iterable[str]) -> tuple[str, ...]:
 
 
 def _check_options(options: ReadOptions) -> None:
+    for name in ("encoding", "delimiter", "decimal", "dates"):
+        _check_text(name, getattr(options, name))
     if options.decimal not in (None, ".", ","):
         raise ValueError(f"decimal must be '.' or ',', got {options.decimal!r}.")
     if options.dates is not None and options.dates not in ORDERS:

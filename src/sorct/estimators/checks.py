@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -37,12 +37,26 @@ def check_whole(
     value: Any,
     expected: str = "a whole number >= 1",
     most: int | None = None,
+    least: int = 1,
 ) -> None:
-    """Refuse what is not a whole number >= 1, or more than anybody could wait for."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+    """Refuse what is no whole number, too small, or more than one could wait for."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be {expected}, got {shown(value)}.")
     if most is not None and int(value) > most:
         raise ValueError(f"{name} must be at most {most}, got {shown(value)}.")
+
+
+def check_one_of(name: str, value: Any, known: Sequence[str]) -> None:
+    """Refuse what is none of some words."""
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be one of {known}, got {shown(value)}.")
+
+
+def checked_flag(name: str, value: Any) -> bool:
+    """True or False, or 1 or 0; frames, for one, refuse to be either."""
+    if not isinstance(value, (bool, np.bool_, Integral)) or value not in (0, 1):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}.")
+    return bool(value)
 
 
 def check_n_jobs(n_jobs: Any) -> None:
@@ -59,6 +73,12 @@ def check_n_jobs(n_jobs: Any) -> None:
             f"n_jobs must be at most {_MOST_JOBS}, -1 for all cores, got "
             f"{shown(n_jobs)}."
         )
+
+
+def require_target(y: Any, name: str) -> None:
+    """Refuse to train without a target."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
 
 
 def label_samples(y: Any) -> AnyArray:

@@ -27,21 +27,25 @@ from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
 from sorct.estimators.checks import (
     MOST_STARTS,
+    check_one_of,
     check_whole,
     checked_cost_matrix,
+    checked_flag,
     checked_floor,
     checked_samples,
     checked_topology,
+    require_target,
 )
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
-from sorct.estimators.folds import Data, PathTask
+from sorct.estimators.folds import PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.promises import hold_out
 from sorct.estimators.race import DEEPEST, Choices
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, scorer_name
 from sorct.estimators.settling import searched_model, settled
 from sorct.estimators.streaming import begin, choice_on_all, source_of
@@ -137,7 +141,9 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         ``global_sparsity``, ``objective``, ``cost``, ``followed``.
     race_ : DataFrame
         One row per settings that were tried: the best mean score on the first folds,
-        and whether they were traced in full. Empty if nothing was left to choose.
+        on how many of them, and whether they were traced in full. What was behind at
+        once ran on fewer folds, so its score does not compare with others. Empty if
+        nothing was left to choose.
     why_ : str
         What was chosen and why, in two sentences.
     best_index_ : int
@@ -267,10 +273,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     # -- fitting ---------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if y is None:
-            raise ValueError(
-                "SORCTClassifierCV requires y to be passed, but the target y is None."
-            )
+        require_target(y, type(self).__name__)
         if isinstance(self.scoring, (list, tuple, set, dict)):
             raise ValueError(
                 "scoring must be one scorer, by which to choose, got "
@@ -317,8 +320,9 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
 
     def _checked_options(self) -> tuple[Model, Effort]:
         """What trees are asked to be, and how hard to try."""
-        if not isinstance(self.rule, str) or self.rule not in RULES:
-            raise ValueError(f"rule must be one of {RULES}, got {shown(self.rule)}.")
+        check_one_of("rule", self.rule, RULES)
+        checked_flag("relax", self.relax)
+        checked_flag("progress", self.progress)
         self._limits.check_with(self.feature_cost)
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         chosen = isinstance(self.scaling, str) and self.scaling == CHOOSE

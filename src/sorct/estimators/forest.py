@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,14 @@ from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES
-from sorct.estimators.checks import check_real, check_whole, checked_samples
+from sorct.estimators.checks import (
+    check_one_of,
+    check_real,
+    check_whole,
+    checked_flag,
+    checked_samples,
+    require_target,
+)
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.forest_fitting import ForestFit, ForestPlan
@@ -91,12 +97,9 @@ class ForestEstimator(WholeEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         model, effort = self._model(), self._checked_effort()
         model.check()
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is "
-                "None."
-            )
-        refuse_source(X, type(self).__name__)
+        name = type(self).__name__
+        require_target(y, name)
+        refuse_source(X, name)
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         call = call_text(type(self), self.get_params(deep=False))
@@ -158,20 +161,17 @@ class ForestEstimator(WholeEstimator):
         check_whole("n_trees", self.n_trees, most=_MOST_TREES)
         check_whole("n_starts", self.n_starts, most=1000)
         check_real("alpha_local", self.alpha_local, "a finite number >= 0")
-        if self.alpha_global is not None:
-            expected = "a finite number >= 0 or None"
-            check_real("alpha_global", self.alpha_global, expected)
+        alpha = 0.0 if self.alpha_global is None else self.alpha_global
+        check_real("alpha_global", alpha, "a finite number >= 0 or None")
         known = isinstance(self.bootstrap, (bool, np.bool_, str))
         if not known or self.bootstrap not in _KINDS:
             raise ValueError(
                 f'bootstrap must be True, "half" or False, got {shown(self.bootstrap)}.'
             )
-        if not isinstance(self.rule, str) or self.rule not in _RULES:
-            raise ValueError(f"rule must be one of {_RULES}, got {shown(self.rule)}.")
-        n = self.n_folds
-        whole = isinstance(n, Integral) and not isinstance(n, bool)
-        if not whole or not 2 <= n <= 100:
-            raise ValueError(f"n_folds must be whole, from 2 to 100, got {shown(n)}.")
+        check_one_of("rule", self.rule, _RULES)
+        checked_flag("relax", self.relax)
+        checked_flag("early_stopping", self.early_stopping)
+        check_whole("n_folds", self.n_folds, "a whole number >= 2", 100, least=2)
         effort = Effort(
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,

@@ -1,6 +1,6 @@
-"""Trees that an export must get right: many kinds of columns, names, labels, cuts.
+"""Trees and forests that an export must get right: kinds of columns, names, labels.
 
-Every maker takes a random generator and returns a tree and a table of raw rows.
+Every maker takes a random generator and returns a tree or forest and a table of rows.
 """
 
 from dataclasses import replace
@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 
 from sorct.data.encoder import TableEncoder
 from sorct.tree.calibration import Calibration, CurveMap
+from sorct.tree.forest import Forest
 from tests.data.test_encoder import mixed_table
 from tests.show.export.real_tables import REAL
 from tests.show.export.spoken import (
@@ -246,6 +247,53 @@ def constant_shares(tree):
     return replace(tree, leaf_proba=np.array([[0.3, 0.3], [0.7, 0.7]]))
 
 
+def forest(make, n_trees=4):
+    """Maker of a forest: trees with the same table, other cuts and leaves, weights."""
+
+    def made(rng):
+        tree, X = make(rng)
+        trees = [_other(rng, tree, still=n == 1) for n in range(n_trees)]
+        weights = rng.dirichlet(np.full(len(trees), 5.0))
+        return Forest(tuple(trees), weights, tree.decision_cost), X
+
+    return made
+
+
+def _other(rng, tree, still):
+    """A tree on the same table; a still one has no cut that decides anything."""
+    cuts = rng.permutation(tree.n_branches)
+    sign = np.zeros(cuts.size) if still else rng.choice([-1.0, 1.0], cuts.size)
+    leaves = np.zeros(tree.n_leaves, int) if still else rng.permutation(tree.n_leaves)
+    leaf_proba = tree.leaf_proba
+    return replace(
+        tree,
+        coef=sign * tree.coef[:, cuts],
+        threshold=np.ones(cuts.size) if still else sign * tree.threshold[cuts],
+        leaf_class=tree.leaf_class[leaves],
+        mass=tree.mass[:, leaves],
+        leaf_proba=None if leaf_proba is None else leaf_proba[:, leaves],
+        routed=None if tree.routed is None else tree.routed[:, leaves],
+        decision_cost=None,
+        calibration=None,
+    )
+
+
+#: Forests of every kind of variable and leaf.
+FORESTS = {
+    f"forest-{name}": forest(make)
+    for name, make in {
+        "iris": iris(2),
+        "array": array,
+        "levels": number_levels,
+        "nasty": SPOKEN["decision-nasty"],
+        "taken": SPOKEN["shares-taken"],
+        "nothing": nothing,
+        "holes": SPOKEN["all-holes"],
+        "error": REAL["error-typical"],
+        "missing": REAL["only-missing"],
+    }.items()
+}
+
 MAKERS = {
     **{f"iris-{depth}": iris(depth) for depth in (1, 2, 3, 4)},
     **{
@@ -257,6 +305,7 @@ MAKERS = {
     },
     **REAL,
     **SPOKEN,
+    **FORESTS,
 }  # fmt: skip
 
 #: Others say the same of a tree of another depth, or of another pair of options.

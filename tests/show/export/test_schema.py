@@ -121,7 +121,8 @@ def test_it_is_a_schema_of_the_draft(kind):
 def test_every_tree_is_valid(rng, make):
     """Whatever its columns, labels and depth."""
     tree, _ = make(rng)
-    assert is_valid("tree", json.loads(json.dumps(tree.to_dict())))
+    kind = "forest" if isinstance(tree, Forest) else "tree"
+    assert is_valid(kind, json.loads(json.dumps(tree.to_dict())))
 
 
 def test_files_are_valid(rng, clouds, tmp_path):

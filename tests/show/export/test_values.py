@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sorct.export import to_javascript, to_onnx, to_python, to_sql
 
+from sorct import Forest
 from tests.show.export.databases import run_in_duckdb, run_in_sqlite
 from tests.show.export.exported_trees import (
     MAKERS,
@@ -32,9 +33,13 @@ each_maker = pytest.mark.parametrize(
 
 
 def tree_and_rows(rng, name):
-    """A tree of numbers on the rows of a maker; every second one has linear leaves."""
-    tree, X = MAKERS[name](rng)
-    return valued(rng, tree, linear=NAMES.index(name) % 2 == 0), X
+    """A model of numbers on the rows of a maker; every second has linear leaves."""
+    made, X = MAKERS[name](rng)
+    linear = NAMES.index(name) % 2 == 0
+    if not isinstance(made, Forest):
+        return valued(rng, made, linear=linear), X
+    trees = tuple(valued(rng, tree, linear=linear) for tree in made.trees)
+    return Forest(trees, made.weights), X
 
 
 def assert_said(found, tree, X, close=1e-9):

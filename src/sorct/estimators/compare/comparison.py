@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from sorct.data.wording import shown
 from sorct.estimators.candidates import RULES
-from sorct.estimators.checks import check_whole, checked_samples
+from sorct.estimators.checks import check_whole, checked_flag, checked_samples
 from sorct.estimators.compare.kinds import (
     TASKS,
     ComparedClasses,
@@ -28,8 +28,8 @@ from sorct.estimators.compare.kinds import (
 )
 from sorct.estimators.compare.rivals import Plan
 from sorct.estimators.compare.verdict import OBLIQUE, Sizes, Verdict, all_tests
-from sorct.estimators.folds import Data
 from sorct.estimators.progress import progress_bar
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import scorer_name
 
 if TYPE_CHECKING:
@@ -178,6 +178,7 @@ def compare(
     lack a class ``notes`` say so. Methods are judged by ``scoring`` alone.
     """
     _check(folds, repeats, cv, rule, level)
+    shown = checked_flag("progress", progress)
     check_task(task)
     read, kind = TASKS[task]
     X, y, _ = checked_samples(X, y, None, read)
@@ -198,7 +199,7 @@ def compare(
     splits = compared.target.splitter(folds, seed, repeats)
     data = Data(X, y, None)
     parts = [(data.part(train), data.part(test)) for train, test in splits.split(X, y)]
-    rows = _run(parts, plan, compared, progress)
+    rows = _run(parts, plan, compared, shown)
     name = scorer_name(scoring, compared.scoring)
     found = _summary(rows, Sizes.of(parts), level, name, compared)
     notes = compared.notes(parts)

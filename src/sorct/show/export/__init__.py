@@ -1,4 +1,4 @@
-"""Exports: a tree as SQL, ONNX, Python or JavaScript, and the schema of its files."""
+"""Exports: trees and forests as SQL, ONNX, Python, JavaScript; the schema of files."""
 
 from sorct.show.export.javascript import to_javascript
 from sorct.show.export.onnx import to_onnx

@@ -1,11 +1,14 @@
-"""Formula: a tree as what every export writes down.
+"""Formula: a tree or a forest as what every export writes down.
 
 A list of scores, each a sum of terms over raw values, and a list of routes, one per
 leaf, each with what its leaf says of the classes; then, if the tree has them, maps that
-calibrate the probabilities and the costs that it decides by. Cuts that decide nothing
-are left out, and so are columns that were constant in training: nothing written here
-changes a prediction. Every exporter has a table that says how it writes each kind of
-term, and one for each kind of map.
+calibrate the probabilities and the costs that it decides by. A forest says the mean of
+what its trees say, which is a sum over the routes of all of its trees: it has the cuts
+and routes of all, and what a leaf says is multiplied by the weight of its tree.
+
+Cuts that decide nothing are left out, and so are columns that were constant in
+training: nothing written here changes a prediction. Every exporter has a table that
+says how it writes each kind of term, and one for each kind of map.
 """
 
 from __future__ import annotations
@@ -23,12 +26,15 @@ from sorct.data.variables import Variable, kind_of_levels
 from sorct.data.wording import printable
 from sorct.show.text import check_tree
 from sorct.tree.calibration import Map
+from sorct.tree.forest import Forest
 from sorct.tree.view import Cut, Route, View
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 _WIDTH = 84
+# So many summands stand side by side; more are added up in brackets first.
+_MOST_SUMMANDS = 100
 _DECIDED = "The class is the one of least expected cost."
 
 Writer = TypeVar("Writer")
@@ -68,6 +74,8 @@ class Formula:
     leaves : tuple of Score
         What leaves say of a quantity, one per route and numbered from 1; none where
         classes are predicted.
+    sizes : tuple of int
+        Of a forest, how many of the routes belong to each tree; none for a tree.
     """
 
     labels: list[Any]
@@ -77,6 +85,33 @@ class Formula:
     maps: tuple[Map, ...] = ()
     decision: tuple[tuple[float, ...], ...] | None = None
     leaves: tuple[Score, ...] = ()
+    sizes: tuple[int, ...] = ()
+
+    @property
+    def what(self) -> str:
+        """What is written, in words."""
+        kind = "regression" if self.of_quantity else "classification"
+        return f"{kind} {'forest' if self.sizes else 'tree'}"
+
+    def by_tree(self, parts: Sequence[Any]) -> list[list[Any]]:
+        """Something for every route, in a list per tree."""
+        ends = np.cumsum(self.sizes or (len(parts),)).tolist()
+        return [list(parts[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+
+    def _summands(self, parts: list[str]) -> list[str]:
+        """What routes add, of a forest in brackets by tree; empty text is left out.
+
+        Without brackets the sum would be nested deeper than Python and databases allow.
+        """
+        if not self.sizes:
+            return [part for part in parts if part]
+        told = [[part for part in own if part] for own in self.by_tree(parts)]
+        found = [f"({' + '.join(own)})" for own in told if own]
+        while len(found) > _MOST_SUMMANDS:
+            groups = range(0, len(found), _MOST_SUMMANDS)
+            told = [found[k : k + _MOST_SUMMANDS] for k in groups]
+            found = [f"({' + '.join(own)})" for own in told]
+        return found
 
     @property
     def of_quantity(self) -> bool:
@@ -99,7 +134,7 @@ class Formula:
         for route, leaf in zip(self.routes, self.leaves, strict=True):
             said = f"{says}{leaf.number}" if leaf.terms else number(leaf.constant)
             found.append(_product(route, left, [said]))
-        return found
+        return self._summands(found)
 
     @property
     def known_terms(self) -> list[Term]:
@@ -169,7 +204,13 @@ class Formula:
         parts = self.shares(code)
         if [(len(route.steps), share) for route, share in parts] == [(1, 1.0)]:
             return [_product(parts[0][0], left).strip("()")]
-        return [_product(route, left, _factor(share, number)) for route, share in parts]
+        told = [(route, route.proba[code]) for route in self.routes]
+        return self._summands(
+            [
+                _product(route, left, _factor(share, number)) if share > 0.0 else ""
+                for route, share in told
+            ]
+        )
 
     def reach(self, left: str) -> list[str]:
         """Chances of all routes; ``left`` names the cuts."""
@@ -178,11 +219,12 @@ class Formula:
     def said(self, code: int, leaf: str) -> list[str]:
         """What leaves say of a class, to be added up; ``leaf`` names their chances."""
         shares = [route.proba[code] for route in self.routes]
-        return [
-            " * ".join([*_factor(share, repr), f"{leaf}{n}"])
-            for n, share in enumerate(shares, 1)
-            if share > 0.0
-        ]
+        return self._summands(
+            [
+                " * ".join([*_factor(share, repr), f"{leaf}{n}"]) if share > 0.0 else ""
+                for n, share in enumerate(shares, 1)
+            ]
+        )
 
     def costs(self, code: int) -> list[tuple[int, float]]:
         """Classes for which predicting a class costs something, and how much."""
@@ -204,9 +246,65 @@ def _factor(share: float, number: Number) -> list[str]:
     return [] if share == 1.0 else [number(share)]
 
 
-def read_formula(tree: Tree) -> Formula:
-    """Formula of a tree; a ValueError says which label or level cannot be written."""
-    check_tree(tree)
+def read_formula(model: Tree | Forest) -> Formula:
+    """Formula of a tree or forest; a ValueError says what cannot be written."""
+    if isinstance(model, Forest):
+        return _mean(model)
+    if hasattr(model, "forest_"):
+        raise TypeError(
+            f"Expected a Tree or Forest, got a {type(model).__name__}; pass its "
+            "forest_."
+        )
+    check_tree(model)
+    return _of_tree(model)
+
+
+def _mean(forest: Forest) -> Formula:
+    """Cuts and routes of all trees, whose leaves count by the weight of their tree."""
+    if any(tree.calibration is not None for tree in forest.trees):
+        raise ValueError(
+            "Expected a forest of trees that are not calibrated one by one: the mean "
+            "of calibrated trees has no export yet."
+        )
+    scores: list[Score] = []
+    routes: list[Route] = []
+    leaves: list[Score] = []
+    sizes = []
+    for weight, tree in zip(forest.weights.tolist(), forest.trees, strict=True):
+        own = _of_tree(tree)
+        number = {one.number: len(scores) + n for n, one in enumerate(own.scores, 1)}
+        scores += [replace(one, number=number[one.number]) for one in own.scores]
+        leaves += [
+            _weighted(leaf, len(routes) + n, weight)
+            for n, leaf in enumerate(own.leaves, 1)
+        ]
+        routes += [
+            replace(
+                route,
+                steps=tuple((number[cut], left) for cut, left in route.steps),
+                proba=tuple(weight * share for share in route.proba),
+            )
+            for route in own.routes
+        ]
+        sizes.append(len(own.routes))
+    used = {term.name for score in (*scores, *leaves) for term in score.terms}
+    return Formula(
+        labels=own.labels,
+        variables=tuple(v for v in forest.encoder.variables if v.name in used),
+        scores=tuple(scores),
+        routes=tuple(routes),
+        decision=_by_prediction(forest.decision_cost),
+        leaves=tuple(leaves),
+        sizes=tuple(sizes),
+    )
+
+
+def _weighted(leaf: Score, number: int, weight: float) -> Score:
+    terms = tuple(term.times(weight) for term in leaf.terms)
+    return Score(number, weight * leaf.constant, terms)
+
+
+def _of_tree(tree: Tree) -> Formula:
     view = View.of(tree, nobody=0.0)
     cuts = sorted(view.cuts, key=lambda cut: cut.number)
     used = {i for cut in cuts for i in cut.terms}

@@ -1,4 +1,4 @@
-"""JavaScript: a tree as one function without dependencies, for Node and browsers."""
+"""JavaScript: a model as one function without dependencies, for Node and browsers."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from sorct.show.export.formula import (
 from sorct.tree.calibration import LITTLE, SILENT, CurveMap, LogisticMap
 
 if TYPE_CHECKING:
+    from sorct.tree.forest import Forest
     from sorct.tree.tree import Tree
 
 _TITLE = (
-    "A classification tree as a function, written by sorct. cut_t is the score of cut "
+    "A {what} as a function, written by sorct. cut_t is the score of cut "
     "t, left_t the chance to go left there. Values are scaled to [0, 1] by the range "
     "seen in training. Given an object with raw values by name, the function returns "
     "{chosen} as label, and the probability of every class as proba; it "
     "throws a TypeError where a value is missing{unless} or cannot be used."
 )
 _VALUE_TITLE = (
-    "A regression tree as a function, written by sorct. cut_t is the score of cut t, "
+    "A {what} as a function, written by sorct. cut_t is the score of cut t, "
     "left_t the chance to go left there, says_n what linear leaf n says. Values are "
     "scaled to [0, 1] by the range seen in training. Given an object with raw values "
     "by name, the function returns the predicted value; it throws a TypeError where a "
@@ -122,7 +123,9 @@ _RESERVED = re.compile(
 )
 
 
-def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> str:
+def to_javascript(
+    tree: Tree | Forest, *, name: str = "predict", module: str = "es"
+) -> str:
     """Source of a JavaScript function that depends on nothing.
 
     It takes an object with raw values by name and returns ``{ label, proba }``: the
@@ -131,7 +134,7 @@ def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> s
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or Forest
     name : str, default="predict"
         Name of the function.
     module : {"es", "commonjs", "script"}, default="es"
@@ -152,8 +155,10 @@ def to_javascript(tree: Tree, *, name: str = "predict", module: str = "es") -> s
         raise ValueError(f"module must be one of {tuple(_ENDS)}, got {shown(module)}.")
     formula = read_formula(tree)
     unless = " that may not be," if formula.has(MissingTerm) else ""
-    title = _VALUE_TITLE if formula.of_quantity else _TITLE
-    lines = header(formula, title.format(unless=unless, chosen=formula.chosen))
+    title = (_VALUE_TITLE if formula.of_quantity else _TITLE).format(
+        what=formula.what, unless=unless, chosen=formula.chosen
+    )
+    lines = header(formula, title)
     head = [f"// {_without_tags(line)}" for line in lines]
     end = "}\n" if formula.of_quantity else _END
     body = [f"function {name}(row) {{", *_tools(formula), *_body(formula), end]

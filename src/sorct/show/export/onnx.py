@@ -1,4 +1,4 @@
-"""ONNX: a tree as a graph of standard operators, for onnxruntime and its kin.
+"""ONNX: a model as a graph of standard operators, for onnxruntime and its kin.
 
 All cuts are computed at once, as a product of the scaled inputs with a matrix of
 weights. A missing cell has 0 in the columns of its variable and 1 in a column of its
@@ -35,17 +35,16 @@ from sorct.show.export.onnx_precision import check_float32
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from sorct.tree.forest import Forest
     from sorct.tree.tree import Tree
 
 _Variables = tuple[Variable, ...]
 _DTYPES = ("float32", "float64")
 _TITLE = (
-    "A classification tree, written by sorct: raw values in; {chosen} "
+    "A {what}, written by sorct: raw values in; {chosen} "
     "and the probability of every class out."
 )
-_VALUE_TITLE = (
-    "A regression tree, written by sorct: raw values in; the predicted value out."
-)
+_VALUE_TITLE = "A {what}, written by sorct: raw values in; the predicted value out."
 _MISSING_TOLD = (
     "A missing cell is NaN, of text the empty string, which is no new level."
 )
@@ -56,7 +55,7 @@ _SURELY_LEFT = 1000.0
 _MISSING = object()
 
 
-def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
+def to_onnx(tree: Tree | Forest, *, dtype: str = "float32") -> ModelProto:
     """An ONNX model that takes raw values, any number of rows at a time.
 
     Inputs: for a tree trained on an array, one matrix ``X`` of shape (N, n_variables).
@@ -81,7 +80,7 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or Forest
     dtype : {"float32", "float64"}, default="float32"
         What the model takes, computes in and returns; a calibration is computed in
         float64 even so. float32 is refused where it cannot tell the values of a column
@@ -129,7 +128,7 @@ def to_onnx(tree: Tree, *, dtype: str = "float32") -> ModelProto:
 
 
 def _columns(
-    graph: Graph, tree: Tree, formula: Formula
+    graph: Graph, tree: Tree | Forest, formula: Formula
 ) -> tuple[str, list[tuple[str, Any]]]:
     """Columns side by side, and for each the variable and what it stands for."""
     terms: dict[str, list[Term]] = {variable.name: [] for variable in formula.variables}
@@ -157,7 +156,7 @@ def _columns(
 class _Values:
     """Raw numbers of variables: columns of one matrix, or inputs of their own."""
 
-    def __init__(self, graph: Graph, tree: Tree, formula: Formula) -> None:
+    def __init__(self, graph: Graph, tree: Tree | Forest, formula: Formula) -> None:
         self._graph, self._dates = graph, formula.dates
         self._place = {name: place for place, name in enumerate(tree.encoder.names)}
         self._X = ""
@@ -240,7 +239,7 @@ def _along(
     return _apart(graph, graph.add("IsNaN", raw), place), [None, _MISSING]
 
 
-def _nothing(graph: Graph, tree: Tree, variable: Variable) -> str:
+def _nothing(graph: Graph, tree: Tree | Forest, variable: Variable) -> str:
     """A column of zeros, as long as the input of a variable."""
     if not tree.encoder.named:
         X = graph.input("X", graph.dtype, len(tree.encoder.variables))
@@ -263,7 +262,9 @@ def _described(formula: Formula) -> list[str]:
     """What the model says of itself; also what only the caller can put for missing."""
     told = [_MISSING_TOLD] if formula.may_miss else []
     title = _VALUE_TITLE if formula.of_quantity else _TITLE
-    return header(formula, title.format(chosen=formula.chosen)) + told
+    return (
+        header(formula, title.format(what=formula.what, chosen=formula.chosen)) + told
+    )
 
 
 def _one_hot(graph: Graph, terms: list[Term]) -> tuple[list[str], list[Any]]:
@@ -346,16 +347,18 @@ def _value(
 ) -> str:
     """Sum over routes of their chance times what their leaf says, shape (N, 1).
 
-    Values are computed around their middle, which is added last: a runtime in single
-    precision keeps more digits so.
+    Values are computed around the middle of their tree, which is added last: a runtime
+    in single precision keeps more digits so.
     """
     constants = [*(score.constant for score in formula.scores), _SURELY_LEFT]
     score = graph.add("MatMul", columns, graph.constant(_weights(formula, keys)))
     score = graph.add("Add", score, graph.constant(constants))
     reach = own_reach(graph, score, _places(formula))
-    said = [leaf.constant for leaf in formula.leaves]
-    middle = 0.5 * (min(said) + max(said))
-    rest = [one - middle for one in said]
+    rest, middle = [], 0.0
+    for said in formula.by_tree([leaf.constant for leaf in formula.leaves]):
+        own = 0.5 * (min(said) + max(said))
+        rest += [one - own for one in said]
+        middle += own
     if formula.has_slopes:
         slopes = _weights_of(formula.leaves, keys, len(formula.leaves))
         linear = graph.add("MatMul", columns, graph.constant(slopes))

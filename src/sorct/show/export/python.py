@@ -1,14 +1,11 @@
-"""Python: a tree as a module that imports ``math`` and, for dates, ``datetime``."""
+"""Python: a model as a module that imports ``math`` and ``datetime`` at most."""
 
 from __future__ import annotations
 
 import builtins
-import textwrap
 from collections.abc import Callable, Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from sorct.data.terms import CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
 from sorct.data.wording import shown
@@ -23,9 +20,9 @@ from sorct.show.export.formula import (
     with_commas,
 )
 from sorct.tree.calibration import LITTLE, SILENT, CurveMap, LogisticMap
-from sorct.tree.forest import Forest
 
 if TYPE_CHECKING:
+    from sorct.tree.forest import Forest
     from sorct.tree.tree import Tree
 
 _TITLE = (
@@ -104,34 +101,13 @@ def _logistic(proba, slope, shift):
 """
 
 
-_MEAN_VALUE = """\
-def {name}(row):
-    said = [tree(row) for tree in _TREES]
-    return sum(weight * value for weight, value in zip(_WEIGHTS, said))
-"""
-_MEAN_PROBA = """\
-def {name}(row):
-    said = [tree(row)[1] for tree in _TREES]
-    proba = {{
-        label: sum(weight * one[label] for weight, one in zip(_WEIGHTS, said))
-        for label in said[0]
-    }}
-    costs = [
-        sum(costs[k] * p for costs, p in zip(_COSTS, proba.values()))
-        for k in range(len(proba))
-    ]
-    return list(proba)[costs.index(min(costs))], proba
-"""
-
-
 def to_python(tree: Tree | Forest, *, name: str = "predict") -> str:
     """Source of a Python module that needs no other package.
 
     Its one public function takes a mapping from names of variables to raw values (a
     dict, a row of ``csv.DictReader``, a pandas Series) and returns the class that the
     tree predicts and a dict from class to probability, or the predicted quantity. It
-    asks only for the variables that the tree uses. Of a forest, the module has every
-    tree as a function of its own, and the public one says their mean.
+    asks only for the variables that the tree uses.
 
     Parameters
     ----------
@@ -144,8 +120,6 @@ def to_python(tree: Tree | Forest, *, name: str = "predict") -> str:
     str
     """
     _check_name(name)
-    if isinstance(tree, Forest):
-        return _forest(tree, name)
     formula = read_formula(tree)
     blocks = [_head(formula), _function(formula, name)]
     tools = {
@@ -158,27 +132,6 @@ def to_python(tree: Tree | Forest, *, name: str = "predict") -> str:
         _LOGISTIC: formula.has_map(LogisticMap),
     }
     blocks += [tool for tool, used in tools.items() if used]
-    return "\n\n".join(blocks)
-
-
-def _forest(forest: Forest, name: str) -> str:
-    """Every tree inside a function of its own, where its tools are apart."""
-    what = "regression" if forest.of_quantity else "classification"
-    blocks = [f'"""A {what} forest as a function, written by sorct."""\n']
-    for k, tree in enumerate(forest.trees):
-        inside = textwrap.indent(to_python(tree), "    ")
-        blocks.append(f"def _tree_{k}():\n{inside}\n    return predict\n")
-    trees = ", ".join(f"_tree_{k}()" for k in range(forest.n_trees))
-    weights = ", ".join(repr(weight) for weight in forest.weights.tolist())
-    blocks.append(f"_TREES = ({trees},)\n_WEIGHTS = ({weights},)\n")
-    if forest.of_quantity:
-        blocks.append(_MEAN_VALUE.format(name=name))
-        return "\n\n".join(blocks)
-    costs = forest.decision_cost
-    if costs is None:
-        costs = 1.0 - np.eye(len(forest.classes))
-    blocks[-1] += f"_COSTS = {costs.tolist()!r}\n"
-    blocks.append(_MEAN_PROBA.format(name=name))
     return "\n\n".join(blocks)
 
 
@@ -208,8 +161,7 @@ def _check_name(name: str) -> None:
 
 def _head(formula: Formula) -> str:
     # The first two lines are ours: a comment there could declare an encoding.
-    what = "regression" if formula.of_quantity else "classification"
-    lines = [f'"""A {what} tree as a function, written by sorct."""', ""]
+    lines = [f'"""A {formula.what} as a function, written by sorct."""', ""]
     lines += [f"# {line}" for line in header(formula, _TITLE)]
     needs_math = _has_chances(formula) or formula.has_numbers
     lines += ["", "import math as _math"] if needs_math else []

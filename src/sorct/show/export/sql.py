@@ -1,4 +1,4 @@
-"""SQL: a tree as one SELECT that runs unchanged in SQLite, DuckDB and PostgreSQL.
+"""SQL: a model as one SELECT that runs unchanged in SQLite, DuckDB and PostgreSQL.
 
 Three things shape the text. PostgreSQL raises an error where exp() overflows or a
 product underflows, so scores of more than 40 count as certain (F(40) is 1 to the last
@@ -42,6 +42,7 @@ from sorct.show.export.sql_text import (
 )
 
 if TYPE_CHECKING:
+    from sorct.tree.forest import Forest
     from sorct.tree.tree import Tree
 
 #: Kinds of SQL, and the databases that read them.
@@ -50,12 +51,12 @@ DIALECTS = {
     "spark": "Spark (4.0 or later)",
 }
 _TITLE = (
-    "A classification tree as SQL for {databases}, written by sorct. {score}t is the "
+    "A {what} as SQL for {databases}, written by sorct. {score}t is the "
     "score of cut t, {left}t the chance to go left there, {proba}k the probability of "
     "class k. A row gets NULL where a column read is NULL{unless}{unknown}."
 )
 _VALUE_TITLE = (
-    "A regression tree as SQL for {databases}, written by sorct. {score}t is the score "
+    "A {what} as SQL for {databases}, written by sorct. {score}t is the score "
     "of cut t, {left}t the chance to go left there, {says}n what linear leaf n says, "
     "{label} the prediction. A row gets NULL where a column read is "
     "NULL{unless}{unknown}."
@@ -66,10 +67,13 @@ _BEFORE_MONTH = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 # Days from 0000-01-00, where the formula begins, to the day before 0001-01-01.
 _YEAR_ZERO = 365
 _MOST_CUTS = 700
+# The scores of more cuts are materialized too: a chance names its score seven times,
+# and PostgreSQL would take a minute to compile what it puts there.
+_MANY_CUTS = 50
 
 
 def to_sql(
-    tree: Tree,
+    tree: Tree | Forest,
     table: str | Sequence[str] = "data",
     *,
     keep: Iterable[str] | None = None,
@@ -88,13 +92,15 @@ def to_sql(
     DATE or TIMESTAMP, or text that begins with YYYY-MM-DD. The text ends without a
     semicolon, so that it can be the body of a view or stand in brackets after FROM.
 
+    Of a forest, the cuts of all trees are numbered one after the other.
+
     NULL and NaN are missing cells. Rows with infinity, a missing cell where the tree
     takes none, or a level never seen in training where that is an error get NULL, if it
     is in a column that the tree reads.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or Forest
     table : str or sequence of str, default="data"
         Name of the table; a sequence such as ``("schema", "table")`` for its parts.
     keep : iterable of str or None, default=None
@@ -115,18 +121,18 @@ def to_sql(
     formula = read_formula(tree)
     if len(formula.scores) > _MOST_CUTS:
         raise ValueError(
-            f"Expected a tree of at most {_MOST_CUTS} cuts for SQL, got "
-            f"{len(formula.scores)}: databases take no more columns in a query "
-            "(PostgreSQL 1664, SQLite 2000), and every cut needs two. Train a tree of "
-            "smaller depth, or export it to another language."
+            f"Expected at most {_MOST_CUTS} cuts for SQL, got {len(formula.scores)}: "
+            "databases take no more columns in a query (PostgreSQL 1664, SQLite 2000), "
+            "and every cut needs two. Train with a smaller depth or fewer trees, or "
+            "export to another language."
         )
     parts = _texts("table", table)
     kept = None if keep is None else _texts("keep", keep)
     if not parts:
         raise ValueError(f"table must be a name or parts of one, got {shown(table)}.")
-    names = Names(tree, formula, kept or [], parts)
+    names = Names(tree.encoder.names, formula, kept or [], parts)
     query = _query(formula, names, ".".join(map(identifier, parts)), kept)
-    head = _head(tree, formula, names, DIALECTS[dialect])
+    head = _head(tree.encoder.names, formula, names, DIALECTS[dialect])
     text = "\n".join([*head, *query]) + "\n"
     return spark_text(text) if dialect == "spark" else text
 
@@ -144,11 +150,13 @@ def _texts(option: str, given: Any) -> list[str]:
     return listed
 
 
-def _head(tree: Tree, formula: Formula, names: Names, databases: str) -> list[str]:
+def _head(
+    columns: Sequence[str], formula: Formula, names: Names, databases: str
+) -> list[str]:
     refuses = formula.refuses_new_levels
     unknown = " or has a level unknown to the tree" if refuses else ""
     title = (_VALUE_TITLE if formula.of_quantity else _TITLE).format(
-        databases=databases, says=names.says, label=names.label,
+        what=formula.what, databases=databases, says=names.says, label=names.label,
         score=names.score, left=names.left, proba=names.proba, unknown=unknown,
         unless=" and may not be missing" if formula.has(MissingTerm) else "",
     )  # fmt: skip
@@ -161,7 +169,7 @@ def _head(tree: Tree, formula: Formula, names: Names, databases: str) -> list[st
         )
     if formula.decision is not None:
         lines.append(f"{names.cost}k is the expected cost of predicting class k.")
-    folded = [name.casefold() for name in tree.encoder.names]
+    folded = [name.casefold() for name in columns]
     if len(set(folded)) < len(folded):
         lines.append(
             "Names of columns differ in case only: SQLite, DuckDB mix them up."
@@ -236,7 +244,8 @@ def _cut_steps(
         table = names.steps["dates"]
     score = [_score(one, names) for one in formula.scores]
     said = [_score(one, names, names.says) for one in formula.leaves if one.terms]
-    steps.append(Layer("scores", "s", f"{table} AS t", [*first, *score, *said]))
+    kept = len(score) > _MANY_CUTS
+    steps.append(Layer("scores", "s", f"{table} AS t", [*first, *score, *said], kept))
     chance = [_chance(names, one.number) for one in formula.scores]
     source = f"{names.steps['scores']} AS s"
     steps.append(Layer("chances", "c", source, ["s.*", *chance], True))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ulp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sorct.show.export.formula import Formula, shifted_text
-
-if TYPE_CHECKING:
-    from sorct.tree.tree import Tree
 
 INDENT = "    "
 # SQLite divides twice to read numbers below 1e-291, and rounds each time. Those below
@@ -24,14 +22,18 @@ class Names:
     """
 
     def __init__(
-        self, tree: Tree, formula: Formula, keep: list[str], table: list[str]
+        self,
+        columns: Sequence[str],
+        formula: Formula,
+        keep: list[str],
+        table: list[str],
     ) -> None:
-        given, codes = [*tree.encoder.names, *keep], range(len(formula.labels))
+        given, codes = [*columns, *keep], range(len(formula.labels))
         label = "predicted_value" if formula.of_quantity else "predicted_class"
         ours = {label} | {f"proba_{k}" for k in codes}
         ours |= {f"says_{leaf.number}" for leaf in formula.leaves if leaf.terms}
-        for t in range(1, tree.n_branches + 1):
-            ours |= {f"score_{t}", f"left_{t}"}
+        for score in formula.scores:
+            ours |= {f"score_{score.number}", f"left_{score.number}"}
         if formula.maps:
             ours |= {f"{own}_{k}" for own in ("raw", "map") for k in codes}
         if formula.decision is not None:
