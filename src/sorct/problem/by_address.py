@@ -2,8 +2,8 @@
 
 numba compiles a function together with everything that it calls. Where two parts should
 be compiled separately (and at the same time), one calls the other by its address. The
-arguments lie in memory, number by number: ``store`` writes them there once, and the
-function that was called reads them by what ``loader`` returns.
+arguments lie in memory, number by number: what ``storer`` returns writes them there
+once, and the function that was called reads them by what ``loader`` returns.
 
 These are the numbers of numba's tuples of arrays and numbers, all of eight bytes; who
 stores them keeps the arrays alive.
@@ -53,13 +53,35 @@ def _load_parts(builder: Any, kind: Any, slot: Any) -> Any:
     return value
 
 
-def _store(_context: Any, address: Any, arguments: Any) -> Any:
-    def write(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        slot = builder.inttoptr(args[0], args[1].type.as_pointer())
-        _store_parts(builder, args[1], slot)
-        return _WORD(0)
+def _fits(given: Any, kind: Any) -> bool:
+    """Whether arguments lie in memory as those of a type do."""
+    if isinstance(kind, types.Array):
+        alike = "ndim", "dtype", "layout"
+        return all(getattr(given, name, None) == getattr(kind, name) for name in alike)
+    if hasattr(kind, "types"):
+        parts = getattr(given, "types", ())
+        return len(parts) == len(kind.types) and all(map(_fits, parts, kind.types))
+    return bool(given == kind)
 
-    return types.int64(address, arguments), write
+
+def storer(kind_of: Callable[[], Any]) -> Any:
+    """Return what writes arguments of a type, a tuple, at an address.
+
+    The type is asked for when something is compiled, not before.
+    """
+
+    def store(_context: Any, address: Any, arguments: Any) -> Any:
+        if not _fits(arguments, kind_of()):
+            raise TypingError(f"Expected {kind_of()}, got {arguments}.")
+
+        def write(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            slot = builder.inttoptr(args[0], args[1].type.as_pointer())
+            _store_parts(builder, args[1], slot)
+            return _WORD(0)
+
+        return types.int64(address, arguments), write
+
+    return intrinsic(store)
 
 
 def _call(_context: Any, function: Any, address: Any, task: Any) -> Any:
@@ -70,17 +92,12 @@ def _call(_context: Any, function: Any, address: Any, task: Any) -> Any:
     return types.float64(function, address, task), call
 
 
-# Write arguments, a tuple, at an address.
-store: Any = intrinsic(_store)
 # Call the function at an address with the address of its arguments and a task.
 call: Any = intrinsic(_call)
 
 
 def loader(kind_of: Callable[[], Any]) -> Any:
-    """Return what reads arguments of a type at an address.
-
-    The type is asked for when something is compiled, not before.
-    """
+    """Return what reads arguments of a type at an address, as ``storer`` wrote them."""
 
     def load(_context: Any, address: Any) -> Any:
         if not isinstance(address, types.Integer):

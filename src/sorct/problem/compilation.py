@@ -204,6 +204,17 @@ def compiled(function: Function) -> Function:
     return _compile(function, **_ENTRY, fastmath=_FAST, no_cfunc_wrapper=True)
 
 
+def unchecked_entry(function: Any, *arguments: Any) -> Callable[..., None]:
+    """Return an entry that takes arguments of these types, and looks at none.
+
+    numba's look at the types of many arrays takes as long as a small problem. So they
+    must be known to fit: any other type would be misread.
+    """
+    kinds = tuple(numba.typeof(one) for one in arguments)
+    function.compile(kinds)
+    return cast(Callable[..., None], function.overloads[kinds].entry_point)
+
+
 def compiled_callee(signature: Any, function: Callable[..., Any]) -> Any:
     """Prepare what compiled code calls by its address, with all that it calls.
 

@@ -12,7 +12,7 @@ from numba import float64, int64, typeof
 
 from sorct._typing import IntArray
 from sorct.data.samples import Samples, TrainingSet
-from sorct.problem.by_address import loader, n_words, store
+from sorct.problem.by_address import loader, n_words, storer
 from sorct.problem.compilation import (
     address_of,
     call_apart,
@@ -140,7 +140,7 @@ def _n_words() -> int:
     return n_words(_kind())
 
 
-_load = loader(_kind)
+_load, _store = loader(_kind), storer(_kind)
 
 
 def _answer(address: int, task: int) -> float:
@@ -153,7 +153,7 @@ def _answer(address: int, task: int) -> float:
 
 @compiled
 def _store_arguments(address: int, arguments: Any) -> None:
-    store(address, arguments)
+    _store(address, arguments)
 
 
 _evaluation = compiled_callee(float64(int64, int64), _answer)

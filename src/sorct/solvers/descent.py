@@ -6,10 +6,11 @@ move. The loop is compiled, holds no lock and asks for values in one place; noth
 it knows what a tree predicts.
 """
 
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numba import typeof
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.samples import Samples
@@ -20,6 +21,7 @@ from sorct.problem.compilation import (
     compiled_here,
     forget_cache,
     smaller,
+    unchecked_entry,
 )
 from sorct.problem.datafit import LEARNED
 from sorct.problem.evaluation import (
@@ -97,8 +99,9 @@ _STATE = np.dtype(
     + [(name, np.int64) for name in ("on_face", "outcome", "learned", "fixed")]
     + [(name, np.int64) for name in ("in_parts", "due", "evaluation", "arguments")]
 )
-_FIELDS = _STATE.names or ()
 State: TypeAlias = Any
+_FRESH: State = np.zeros(1, _STATE)
+_FRESH["bar"], _FRESH["scale"], _FRESH["n_turn"] = _ANY, 1.0, _FIRST_TURN
 
 
 class Progress(NamedTuple):
@@ -159,19 +162,10 @@ class Descent:
         self._sub, self._point, self._stop = sub, point, stop
         self.trial = self._scratch.work.trial
         self.evaluator = Evaluator(samples, sub, point, self.trial, stop)
-        known = {
-            "tol": tol,
-            "max_iter": max_iter,
-            "monotone": monotone,
-            "bar": _ANY,
-            "scale": 1.0,
-            "n_turn": _FIRST_TURN,
-            "learned": sub.rule == LEARNED,
-            "fixed": sub.tilt.size > 0,
-            "in_parts": samples.weight.size == 0,
-        }
-        first = tuple(known.get(name, 0) for name in _FIELDS)
-        self._state = np.array([first], _STATE)[0]
+        self._state = state = _FRESH.copy()[0]
+        state["tol"], state["max_iter"], state["monotone"] = tol, max_iter, monotone
+        state["learned"], state["fixed"] = sub.rule == LEARNED, sub.tilt.size > 0
+        state["in_parts"] = samples.weight.size == 0
 
     def step(self) -> bool:
         """Go on to the end, or to where another trial has to be evaluated: True."""
@@ -180,11 +174,11 @@ class Descent:
 
     def _step(self) -> None:
         self._state["evaluation"] = evaluation_address()
+        # Looks at the types of all arrays that are not made here.
         self._state["arguments"] = self.evaluator.stored()
-        _descend(*self.arguments)
+        _loop()(*self._arguments())
 
-    @property
-    def arguments(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         """What the compiled loop is given."""
         buffers = self.evaluator.buffers
         gradient = Gradient(buffers.gradient, buffers.logit_gradient)
@@ -224,15 +218,19 @@ def descend(
     return descent.progress
 
 
+@cache
+def _loop() -> Callable[..., None]:
+    """Return the compiled loop; compile or load it first."""
+    problem, params = smallest()
+    point, sub = problem.point(params), problem.subproblem()
+    descent = Descent(problem.data.samples, sub, point, 0.0, 1, never())
+    return unchecked_entry(_descend, *descent._arguments())
+
+
 def compile_descent() -> None:
     """Compile the loop and what hands it a problem, or load both, without a run."""
     compile_store()
-    problem, params = smallest()
-    point = problem.point(params)
-    sub = problem.subproblem()
-    descent = Descent(problem.data.samples, sub, point, 0.0, 1, never())
-    kinds = tuple(typeof(one) for one in descent.arguments)
-    cast(Any, _descend).compile(kinds)
+    _loop()
 
 
 def forget_compiled(why: Exception) -> None:
