@@ -442,6 +442,7 @@ def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkey
     assert zeroed.tree_ == without.tree_
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "given",
     [

@@ -10,7 +10,6 @@ from sklearn.linear_model import Lasso
 from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sorct import Path, SORCTRegressor, SORCTRegressorCV, Tree, export_text, sorct_path
 from sorct.data.planted import make_planted_tree
@@ -20,6 +19,7 @@ from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.path import trace
 from sorct.problem.residual import SLOPE_UNIT
+from tests.estimators.contract import each_check
 
 QUICK = {"n_starts": 3, "random_state": 0}
 
@@ -46,7 +46,7 @@ few_steps = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWa
 
 
 @few_steps
-@parametrize_with_checks([SORCTRegressor(0, 0.1, leaf="linear")])
+@each_check(SORCTRegressor(0, 0.1, leaf="linear"))
 def test_sklearn_compatible(estimator, check):
     """No check is expected to fail; small tables and no penalty converge slowly."""
     check(estimator)
@@ -54,13 +54,11 @@ def test_sklearn_compatible(estimator, check):
 
 @pytest.mark.slow
 @few_steps
-@parametrize_with_checks(
-    [
-        SORCTRegressor(n_starts=2, max_iter=200, tol=1e-3),
-        SORCTRegressorCV(
-            1, 0.1, leaf="constant", scaling="auto", relax=False, cv=2, n_solutions=1
-        ),
-    ]
+@each_check(
+    SORCTRegressor(n_starts=2, max_iter=200, tol=1e-3),
+    SORCTRegressorCV(
+        1, 0.1, leaf="constant", scaling="auto", relax=False, cv=2, n_solutions=1
+    ),
 )
 def test_the_contract_holds_for_trees_and_searches(estimator, check):
     """No check is expected to fail; small tables and no penalty converge slowly."""

@@ -226,8 +226,7 @@ class _SweepState:
         problem = self.subsampled.at(self.strengths[k])
         polisher = self._polisher(problem)
         found = self._started(polisher) if k == 0 else self._carried(problem, carried)
-        pool = _distinct([*found, polisher.empty])
-        n_most = self.options.n_solutions
+        pool, n_most = _distinct([*found, polisher.empty]), self.options.n_solutions
         if k == 0:
             return [self._searched(polisher, pool), *pool][:n_most]
         n_free = min(n_most - len(pool), math.ceil(_MOVES_SHARE * n_most))
@@ -254,7 +253,7 @@ class _SweepState:
             partial(_race, problem, tree.params, tree.multiplier, stop=self.stop)
             for tree in pool
         ]
-        (leader,) = self.workers.run(calls[:1])
+        (leader,) = self.workers.run([partial(calls[0], at_once=self.options.brief)])
         bar = (1.0 + _POOL_MARGIN) * leader.objective if leader.feasible else np.inf
         return [leader, *self.workers.run([partial(c, bar=bar) for c in calls[1:]])]
 
@@ -312,7 +311,7 @@ class _SweepState:
         """Let points try the trees of others, from the last to the first and back."""
         tried: list[list[Solution]] = [[] for _ in self.strengths]
         order = list(range(len(self.strengths)))
-        for _ in range(_BRIEF_ROUNDS if self.options.brief else _LEARNING_ROUNDS):
+        for _ in range(1 if self.options.brief else _LEARNING_ROUNDS):
             order.reverse()
             if not sum([self._learns(k, tried[k]) for k in order]):
                 break
@@ -430,17 +429,18 @@ def _race(
     *,
     stop: IntArray,
     bar: float = np.inf,
+    at_once: bool = False,
 ) -> Solution:
     """Descend quickly, and roughly to the end if the tree may get below the bar.
 
     Any other tree is left as it is: it cannot win at this point, but may at the next.
     """
-    quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
-    if quick.objective > bar or stop[0] != 0:
-        return quick
-    return ROUGH.solve(
-        problem, quick.params, multiplier=quick.multiplier, stop=stop, bar=bar
-    )
+    if not at_once:
+        quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
+        if quick.objective > bar or stop[0] != 0:
+            return quick
+        params, multiplier = quick.params, quick.multiplier
+    return ROUGH.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
 
 
 def _move(
