@@ -117,6 +117,7 @@ def _check_forest(rng, tree, rows):
     distinct = Forest.from_dict(forest.to_dict())
     assert distinct == forest
     assert distinct.training == told
+    _check_terminal(rng, forest, rows)
 
 
 def _check_sql(source):
