@@ -217,7 +217,7 @@ HUGE = 10**400
         (lambda: SORCTClassifier(min_recall=HUGE), "min_recall must be a rate"),
         (lambda: SORCTClassifier(confidence=HUGE), "confidence must be None or a prob"),
         (lambda: SORCTClassifier(class_weight={0: HUGE}), "class_weight must be"),
-        (lambda: SORCTClassifier(feature_cost={0: HUGE}), "feature_cost must be"),
+        (lambda: SORCTClassifier(feature_cost=[HUGE, 1, 1]), "feature_cost must be"),
         (
             lambda: SORCTRegressor(loss="quantile", quantile=HUGE),
             "quantile must be a share",
