@@ -1,8 +1,8 @@
 """Forests: 25 trees beside one default tree, and a large table beside random forest.
 
-Processor seconds of one process, so that other work on the machine counts little. Both
-of a pair are timed in the same run; the first fit of all, which loads the compiled
-code, is not counted.
+Processor seconds, so that other work on the machine counts little; of the large table,
+where both may use all cores, seconds on the clock too. Both of a pair are timed in the
+same run; the first fit of all, which loads the compiled code, is not counted.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def run() -> None:
         [(name, f"{s:.2f}", f"{s / tree:.1f}") for name, s in rows],
     )
     print_table(
-        f"{N_ROWS} x {N_COLUMNS}, processor seconds and accuracy on new rows",
-        ("model", "seconds", "accuracy", "variables"),
+        f"{N_ROWS} x {N_COLUMNS}, all cores; accuracy is on new rows",
+        ("model", "processor seconds", "on the clock", "accuracy", "variables"),
         _large(),
     )
 
@@ -58,15 +58,20 @@ def _large() -> list[tuple[str, ...]]:
     score = np.where(X[:, 0] + X[:, 1] > 0.0, X[:, 2] - X[:, 3], X[:, 4])
     y = (score + 0.3 * rng.normal(size=len(X)) > 0.0).astype(int)
     models = {
-        "25 trees of ours": SORCTForestClassifier(random_state=0),
-        "random forest, 100 trees": RandomForestClassifier(100, random_state=0),
+        "25 trees of ours": SORCTForestClassifier(n_jobs=-1, random_state=0),
+        "random forest, 100 trees": RandomForestClassifier(
+            100, n_jobs=-1, random_state=0
+        ),
     }
     rows = []
     for name, model in models.items():
+        begun = time.perf_counter()
         seconds = _seconds(model, X[:N_ROWS], y[:N_ROWS])
+        clock = time.perf_counter() - begun
         right = model.score(X[N_ROWS:], y[N_ROWS:])
         used = N_COLUMNS
         if isinstance(model, SORCTForestClassifier):
             used = len(model.forest_.variables_used)
-        rows.append((name, f"{seconds:.1f}", f"{right:.3f}", str(used)))
+        cells = f"{seconds:.1f}", f"{clock:.1f}", f"{right:.3f}", str(used)
+        rows.append((name, *cells))
     return rows

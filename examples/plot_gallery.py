@@ -20,6 +20,8 @@ from sorct.plotting import (
     ContributionDisplay,
     FrontierDisplay,
     HeatmapDisplay,
+    ImportanceDisplay,
+    PartialDisplay,
     PathDisplay,
     RecallDisplay,
     ReliabilityDisplay,
@@ -28,7 +30,13 @@ from sorct.plotting import (
     TreeDisplay,
 )
 
-from sorct import SORCTClassifier, SORCTClassifierCV, SORCTRegressor, sorct_path
+from sorct import (
+    SORCTClassifier,
+    SORCTClassifierCV,
+    SORCTForestClassifier,
+    SORCTRegressor,
+    sorct_path,
+)
 
 Rows = tuple[pd.DataFrame, pd.Series]
 
@@ -79,6 +87,17 @@ def draw_cancer() -> dict[str, Any]:
     }
 
 
+def draw_forest() -> Any:
+    """Draw the variables of a forest, and what it says as one of them moves."""
+    from matplotlib import pyplot
+
+    train, _ = cancer()
+    model = SORCTForestClassifier(10, 1, max_features=4, random_state=0).fit(*train)
+    _, (left, right) = pyplot.subplots(1, 2, figsize=(9.6, 3.2), layout="constrained")
+    first = ImportanceDisplay.from_estimator(model).plot(left)
+    return PartialDisplay.from_estimator(model, first.names[0]).plot(right)
+
+
 def draw_diabetes() -> dict[str, Any]:
     """Draw a tree of a quantity, and its residuals on rows that it has not seen."""
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
@@ -94,6 +113,7 @@ def main(folder: Path) -> None:
     """Fit, draw, save."""
     displays = {"tree": draw_planted(), "heatmap": draw_wine(), **draw_cancer()}
     displays |= draw_diabetes()
+    displays["forest"] = draw_forest()
     for name, display in displays.items():
         save_small(display.figure_, folder / f"plot_{name}.png")
 

@@ -1,9 +1,9 @@
 """Random training problems, each with its slow truth and a random tree.
 
 Tests hold for any seed: try another with ``SORCT_TEST_SEED=7 pytest``. Of tests marked
-``every_value`` the quick suite runs only as many cases as every value needs to occur.
-Of tests that need a browser or a server of a database it runs those marked
-``stands_for_all``.
+``every_value`` the quick suite runs only as many cases as every value needs to occur,
+of tests marked ``a_few(n)`` only n cases, spread over all. Of tests that need a browser
+or a server of a database it runs those marked ``stands_for_all``.
 """
 
 import gc
@@ -77,12 +77,30 @@ def cover(cases: list[set[object]]) -> list[bool]:
     return chosen
 
 
+def spread(n_cases: int, n_chosen: int) -> list[bool]:
+    """Whether each case is among so many that lie as far apart as they can.
+
+    The first case and, unless it is alone, the last are among them.
+    """
+    last = max(n_cases - 1, 0)
+    places = {round(k * last / max(n_chosen - 1, 1)) for k in range(n_chosen)}
+    return [k in places for k in range(n_cases)]
+
+
 def is_dear(item: pytest.Item) -> bool:
     """Whether a test opens pages in a browser or asks a server of a database."""
     fixtures = getattr(item, "fixturenames", ())
     params = item.callspec.params if hasattr(item, "callspec") else {}
     server = "server" in fixtures or params.get("database") == "postgresql"
     return "visit" in fixtures or server
+
+
+def leave(items: list[pytest.Item], chosen: list[bool]) -> list[pytest.Item]:
+    """Items that are chosen; the others are marked as slow."""
+    for item, is_chosen in zip(items, chosen, strict=True):
+        if not is_chosen:
+            item.add_marker(pytest.mark.slow)
+    return [item for item, is_chosen in zip(items, chosen, strict=True) if is_chosen]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -102,18 +120,19 @@ def pytest_collection() -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what repeats a promise that a quick test holds."""
-    products = defaultdict(list)
+    groups = defaultdict(list)
     for item in items:
         if is_dear(item) and not item.get_closest_marker("stands_for_all"):
             item.add_marker(pytest.mark.slow)
-        slow = item.get_closest_marker("slow")
-        if item.get_closest_marker("every_value") and not slow:
-            products[item.nodeid.split("[")[0]].append(item)
-    for product in products.values():
-        chosen = cover([set(enumerate(item.callspec._idlist)) for item in product])
-        for item, is_chosen in zip(product, chosen, strict=True):
-            if not is_chosen:
-                item.add_marker(pytest.mark.slow)
+        if any(item.get_closest_marker(name) for name in ("every_value", "a_few")):
+            groups[item.nodeid.split("[")[0]].append(item)
+    for group in groups.values():
+        quick = [item for item in group if not item.get_closest_marker("slow")]
+        if group[0].get_closest_marker("every_value"):
+            values = [set(enumerate(item.callspec._idlist)) for item in quick]
+            quick = leave(quick, cover(values))
+        if a_few := group[0].get_closest_marker("a_few"):
+            leave(quick, spread(len(quick), *a_few.args))
 
 
 @pytest.fixture(autouse=True)
@@ -126,10 +145,15 @@ def log_is_as_it_was() -> Iterator[None]:
         assert told == (logging.NOTSET, True, False), logger.name
 
 
+def draw_stream() -> np.random.Generator:
+    """A stream from its beginning; for fixtures that several tests share."""
+    return np.random.default_rng(int(os.environ.get("SORCT_TEST_SEED", "0")))
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """Every test draws from its own stream."""
-    return np.random.default_rng(int(os.environ.get("SORCT_TEST_SEED", "0")))
+    return draw_stream()
 
 
 @pytest.fixture

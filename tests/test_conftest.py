@@ -1,10 +1,10 @@
-"""The quick part of a product of parameters leaves no value of any of them out."""
+"""What of many cases is quick: every value of a product occurs, a few are spread."""
 
 from itertools import product
 
 import pytest
 
-from tests.conftest import cover
+from tests.conftest import cover, spread
 
 
 @pytest.mark.parametrize("sizes", [(1,), (4,), (2, 3), (3, 3, 2), (5, 1, 4)], ids=str)
@@ -20,3 +20,14 @@ def test_what_has_no_combinations_is_whole():
     """Cases that have nothing in common are all needed."""
     assert cover([{(0, "a")}, {(0, "b")}, {(0, "c")}]) == [True] * 3
     assert cover([]) == []
+
+
+@pytest.mark.parametrize("n_cases", [0, 1, 2, 5, 12])
+@pytest.mark.parametrize("n_chosen", [1, 2, 3, 20])
+def test_a_few_cases_are_as_many_as_asked_for(n_cases, n_chosen):
+    """The first is one of them, and the last if there are two or more."""
+    chosen = spread(n_cases, n_chosen)
+    assert len(chosen) == n_cases
+    assert sum(chosen) == min(n_cases, n_chosen)
+    assert chosen[:1] == [True] * min(n_cases, 1)
+    assert chosen[-1:] == [n_chosen > 1 or n_cases == 1] * min(n_cases, 1)

@@ -150,6 +150,12 @@ def test_only_data_knows_the_kinds_of_variables():
     assert files_where(mentions(kinds), "data/*") == set()
 
 
+def called(node):
+    """Name of the function that a node calls, without what it belongs to."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return getattr(function, "id", None) or getattr(function, "attr", None)
+
+
 def makes_a_prox(node):
     """Rule: a function that shrinks or caps rows, by its name or by what it does."""
     if isinstance(node, ast.FunctionDef):
@@ -157,7 +163,7 @@ def makes_a_prox(node):
         # A method that hands over to the one place is no second spelling.
         return bool(re.search(words, node.name)) and len(node.body) > 2
     # max(abs(x) - amount, 0), in any of its spellings
-    text = ast.unparse(node) if isinstance(node, ast.Call) else ""
+    text = ast.unparse(node) if called(node) in ("max", "maximum") else ""
     return bool(
         re.match(r"(np\.|math\.)?(maximum|max)\((np\.|math\.)?f?abs\(.* - ", text)
     )
@@ -165,9 +171,10 @@ def makes_a_prox(node):
 
 def knows_the_box(node):
     """Rule: something is put between -1 and 1, or a threshold compared with these."""
-    text = ast.unparse(node) if isinstance(node, (ast.Call, ast.Compare)) else ""
     if isinstance(node, ast.Compare):
+        text = ast.unparse(node) if called(node.left) == "abs" else ""
         return bool(re.match(r"(np\.)?abs\(\w*threshold\w*\) [<>]=? ", text))
+    text = ast.unparse(node) if called(node) in ("clip", "min", "max") else ""
     box = r"(np\.)?clip\(.*, -1(\.0)?, 1(\.0)?(, out=.*)?\)$"
     return bool(
         re.match(box, text)

@@ -154,6 +154,7 @@ def test_a_dash_writes_the_model_to_standard_output(run, folder, quiet):
     assert str(tree) == str(Tree.from_json(folder / "model.json"))
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("quiet", ["", "-q"])
 def test_a_dash_writes_the_path_to_standard_output(run, quiet):
     """As for a model."""

@@ -103,6 +103,18 @@ def test_policies_of_new_cells_hold_for_all_trees(table, capsys):
     assert pd.read_csv("said.csv")["prediction"].tolist() == expected.tolist()
 
 
+def test_the_report_is_that_of_python(table, capsys):
+    assert main([*FIT, "--out", "model.json", "-q"]) == 0
+    assert (
+        main(["report", "model.json", "--data", "data.csv", "--out", "page.html"]) == 0
+    )
+    forest, X = Forest.from_json("model.json"), table[["a", "b", "c"]]
+    own = forest.report(X.set_axis(range(1, 61)), table["y"]).html()
+    assert Path("page.html").read_text("utf-8") == own
+    assert main(["report", "model.json", "--point", "1", "--out", "page.html"]) == 1
+    assert "is a model, not a path" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("to", ["sql", "python", "js", "json", "onnx"])
 def test_exports_are_those_of_python_and_replaced(table, to, capsys):
     from sorct import export

@@ -33,6 +33,7 @@ def predict(folder, *options):
     return pd.read_parquet(out)
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("options", [(), ("--proba",), ("--keep", "--proba")])
 def test_batches_predict_what_the_whole_table_does(place, monkeypatch, options):
     """Classes, probabilities and kept columns; a few rows are held at a time."""

@@ -109,6 +109,7 @@ def test_a_damaged_parquet_file_is_said_to_be_one(tmp_path):
 # -- classes go out as they came in ----------------------------------------------------
 
 
+@pytest.mark.a_few(4)
 @pytest.mark.parametrize(
     ("yes", "no", "kind"),
     [
@@ -246,6 +247,7 @@ def test_dates_are_trained_on_and_predicted_for(kind, tmp_path, monkeypatch, cap
     assert told == tree.predict_proba(X).tolist()
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("kind", DATES)
 def test_dates_can_be_levels_if_asked_for(kind, tmp_path, monkeypatch, capsys):
     """As text, the same in training and in rows for the tree."""

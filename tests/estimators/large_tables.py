@@ -10,7 +10,7 @@ from sorct.data import parts, samples, sources
 QUICK = {"depth": 2, "alpha_local": 0.05, "n_starts": 2, "random_state": 0}
 
 
-def draw_table(n=1500, seed=0):
+def draw_table(n=900, seed=0):
     """Every kind of column, three of which decide the class; a rare class as well."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(

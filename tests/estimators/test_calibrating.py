@@ -42,6 +42,7 @@ def brier(proba, y, classes):
 # -- fits ------------------------------------------------------------------------------
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @kinds
 @several
@@ -63,6 +64,7 @@ def test_an_overconfident_tree_says_less_and_is_right(rng, kind, n_classes):
         assert calibrated.score(fresh, truth) > plain.score(fresh, truth) - 0.02
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @kinds
 @several
@@ -77,6 +79,7 @@ def test_files_keep_the_maps(rng, kind, n_classes):
     assert len(tree.calibration.maps) == (1 if n_classes == 2 else n_classes)
 
 
+@pytest.mark.a_few(1)
 @kinds
 def test_the_same_seed_gives_the_same_maps(rng, kind):
     """With any number of jobs; another seed draws other folds."""

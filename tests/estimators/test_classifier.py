@@ -16,12 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from sorct import InfeasibleError, SORCTClassifier
 from sorct.data.encoder import TableEncoder
 from tests.data.test_encoder import mixed_table
+from tests.estimators.contract import each_check
 from tests.reference import Reference
 
 SETTINGS = {
@@ -112,19 +112,20 @@ def assert_same_fit(one, other):
 # -- scikit-learn ----------------------------------------------------------------------
 
 
-@parametrize_with_checks([SORCTClassifier(n_starts=1)])
+@each_check(SORCTClassifier(n_starts=1))
 def test_the_contract_of_scikit_learn_holds(estimator, check):
     """No check is expected to fail."""
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks([SORCTClassifier()])
+@each_check(SORCTClassifier())
 def test_the_contract_holds_by_default(estimator, check):
     """With the search that users get."""
     check(estimator)
 
 
+@pytest.mark.a_few(2)
 @settings
 def test_frames_and_arrays_give_the_same_tree(clouds, usual, name):
     """Names change nothing but names."""
@@ -175,6 +176,7 @@ def test_the_number_of_jobs_changes_nothing(clouds, usual, name):
     assert_same_fit(usual(name), few(name, n_jobs=2).fit(*clouds))
 
 
+@pytest.mark.a_few(2)
 @settings
 def test_start_k_is_the_same_for_any_number_of_starts(clouds, usual, name):
     """The first two rows of five are the two of two."""
@@ -247,6 +249,7 @@ def test_numbers_are_the_references(rng, clouds, usual, name, weighted):
         np.testing.assert_array_equal(getattr(tree, name), getattr(clf, f"{name}_"))
 
 
+@pytest.mark.a_few(2)
 @settings
 def test_the_tree_is_the_best_start(clouds, name):
     """Or that without the cuts that people have no use for, solved again."""
@@ -332,6 +335,7 @@ def test_depth_none_is_the_smallest_that_works(rng, K, depth):
     assert clf.coef_.shape == (2, 2**depth - 1)
 
 
+@pytest.mark.a_few(4)
 @unconverged
 @pytest.mark.parametrize("depth", range(1, 9))
 def test_every_depth_to_eight_fits(clouds, depth):

@@ -89,6 +89,7 @@ def test_the_printed_tree_tells_of_the_search_once(planted, n_starts, tmp_path):
     assert f"{len(clf.starts_)} descents (" in lines[-1]
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("random_state", range(3))
 def test_a_search_is_no_worse_than_a_few_starts(random_state):
     """Within 0.1 %; and its numbers are the reference's."""

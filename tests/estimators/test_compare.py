@@ -31,7 +31,7 @@ from sorct.estimators.compare.verdict import (
     corrected_t_test,
     holm,
 )
-from sorct.estimators.folds import Data
+from sorct.estimators.rows import Data
 
 SMALL = {"cv": 2, "alphas_local": [0.1, 1.0], "n_solutions": 1, "random_state": 0}
 #: Nothing is left to a race.
@@ -79,6 +79,7 @@ def test_no_difference_at_all_is_none():
         assert corrected_t_test(np.zeros(7), 0.2, resolution).p == 1.0
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(("n_folds", "n_test"), [(2, 10), (3, 6), (5, 4), (10, 15)])
 def test_equal_methods_are_seldom_told_apart(n_folds, n_test):
     """Two methods right by chance, each in 80 of 100 rows; level 5 %, 1000 tables."""
@@ -431,6 +432,7 @@ def all_pairs():
 # -- all of it ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_strengths")
 def test_a_slanted_line_speaks_against_axis_parallel_cuts():
     """CART needs a staircase."""

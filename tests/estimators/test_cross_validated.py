@@ -16,13 +16,13 @@ from sklearn.metrics import (
     accuracy_score,
 )
 from sklearn.utils import estimator_checks
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sorct.estimators.folds
 import sorct.search.warm_up
 from sorct import InfeasibleError, SORCTClassifierCV, sorct_path
 from sorct.estimators.candidates import choose
 from tests.data.test_encoder import mixed_table
+from tests.estimators.contract import each_check
 
 ALPHAS = [0.0, 0.1, 1.0]
 PROMISED = [
@@ -77,8 +77,8 @@ def assert_same_search(one, other):
 # -- scikit-learn ----------------------------------------------------------------------
 
 
-@parametrize_with_checks(
-    [SORCTClassifierCV(**PLAIN, alphas_local=0.1, n_solutions=1, cv=2)]
+@each_check(
+    SORCTClassifierCV(**PLAIN, alphas_local=0.1, n_solutions=1, cv=2),
 )
 def test_the_contract_of_scikit_learn_holds(estimator, check):
     """No check is expected to fail."""
@@ -100,13 +100,11 @@ def test_the_contract_holds_by_default(check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks(
-    [
-        SORCTClassifierCV(alphas_local=[0.1, 1.0], n_solutions=1, cv=2),
-        SORCTClassifierCV(
-            alphas_local=ALPHAS, n_solutions=2, cv=2, rule="one-standard-error", **PLAIN
-        ),
-    ]
+@each_check(
+    SORCTClassifierCV(alphas_local=0.1, n_solutions=1, cv=2, relax=False),
+    SORCTClassifierCV(
+        alphas_local=ALPHAS, n_solutions=2, cv=2, rule="one-standard-error", **PLAIN
+    ),
 )
 def test_the_contract_holds_for_a_real_search(estimator, check):
     """With a choice to make, by either rule; loss and scaling race."""
@@ -269,6 +267,7 @@ def test_selecting_before_fitting_is_refused(options):
         model().select(**options)
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize("depths", [[None, 2], [2, None], [2, 2], None, (2,)])
 def test_the_same_depth_is_one_candidate(iris, of_depth_2, depths):
     """None means 2 for three classes, and the rows are those of 2 alone."""
@@ -358,6 +357,7 @@ def test_a_candidate_without_a_score_is_not_chosen(clouds):
 # -- limits and floors -----------------------------------------------------------------
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "limits", [{"max_features": 1}, {"max_features": 2, "max_features_per_cut": 1}]
 )
@@ -389,17 +389,25 @@ def test_limits_that_no_tree_meets_name_the_fewest(clouds):
         fit.select(max_features=0)
 
 
-def test_floors_that_cannot_be_met_are_reported(rng):
+@pytest.mark.parametrize(
+    "race",
+    [
+        {},
+        pytest.param({"loss": "choose", "scaling": "choose"}, marks=pytest.mark.slow),
+    ],
+    ids=["plain", "race"],
+)
+def test_floors_that_cannot_be_met_are_reported(rng, race):
     """As in the classifier, with the rates attained."""
     X, y = np.tile(rng.random((30, 2)), (2, 1)), np.repeat(["good", "bad"], 30)
-    for race in ({}, {"loss": "choose", "scaling": "choose"}):
-        search = model(min_recall=0.9, alphas_local=0.1, cv=2, **race)
-        with pytest.raises(InfeasibleError, match=r"'bad': .*asked 0\.9") as told:
-            search.fit(X, y)
-        assert set(told.value.recall) == {"bad", "good"}
-        assert not hasattr(search, "cv_results_")
+    search = model(min_recall=0.9, alphas_local=0.1, cv=2, **race)
+    with pytest.raises(InfeasibleError, match=r"'bad': .*asked 0\.9") as told:
+        search.fit(X, y)
+    assert set(told.value.recall) == {"bad", "good"}
+    assert not hasattr(search, "cv_results_")
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize(
     "options", [{"loss": "cost"}, {"loss": "log"}, {"max_features": 1}], ids=str
 )
@@ -484,6 +492,7 @@ def test_an_interrupted_fit_changes_nothing(iris, clouds, refit):
             search.predict(clouds[0])
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.every_value
 @pytest.mark.parametrize(
     "n_jobs", [None, 1, pytest.param(2, marks=pytest.mark.slow), "threads"]

@@ -61,7 +61,7 @@ def test_a_partition_may_be_empty(frame):
     holes = dd.from_pandas(frame, npartitions=2).map_partitions(
         lambda part: part.iloc[:0] if part.index[0] == 0 else part
     )
-    assert SORCTClassifier(**QUICK).fit(holes, "y").tree_.training.n_samples == 750
+    assert SORCTClassifier(**QUICK).fit(holes, "y").tree_.training.n_samples == 450
 
 
 def test_arrays_of_dask_are_taken_in_any_chunks(frame):

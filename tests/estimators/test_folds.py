@@ -18,7 +18,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 import sorct.estimators.folds
 import sorct.search.warm_up
 from sorct import InfeasibleError, sorct_path
-from sorct.estimators.folds import Data, FoldScores
+from sorct.estimators.folds import FoldScores
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import takes_weights
 from tests.data.test_encoder import mixed_table
 from tests.estimators.test_cross_validated import ALPHAS, assert_same_search, model
@@ -180,6 +181,29 @@ def test_weights_reach_the_paths_and_the_scorer(rng, clouds):
 UNEVEN = [(np.arange(60), np.arange(60, 90)), (np.arange(20, 90), np.arange(20))]
 
 
+#: Weights that leave every seventh row out.
+SOME = np.where(np.arange(90) % 7, 1.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def uneven_scores():
+    """Keep the scores of a plain loop over uneven folds: all tests draw the same."""
+    return {}
+
+
+def scores_of_a_loop(X, y, weight):
+    """Scores of every tree on both uneven folds, of rows that have a weight."""
+    scores = []
+    for train, test in UNEVEN:
+        if weight is not None:
+            train, test = train[weight[train] > 0], test[weight[test] > 0]
+        path = sorct_path(
+            X[train], y[train], alphas_local=ALPHAS, n_solutions=1, random_state=0
+        )
+        scores.append([hits(tree, X[test], y[test]) for tree in path])
+    return scores
+
+
 def as_masks(rows):
     """Rows as a mask over 90."""
     return np.isin(np.arange(90), rows)
@@ -199,18 +223,13 @@ def as_masks(rows):
     ],
     ids=["lists", "masks", "iterator", "generator", "tuple", "indices"],
 )
-def test_rows_of_folds_come_in_any_form(clouds, given, weighted):
+def test_rows_of_folds_come_in_any_form(clouds, uneven_scores, given, weighted):
     """As in scikit-learn; numbers are of the table's rows, whatever their weights."""
     X, y = clouds
-    weight = np.where(np.arange(90) % 7, 1.0, 0.0) if weighted else None
-    expected = []
-    for train, test in UNEVEN:
-        if weighted:
-            train, test = train[weight[train] > 0], test[weight[test] > 0]
-        path = sorct_path(
-            X[train], y[train], alphas_local=ALPHAS, n_solutions=1, random_state=0
-        )
-        expected.append([hits(tree, X[test], y[test]) for tree in path])
+    weight = SOME if weighted else None
+    if weighted not in uneven_scores:
+        uneven_scores[weighted] = scores_of_a_loop(X, y, weight)
+    expected = uneven_scores[weighted]
     search = model(cv=given()).fit(X, y, sample_weight=weight)
     found = search.cv_results_[["split0_score", "split1_score"]].to_numpy().T
     np.testing.assert_allclose(found, expected)
@@ -219,6 +238,7 @@ def test_rows_of_folds_come_in_any_form(clouds, given, weighted):
 # -- weights ---------------------------------------------------------------------------
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize("kind", ["ones", "random"])
 @pytest.mark.parametrize(
@@ -262,6 +282,7 @@ def test_a_class_of_weight_zero_is_no_class(clouds):
     assert_same_search(search, without)
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -284,6 +305,7 @@ def test_a_fold_may_miss_a_class(iris, options):
     assert search.classes_.tolist() == ["setosa", "versicolor", "virginica"]
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -414,6 +436,7 @@ def test_a_level_that_a_fold_never_saw_is_its_first(rng, policy, n_jobs):
 # -- floors ----------------------------------------------------------------------------
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize("depths", [1, [1, 2]])
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])

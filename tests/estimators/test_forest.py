@@ -10,22 +10,20 @@ from joblib import parallel_backend
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import accuracy_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sorct import Forest, SORCTForestClassifier, SORCTForestRegressor
 from sorct.data.planted import make_planted_tree
 from sorct.data.samples import Rows
 from sorct.estimators.forest_fitting import ForestFit
 from sorct.estimators.forest_measures import out_of_bag_score
+from tests.estimators.contract import each_check
 
 QUICK = {"n_trees": 4, "n_starts": 1, "random_state": 0}
 
 
-@parametrize_with_checks(
-    [
-        SORCTForestClassifier(2, 2, 0.0, 0.1, n_starts=1, gamma=100.0),
-        SORCTForestRegressor(2, 1, 0.0, 0.05, n_starts=1, gamma=100.0),
-    ]
+@each_check(
+    SORCTForestClassifier(2, 2, 0.0, 0.0, n_starts=1, gamma=100.0),
+    SORCTForestRegressor(2, 1, 0.0, 0.0, n_starts=1, gamma=100.0),
 )
 def test_sklearn_compatible(estimator, check):
     """No check is expected to fail."""
@@ -33,12 +31,10 @@ def test_sklearn_compatible(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks(
-    [
-        SORCTForestClassifier(2, n_starts=1, n_folds=2),
-        SORCTForestClassifier(2, 2, 0.1, 0.1, n_starts=1, relax=False, loss="both"),
-        SORCTForestRegressor(2, n_starts=1, n_folds=2),
-    ]
+@each_check(
+    SORCTForestClassifier(2, n_starts=1, n_folds=2),
+    SORCTForestClassifier(2, 2, 0.1, 0.1, n_starts=1, relax=False, loss="both"),
+    SORCTForestRegressor(2, 1, n_starts=1, n_folds=2, gamma=100.0),
 )
 def test_sklearn_compatible_whatever_is_chosen(estimator, check):
     """The same where depth, steepness and variables are chosen, or trees polished."""
@@ -125,6 +121,7 @@ def test_the_penalty_counts_variables_of_the_forest(people):
     assert sizes[0] > sizes[1] > sizes[2] == 0
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("options", [{"bootstrap": "half"}, {"loss": "both"}])
 def test_same_seed_same_forest_for_any_jobs_and_backend(people, options):
     model = SORCTForestClassifier(2, 2, 0.0, 0.1, n_starts=1, random_state=0, **options)
@@ -203,6 +200,46 @@ def test_held_out_rows_count_by_their_weights(rule):
         assert fit.cv_loss == np.average(losses[best], weights=weight)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"depth": 2, "loss": "cost"},
+        {"depth": 1, "loss": "both", "alpha_global": 0.1, "relax": False},
+        {"depth": None},
+    ],
+)
+def test_directions_hold_for_the_forest(people, options):
+    """Against what the table says, too: income lowers the class, and must not."""
+    X, y = people
+    options = {"alpha_global": 0.01, **options}
+    model = SORCTForestClassifier(
+        3, n_starts=1, gamma=100.0, random_state=0,
+        monotonic_cst={"age": 1, "income": 1}, positive_class="yes", **options,
+    )  # fmt: skip
+    forest, rows = model.fit(X, y).forest_, X[X.age.notna()][:25]
+    assert "age" in forest.variables_used
+    for name, values in (
+        ("age", np.linspace(0.0, 120.0, 31)),
+        ("income", np.geomspace(10.0, 1e6, 31)),
+    ):
+        along = [forest.predict_proba(rows.assign(**{name: v}))[:, 1] for v in values]
+        assert (np.diff(along, axis=0) >= -1e-12).all()
+    free = SORCTForestClassifier(depth=2, alpha_global=0.01, **QUICK).fit(X, y)
+    along = [free.predict_proba(rows.assign(income=v))[:, 1] for v in (1e3, 1e5)]
+    assert (along[1] < along[0] - 0.1).any()
+
+
+def test_directions_of_a_quantity():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = SORCTForestRegressor(
+        3, 2, 0.0, 0.01, n_starts=1, gamma=100.0, random_state=0,
+        monotonic_cst={"bmi": -1},
+    )  # fmt: skip
+    forest = model.fit(X[:200], y[:200]).forest_
+    along = [forest.predict(X.assign(bmi=v)) for v in np.linspace(-0.2, 0.2, 21)]
+    assert (np.diff(along, axis=0) <= 1e-9).all()
+
+
 def test_importances_find_what_matters(people, fitted):
     told = fitted.forest_.training
     assert set(told.drop) == set(told.permutation) == set(fitted.forest_.variables_used)
@@ -213,7 +250,7 @@ def test_importances_find_what_matters(people, fitted):
 def test_time_limit_ends_with_a_forest():
     planted = make_planted_tree(600, 20, 3, 3, 3, random_state=0)
     X, y = planted.X, planted.y
-    model = SORCTForestClassifier(50, time_limit=0.3, random_state=0).fit(X, y)
+    model = SORCTForestClassifier(50, time_limit=0.1, random_state=0).fit(X, y)
     assert model.forest_.n_trees == 50
     assert model.status_ == "time_limit"
     assert np.isfinite(model.predict_proba(X)).all()
@@ -233,6 +270,7 @@ def test_time_limit_ends_with_a_forest():
         ({"max_features": -1}, "max_features must be"),
         ({"max_cost": 2.0}, "max_cost needs feature_cost"),
         ({"gamma": "flat"}, "gamma must be"),
+        ({"monotonic_cst": {"size": 1}}, "monotonic_cst names columns"),
         ({"relax": "no"}, "relax must be True or False"),
         ({"early_stopping": pd.DataFrame()}, "early_stopping must be True or False"),
     ],
@@ -257,7 +295,15 @@ def test_a_quantity(tmp_path):
     again = Forest.from_json(tmp_path / "forest.json")
     assert again == forest
     assert np.array_equal(again.predict(X), model.predict(X))
-    linear = SORCTForestRegressor(2, 1, 0.0, 0.1, leaf="linear", relax=False, **quick)
+
+
+@pytest.mark.slow
+def test_leaves_of_a_forest_may_be_linear():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    linear = SORCTForestRegressor(
+        2, 1, 0.0, 0.1, leaf="linear", relax=False, n_starts=1, n_folds=2,
+        random_state=0,
+    )  # fmt: skip
     assert linear.fit(X, y).score(X, y) > 0.4
 
 

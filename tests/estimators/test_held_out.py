@@ -110,6 +110,7 @@ def test_scores_are_told_as_people_tell_them(name, words, score):
     assert str(in_words(name, 0.0)[1]) == "0.0"
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("rule", ["best", "one-standard-error"])
 def test_why_a_tree_was_chosen_is_told(rule):
     """What was compared by what, what was chosen, and how it compares."""
@@ -155,6 +156,7 @@ def test_weighted_classes_are_scored_with_their_weights():
     assert search.tree_.training.cv_scoring == "minus the weighted log-loss"
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize("weights", ["balanced", {"fraud": 6.0}])
 def test_weighted_classes_are_found_more_often(unweighted, weights):
     """By either loss; what is told counts rows by their own weights."""

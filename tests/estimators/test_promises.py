@@ -98,6 +98,7 @@ def _shape(n):
 # -- fits ------------------------------------------------------------------------------
 
 
+@pytest.mark.a_few(1)
 @losses
 def test_a_fixed_tree_keeps_its_promise_on_fresh_draws(rng, loss):
     """500 times the limit is set by fresh rows, for a tree that does not change."""
@@ -115,6 +116,7 @@ def test_a_fixed_tree_keeps_its_promise_on_fresh_draws(rng, loss):
     assert failures > 0
 
 
+@pytest.mark.a_few(1)
 @losses
 def test_whole_fits_keep_their_promise(rng, loss):
     """Training, holding out and deciding included; recall from many new rows."""

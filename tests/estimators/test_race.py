@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sorct import InfeasibleError, SORCTClassifierCV
+from sorct.estimators.contest import not_far_behind
+from sorct.estimators.folds import Marks
 from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Settings
 from tests.budget import examples
 from tests.estimators.test_cross_validated import assert_same_search
@@ -27,7 +29,7 @@ def run(choices, worth):
     """
     rounds = []
 
-    def try_out(waiting, n_strengths):
+    def try_out(waiting, n_strengths, n_done):
         rounds.append(waiting)
         return [[np.array([EMPTY, worth(one), EMPTY])] * 2 for one in waiting]
 
@@ -263,7 +265,7 @@ def test_strengths_far_below_the_best_are_left_out():
     """But for some to spare; where the weakest was the best, all are tried."""
     asked = []
 
-    def try_out(waiting, n_strengths):
+    def try_out(waiting, n_strengths, n_done):
         asked.append(n_strengths)
         n = n_strengths or 9
         scores = np.linspace(-0.9, -0.2, 9)
@@ -284,11 +286,68 @@ def test_strengths_far_below_the_best_are_left_out():
     assert not weak.ends_at_best_of(None)
 
 
+def test_what_is_behind_on_the_first_folds_is_not_tried_on_the_others():
+    """It cannot lead, whatever its score on fewer folds."""
+    asked = {}
+
+    def try_out(waiting, n_strengths, n_done):
+        asked[n_done] = asked.get(n_done, []) + waiting
+        n_folds = 2 if n_done == 0 else 3
+        # The first folds are easy: two of them look better than the leader's five.
+        level = 0.5 if n_done == 0 else 0.0
+        worth = {1: -0.9, 2: -0.6, 3: -0.61}
+        return [
+            [np.array([EMPTY, level + worth[one.depth], EMPTY])] * n_folds
+            for one in waiting
+        ]
+
+    choices = replace(FREE, losses=("log",), depths=(1, 2, 3), scalings=("auto",))
+    race = Race(choices, try_out, n_folds=5)
+    race.run()
+    deepest = replace(SIMPLE, depth=3)
+    assert deepest in asked[0]
+    assert deepest not in asked[3 - 1]
+    assert race.leader.settings == replace(SIMPLE, depth=2)
+    lost = [heat for heat in race.heats if heat.lost]
+    assert deepest in [heat.settings for heat in lost]
+    assert all(len(heat.scores) == 2 for heat in lost)
+    assert not any(heat.finalist for heat in lost)
+
+
+def test_nothing_more_is_tried_where_nothing_is_left_to_gain():
+    """A perfect score would be too little ahead to lead."""
+    rounds = []
+
+    def try_out(waiting, n_strengths, n_done):
+        rounds.append(waiting)
+        return [[np.array([-0.5, -0.005, EMPTY])] * 2 for _ in waiting]
+
+    Race(FREE, try_out, n_folds=2, most=0.0).run()
+    assert rounds == [FREE.first]
+    Race(FREE, try_out, n_folds=2).run()
+    assert len(rounds) > 2
+
+
+def test_paths_that_no_rule_would_choose_are_not_traced_to_the_end():
+    """Those more than a standard error behind the best on half of the folds."""
+
+    def marks(*scores):
+        return [Marks(np.array([one, EMPTY]), np.ones(2)) for one in scores]
+
+    best = marks(-0.2, -0.3, -0.4)  # a standard error of 0.058
+    near, far = marks(-0.35, -0.35, -0.35), marks(-0.4, -0.35, -0.35)
+    none = [*marks(-0.1, -0.1), InfeasibleError("no tree", {})]
+    by_nobody = [Marks(one.scores + 0.1, np.full(2, 0.5)) for one in best]
+    found = not_far_behind([far, best, near, none, by_nobody])
+    assert found == [False, True, True, False, False]
+    assert not_far_behind([none, none]) == [True, True]
+
+
 def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():
     """Users may read it whether something was left to choose or not."""
     frame = Race(FREE, lambda *_: []).frame()
     assert frame.columns.tolist() == [
-        "loss", "depth", "gamma", "scaling", "first_score", "finalist",
+        "loss", "depth", "gamma", "scaling", "first_score", "first_folds", "finalist",
     ]  # fmt: skip
     assert frame.empty
 
@@ -383,6 +442,7 @@ def test_rows_of_weight_zero_count_for_nothing_in_a_race(rng, two_clouds, monkey
     assert zeroed.tree_ == without.tree_
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "given",
     [

@@ -20,6 +20,7 @@ def table():
     return pd.DataFrame(X, columns=list("abc")), y
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("loss", ["log", "cost"])
 def test_a_search_calibrates_the_tree_it_chooses(table, loss):
     """The choice is the same; probabilities are mapped, ranks and path kept."""

@@ -83,6 +83,7 @@ def test_scaled_sums_are_those_of_the_dense_matrix():
     assert np.allclose(table.scaled_sums(weight), scaled.T @ weight, atol=1e-12)
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("loss", ["cost", "log"])
 def test_the_tree_is_stationary_for_the_whole_matrix(words, loss, monkeypatch):
     """Columns that the search did not look at are rightly left out."""

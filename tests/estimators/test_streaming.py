@@ -134,6 +134,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "name",
     [n if "log" in n else pytest.param(n, marks=pytest.mark.slow) for n in OPTIONS],
@@ -266,7 +267,7 @@ def test_a_checkpoint_belongs_to_one_fit(table, tmp_path):
     SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
     with pytest.raises(ValueError, match="another fit: call changed"):
         SORCTClassifier(**QUICK | {"depth": 3}).fit(files, "y", checkpoint=folder)
-    write_parts(table[2].iloc[:1000], tmp_path / "x", 2)
+    write_parts(table[2].iloc[:600], tmp_path / "x", 2)
     with pytest.raises(ValueError, match="another fit: files changed"):
         SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
     with pytest.raises(ValueError, match="checkpoint is for tables that come"):
@@ -291,7 +292,7 @@ def test_what_cannot_be_read_is_told(table, tmp_path):
         SORCTClassifier(**QUICK, min_recall={"yes": 0.5}, confidence=0.9).fit(
             files, "y"
         )
-    gaps = table[2].assign(y=table[2]["y"].where(np.arange(len(table[2])) != 900))
+    gaps = table[2].assign(y=table[2]["y"].where(np.arange(len(table[2])) != 600))
     with pytest.raises(ValueError, match="y contains NaN"):
         fit(write_parts(gaps, tmp_path / "z", 2), "y")
     (tmp_path / "notes.txt").write_text("x")

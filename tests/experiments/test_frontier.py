@@ -24,7 +24,7 @@ TINY = {"alphas_local": [0.05, 8.0], "n_solutions": 2, "cv": 2}
 TINY |= {"loss": "log", "depths": 2, "scaling": "auto"}
 FEW = {"n_trees": 2, "depth": 2, "n_starts": 1, "gamma": 100.0}
 OPTIONS = {
-    "forest": {"n_trees": 5},
+    **{name: {"n_trees": 5} for name in METHODS if name.startswith("forest")},
     **{name: TINY for name in METHODS if name.startswith("ours")},
     **{name: FEW for name in METHODS if name.startswith("ours-forest")},
 }

@@ -329,6 +329,7 @@ def slow_rows(dataset, number, options):
     return protocol.path_rows(dataset, number, options)
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_an_interrupted_run_is_noted_whole(place, monkeypatch, error):
     """What was spent before the interruption is not forgotten."""

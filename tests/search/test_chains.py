@@ -88,6 +88,7 @@ def assert_same_search(one, other):
     assert str(one.summary) == str(other.summary)
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize(
     ("name", "jobs"),
     [
@@ -204,6 +205,7 @@ def test_a_run_that_begins_too_late_draws_nothing(draw_case):
     assert found.solution.status is Status.TIME_LIMIT
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_callback_hears_of_every_descent_once(draw_case, n_jobs):
     """In order, with the best objective so far and no number of starts."""

@@ -141,6 +141,7 @@ def test_penalties_run_along_rows():
 # -- truths along the path -------------------------------------------------------------
 
 
+@pytest.mark.a_few(3)
 @problems
 def test_objectives_never_fall_when_a_penalty_grows(name):
     """Along both axes; the least objective of a larger penalty is no less."""
@@ -151,6 +152,7 @@ def test_objectives_never_fall_when_a_penalty_grows(name):
         assert (rise >= -ROUNDING * np.delete(value, -1, axis=axis) - 1e-9).all()
 
 
+@pytest.mark.a_few(3)
 @problems
 def test_no_tree_is_beaten_by_another_points_tree(name):
     """Re-costed by the slow formula under the penalties of the point."""
@@ -186,6 +188,7 @@ def test_floors_are_met_everywhere(name):
         assert (truth.recall(solution.params) >= truth.floor - 1.1 * FEASIBLE).all()
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.every_value
 @pytest.mark.parametrize("seed", [SEED, 15])
 @pytest.mark.parametrize("strongest", [1.0, 8.0, 1e3])
@@ -199,6 +202,7 @@ def test_high_floors_are_met_under_any_penalty(strongest, seed):
     assert_unbeaten(truth, solutions, grid)
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize("total", [0.0, 0.6])
 @pytest.mark.parametrize(("depth", "n_classes"), [(1, 2), (2, 3)])
 def test_without_features_the_cheapest_class_gets_what_floors_leave(
@@ -243,6 +247,7 @@ def plain_loop(truth, alphas, n_starts, seed):
     return least
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize("seed", [SEED, 7])
 @pytest.mark.parametrize(
@@ -278,6 +283,7 @@ def swept_small(name):
     return sweep(problem_of(truth_of(name)), SMALL)
 
 
+@pytest.mark.a_few(1)
 @few
 def test_the_number_of_jobs_changes_nothing(name):
     """One thread, two or four, to the last bit."""
@@ -286,6 +292,7 @@ def test_the_number_of_jobs_changes_nothing(name):
         assert_identical(swept_small(name), sweep(problem, SMALL, n_jobs))
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("name", ["iris", "iris with floors"])
 def test_the_same_seed_gives_the_same_path(name):
     """A second run equals the first to the last bit, wherever its objects lie."""
@@ -303,6 +310,7 @@ def test_other_seeds_search_elsewhere():
 # -- ending early ----------------------------------------------------------------------
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_callback_hears_of_every_point_once(n_jobs):
     """In the order of the grid, with its penalties."""
@@ -320,6 +328,7 @@ def test_the_callback_hears_of_every_point_once(n_jobs):
         assert solution.objective <= progress.objective
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.every_value
 @pytest.mark.parametrize("n_heard", [1, 2, 4])
 @pytest.mark.parametrize("answer", [True, np.True_, None, False])
@@ -378,6 +387,7 @@ def test_an_error_in_the_callback_reaches_the_caller():
 # -- very many rows --------------------------------------------------------------------
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("floor", [0.0, 0.3])
 def test_a_sample_of_the_rows_leads_to_trees_of_all_rows(monkeypatch, floor):
     """The pool sees some rows only; every solution is finished on all of them."""
@@ -399,6 +409,19 @@ def test_a_sample_of_the_rows_leads_to_trees_of_all_rows(monkeypatch, floor):
     assert max(solution.residual for solution in solutions) <= SOLVER.tol
     for solution in solutions:
         assert (truth.recall(solution.params) >= truth.floor - 1.1 * FEASIBLE).all()
+
+
+@pytest.mark.parametrize("name", ["iris", "iris with floors"])
+def test_a_brief_sweep_keeps_what_a_sweep_promises(name):
+    """Its numbers are right, no tree is beaten, and threads change nothing.
+
+    It searches less, so its trees may be a little worse.
+    """
+    truth, known = swept(name)
+    found = sweep(problem_of(truth), brief=True)
+    assert_unbeaten(truth, found)
+    assert_identical(found, sweep(problem_of(truth), brief=True, n_jobs=2))
+    assert objectives(found).mean() < 1.05 * objectives(known).mean()
 
 
 def test_seconds_are_of_every_point():

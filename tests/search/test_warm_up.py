@@ -2,16 +2,20 @@
 
 In processes of their own, which choose their cache when they begin. A function of a
 line stands for the real one, which takes half a minute to compile; ``make test-slow``
-keeps and reads the real one, and damages it once.
+reads the real one, which this process has kept, and damages it once.
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from sorct.problem import compilation
+from sorct.search.warm_up import warm_up
 
 SOURCE = """
 from sorct.problem.compilation import compiled
@@ -151,12 +155,6 @@ def _files(folder):
     return [path for path in Path(folder).rglob("*.nb*") if path.is_file()]
 
 
-real_too = pytest.mark.parametrize(
-    "run", [CHILD, pytest.param(REAL, marks=pytest.mark.slow)], indirect=True
-)
-
-
-@real_too
 def test_compiled_code_is_kept_and_read_again(run):
     """In silence; the second process writes nothing."""
     warnings, folder = run()
@@ -175,7 +173,6 @@ def test_compiled_code_is_kept_and_read_again(run):
         pytest.param(CHILD, "nbi", b"", id="index-empty", marks=pytest.mark.slow),
         pytest.param(CHILD, "nbc", b"", id="code-empty", marks=pytest.mark.slow),
         pytest.param(CHILD, "nbc", bytes(100), id="code-zeros", marks=pytest.mark.slow),
-        pytest.param(REAL, "nbc", None, id="real-code-cut", marks=pytest.mark.slow),
     ],
     indirect=["run"],
 )
@@ -190,6 +187,25 @@ def test_a_damaged_cache_is_told_once_and_not_used(run, kind, content):
     (warning,), _ = run()
     assert warning.startswith(f"WARNING The cache of compiled code in {folder} cannot")
     assert "Delete the folder" in warning
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", [REAL], indirect=True)
+def test_the_real_code_is_read_and_if_damaged_compiled_again(run, tmp_path):
+    """What this process has compiled serves another, which writes nothing."""
+    warm_up()
+    kept = compilation._CACHE_FOLDER
+    copy = tmp_path / "cache" / kept.name
+    shutil.copytree(kept, copy)
+    written = {path: path.stat().st_mtime_ns for path in _files(copy)}
+    assert run() == ([], str(copy))
+    assert {path: path.stat().st_mtime_ns for path in _files(copy)} == written
+    for path in written:
+        if path.suffix == ".nbc":
+            whole = path.read_bytes()
+            path.write_bytes(whole[: len(whole) // 2])
+    (warning,), _ = run()
+    assert warning.startswith(f"WARNING The cache of compiled code in {copy} cannot")
 
 
 @pytest.mark.slow

@@ -44,11 +44,11 @@ def table(rng):
     scope="module",
     params=[
         (1, 2, 8.0),
-        (1, 2, 2e3),
-        (2, 3, 8.0),
+        pytest.param((1, 2, 2e3), marks=pytest.mark.slow),
+        pytest.param((2, 3, 8.0), marks=pytest.mark.slow),
         (2, 4, 2e3),
         (3, 4, 64.0),
-        (3, 2, 2e3),
+        pytest.param((3, 2, 2e3), marks=pytest.mark.slow),
     ],
     ids=lambda case: "depth {}, {} classes, gamma {:g}".format(*case),
 )
@@ -439,6 +439,7 @@ def test_no_name_spoils_an_explanation(rng):
     json.dumps(found.to_dict())
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize("offset", [0.0, 2e3, 1.7e9])
 def test_text_tells_on_which_side_of_the_limit_a_sum_is(rng, offset):
     """Also for columns far from zero: digits suffice to see the answer."""

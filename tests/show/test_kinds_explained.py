@@ -24,6 +24,7 @@ def one_row(X, place):
     return X.iloc[[place]]
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("stride", [25, pytest.param(7, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("categorical", ["whole", "dummies"])
 def test_parts_add_up_to_the_sum_of_the_cut(rng, table, categorical, stride):
@@ -152,6 +153,7 @@ def test_a_flip_changes_the_class(rng, table, stride):
     assert len(found) >= 8
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize("name", ["age", "income", "signup", "last"])
 def test_a_flip_of_a_number_is_the_nearest(rng, table, name):
     """To the value now; to the typical value if it is missing now."""

@@ -102,6 +102,7 @@ def printed_sum(text, notes, row):
     return total
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("n_trees", [1, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("unknown", ["other", "error"])
 def test_a_reader_of_the_rules_comes_to_the_sums_of_the_tree(

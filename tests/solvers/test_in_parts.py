@@ -35,6 +35,7 @@ CASES = {
 }
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[pytest.mark.slow] * (n == "cost")) for n in CASES],

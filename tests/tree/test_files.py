@@ -31,14 +31,15 @@ def partial_of(folder, name, pid):
     return left
 
 
-def test_many_writers_and_readers_of_one_file_never_meet_half_of_it(tmp_path):
+@pytest.mark.parametrize("times", [8, pytest.param(25, marks=pytest.mark.slow)])
+def test_many_writers_and_readers_of_one_file_never_meet_half_of_it(tmp_path, times):
     """Nobody fails, and whoever reads sees a whole document."""
     path, errors = tmp_path / "model.json", []
     write_json(LONG, path)
 
     def work():
         try:
-            for _ in range(25):
+            for _ in range(times):
                 write_json(LONG, path)
                 assert read_json(path, "model") == LONG
         except Exception as error:

@@ -15,6 +15,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.target import Classes
 from sorct.tree.path import Path
 from sorct.tree.training import TrainingRecord
+from tests.conftest import draw_stream
 from tests.data.test_encoder import mixed_table
 from tests.tree.test_tree import random_tree
 
@@ -97,10 +98,10 @@ def with_training(tree, **changes):
     return replace(tree, training=replace(tree.training, **changes))
 
 
-@pytest.fixture
-def path(rng):
-    """Six random trees."""
-    return mixed_path(rng)
+@pytest.fixture(scope="module")
+def path():
+    """Six random trees, the same for all: nothing can change them."""
+    return mixed_path(draw_stream())
 
 
 # -- grid and frame --------------------------------------------------------------------
@@ -208,6 +209,7 @@ def test_a_variable_with_several_columns_counts_once(rng):
         path.select(max_features_per_cut=2)
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("missing", [None, "no"])
 def test_accuracy_and_recall_are_scikit_learns(rng, missing):
     """On any rows; a class that does not occur has no recall."""

@@ -10,14 +10,15 @@ import pytest
 
 from sorct import Tree
 from sorct.tree.path import Path
+from tests.conftest import draw_stream
 from tests.data.test_encoder import mixed_table
 from tests.tree.test_path import mixed_path, with_training
 
 
-@pytest.fixture
-def path(rng):
-    """Six random trees."""
-    return mixed_path(rng)
+@pytest.fixture(scope="module")
+def path():
+    """Six random trees, the same for all: nothing can change them."""
+    return mixed_path(draw_stream())
 
 
 def test_a_saved_path_is_the_same(rng, path, tmp_path):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _OF_TREES: dict[str, Any] = {
     "alphas_local": None, "alphas_global": None, "scoring": None, "n_solutions": None,
     "followable": None, "min_recall": [], "confidence": None, "calibration": None,
-    "monotonic": [], "positive_class": None, "paper": False,
+    "paper": False,
 }  # fmt: skip
 
 
@@ -39,7 +39,8 @@ def fit_forest(
     args: Namespace, data: Training, columns: dict[str, Any], reading: ReadOptions
 ) -> tuple[Forest, list[str]]:
     """Train a forest; what is said of it."""
-    from sorct.estimators.forest import SORCTForestClassifier, SORCTForestRegressor
+    from sorct.estimators.forest import SORCTForestClassifier
+    from sorct.estimators.forest_regressor import SORCTForestRegressor
 
     names = (
         "alpha_local", "alpha_global", "max_features", "max_features_per_cut",

@@ -283,7 +283,7 @@ def _other_rule(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
 
 def _check_scoring(scoring: Any, splitter: Any, data: Training) -> None:
     """Refuse a scorer that does not suit the classes, or those of a fold."""
-    from sorct.estimators.folds import Data
+    from sorct.estimators.rows import Data
     from sorct.estimators.scorers import check_scorer
 
     check_scorer(scoring, data.y, data.y)

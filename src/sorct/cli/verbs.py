@@ -250,12 +250,10 @@ def report(args: Namespace) -> None:
     inputs = [args.model, args.data]
     out = Output.checked(args.out, "report", force=args.force, inputs=inputs)
     found = read_model_file(args.model)
-    if isinstance(found, Forest):
-        raise WorkError(f"{args.model} is a forest, which has no page yet.")
-    tree = found if isinstance(found, Tree) else found.trees[0]
+    tree = found.trees[0] if isinstance(found, Path) else found
     X, y = _shown_data(args, tree)
     options: dict[str, Any] = {"title": args.title, "rows": args.rows}
-    if isinstance(found, Tree):
+    if not isinstance(found, Path):
         refuse_point(args)
     elif args.point is not None or args.relaxed:
         options["chosen"] = tree_at(found, args)
@@ -267,7 +265,7 @@ def report(args: Namespace) -> None:
         note(args.quiet, f"the page is in {args.out}; open it in a browser.")
 
 
-def _shown_data(args: Namespace, tree: Tree) -> tuple[Any, Any]:
+def _shown_data(args: Namespace, tree: Tree | Forest) -> tuple[Any, Any]:
     """Rows and their target to show a tree on, if there are any."""
     if args.data is None:
         return None, None

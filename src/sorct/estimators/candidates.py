@@ -18,6 +18,9 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     import pandas as pd
 
+# What the rule "paired" gives up for fewer variables, at least and at most, as a share
+# of what the best tree gains over the sparsest.
+_GIVEN_UP = 0.005, 0.02
 RULES = ("best", "one-standard-error", "paired")
 
 
@@ -117,16 +120,23 @@ def not_behind(results: pd.DataFrame, allowed: AnyArray) -> AnyArray:
 
     Fold by fold, a tree is compared with the best: it is behind if the mean difference
     is more than one standard error of these differences. Folds that are hard for all
-    trees do not blur that, as they do the standard error of a score.
+    trees do not blur that, as they do the standard error of a score. Where folds differ
+    so much that nearly every tree would do, and where they hardly differ at all, shares
+    of what the best gains over the sparsest tree are the limits (``_GIVEN_UP``).
     """
     names = [name for name in results if str(name).startswith("split")]
     scores = results[names].to_numpy(dtype=np.float64)
     means = np.where(allowed, results["mean_score"], np.nan)
     if np.isnan(means).all():
         return allowed
-    gaps = scores[int(np.nanargmax(means))] - scores
+    best = int(np.nanargmax(means))
+    gaps = scores[best] - scores
     noise = gaps.std(axis=1, ddof=1) / np.sqrt(len(names)) if len(names) > 1 else 0.0
-    return np.asarray(gaps.mean(axis=1) <= noise + 1e-12 * np.abs(np.nanmax(means)))
+    sparsest = np.where(np.isnan(means), np.inf, results["n_variables"]).argmin()
+    gain = max(means[best] - means[sparsest], 0.0)
+    little, much = (share * gain for share in _GIVEN_UP)
+    slack = np.clip(noise, little, much) + 1e-12 * np.abs(means[best])
+    return np.asarray(gaps.mean(axis=1) <= slack)
 
 
 def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:

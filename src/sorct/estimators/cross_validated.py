@@ -41,10 +41,11 @@ from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
-from sorct.estimators.folds import Data, PathTask
+from sorct.estimators.folds import PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.promises import hold_out
 from sorct.estimators.race import DEEPEST, Choices
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, scorer_name
 from sorct.estimators.settling import searched_model, settled
 from sorct.estimators.streaming import begin, choice_on_all, source_of
@@ -140,7 +141,9 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         ``global_sparsity``, ``objective``, ``cost``, ``followed``.
     race_ : DataFrame
         One row per settings that were tried: the best mean score on the first folds,
-        and whether they were traced in full. Empty if nothing was left to choose.
+        on how many of them, and whether they were traced in full. What was behind at
+        once ran on fewer folds, so its score does not compare with others. Empty if
+        nothing was left to choose.
     why_ : str
         What was chosen and why, in two sentences.
     best_index_ : int

@@ -11,7 +11,8 @@ from dataclasses import fields, replace
 
 from sorct.data.quantity import Quantity
 from sorct.estimators.fitting import Prepared
-from sorct.estimators.folds import PATH_ROWS, Data, PathTask
+from sorct.estimators.folds import PATH_ROWS, PathTask
+from sorct.estimators.rows import Data
 from sorct.tree.params import Params
 from sorct.tree.tree import Tree
 

@@ -16,7 +16,7 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
-from sorct.data.quantity import Quantity, number_column
+from sorct.data.quantity import MIXED, Quantity, number_column
 from sorct.data.samples import MANY_ROWS, Samples, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
@@ -33,13 +33,7 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.class_weights import check_class_weight, class_factors
 from sorct.estimators.column_rules import ColumnRules, penalised_by_spread
-from sorct.estimators.decisions import (
-    Said,
-    Told,
-    decision_for,
-    meets,
-    told_by_parts,
-)
+from sorct.estimators.decisions import Said, Told, decision_for, meets, told_by_parts
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
     by_spread,
@@ -91,6 +85,7 @@ class Model:
     of_quantity: bool = False
     leaf: Any = "constant"
     quantile: Any = 0.5
+    mixed: Any = MIXED
 
     def check(self) -> None:
         """Check what can be checked without data."""

@@ -6,18 +6,17 @@ every fold, and on all rows. Everything here can be sent to another process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import r2_score
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import validate_data
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.quantity import Quantity
-from sorct.data.table import Table, as_table, take_rows
+from sorct.data.table import Table, as_table
 from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.classifier import SORCTClassifier
@@ -25,6 +24,7 @@ from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.path import path_alphas, trace
 from sorct.estimators.regressor import SORCTRegressor
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, QuantityScorer, takes_weights
 from sorct.tree.path import NO_LIMITS, Limits, Path, frame_of
 from sorct.tree.tree import Tree
@@ -37,70 +37,10 @@ if TYPE_CHECKING:
 # scored.
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 _SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
-# Columns from which on a table is wide, and the weakest penalty that is tried there,
-# as a share of the strongest.
-_WIDE, _WEAKEST_WIDE = 60, 2.0**-4
+# Columns that make a table wide, and the share of the strongest penalty tried there.
+_WIDE, _WEAKEST_WIDE = 60, 2.0**-8
 #: Rows that paths of a quantity are traced on, at most.
 PATH_ROWS = 3000
-
-
-@dataclass(frozen=True)
-class Data:
-    """The rows that count: table, labels, and weights if any were given."""
-
-    X: Any
-    y: AnyArray
-    weight: FloatArray | None
-
-    def part(self, rows: IntArray) -> Data:
-        """Some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return Data(take_rows(self.X, rows), self.y[rows], weight)
-
-    @property
-    def seen(self) -> Data:
-        """The rows without those of weight 0."""
-        if self.weight is None or (self.weight > 0).all():
-            return self
-        return self.part(np.flatnonzero(self.weight > 0))
-
-    def some(self, most: int) -> Data:
-        """At most so many of the rows, spaced evenly within every class."""
-        if len(self.y) <= most:
-            return self
-        order = np.argsort(self.y, kind="stable")
-        return self.part(np.sort(order[:: -(-len(self.y) // most)]))
-
-    def folds(
-        self, cv: Any, target: Classes | Quantity | None = None
-    ) -> list[tuple[Data, Data]]:
-        """Training and test parts, as scikit-learn reads ``cv``.
-
-        Rows of weight 0 count for nothing: a splitter does not see them, and they are
-        left out of folds that are given row by row.
-        """
-        counts = np.ones(len(self.y), dtype=np.bool_)
-        if self.weight is not None:
-            counts = self.weight > 0
-        kept = np.flatnonzero(counts)
-        seen = self.part(kept)
-        if isinstance(cv, Iterable) and not hasattr(cv, "split"):
-            every = np.arange(len(self.y))
-            try:
-                given = [(every[a], every[b]) for a, b in check_cv(cv).split()]
-            except (TypeError, ValueError, IndexError) as error:
-                raise ValueError(
-                    "cv must be a number of folds, a splitter, or pairs of the rows to "
-                    f"train and to test on: {error!s:.300}."
-                ) from error
-            rows = [(a[counts[a]], b[counts[b]]) for a, b in given]
-        else:
-            target = Classes(np.unique(seen.y)) if target is None else target
-            splitter = target.folds(cv, seen.y)
-            rows = [(kept[a], kept[b]) for a, b in splitter.split(seen.X, seen.y)]
-        folds = [(self.part(train), self.part(test)) for train, test in rows]
-        _check_folds(folds, "values" if isinstance(target, Quantity) else "class(es)")
-        return folds
 
 
 @dataclass(frozen=True)
@@ -108,6 +48,7 @@ class PathTask:
     """One path to trace: a model on the rows of a fold, or on all.
 
     Of strengths that are not given, one in ``every`` is taken, from the strongest on.
+    A ``brief`` path has trees that only serve to be scored.
     """
 
     model: Model
@@ -120,6 +61,8 @@ class PathTask:
     relax: bool = True
     limits: Limits = NO_LIMITS
     every: int = 1
+    brief: bool = False
+    relax_to: float | None = None
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
@@ -133,6 +76,8 @@ class PathTask:
             seed,
             relax=self.relax,
             limits=self.limits,
+            brief=self.brief,
+            relax_to=self.relax_to,
         )
 
     def with_grid(self, data: Data) -> PathTask:
@@ -178,17 +123,17 @@ class PathTask:
     def rough(self) -> PathTask:
         """The same, solved no more exactly than a score needs."""
         effort = replace(self.effort, tol=max(self.effort.tol, _SCORED_TOL))
-        if not isinstance(self.target, Quantity):
-            return replace(self, effort=effort)
-        # Relaxed trees begin anew: that makes up for what a small pool has missed.
         few = min(self.n_solutions, self._few_solutions)
+        if not isinstance(self.target, Quantity):
+            return replace(self, effort=effort, brief=True, n_solutions=few)
+        # Relaxed trees begin anew: that makes up for what a small pool has missed.
         most = min(self.effort.max_iter, _SCORED_ITERATIONS)
         effort = replace(effort, tol=max(effort.tol, _SCORED_TOL_QUANTITY))
         return replace(self, effort=replace(effort, max_iter=most), n_solutions=few)
 
     def _prepared(self, data: Data) -> Prepared:
         model = self._model_for(np.unique(data.y))
-        prepared = Prepared.of(data.X, data.y, data.weight, model, self.call)
+        prepared = data.prepared(model, self.call)
         if not isinstance(self.target, Quantity) or prepared.n_samples <= PATH_ROWS:
             return prepared
         # The table is read as a whole; what is chosen is finished on all rows.
@@ -482,17 +427,3 @@ def _estimator(tree: Tree, X: Any) -> SORCTClassifier | SORCTRegressor:
     validate_data(classifier, X, skip_check_array=True)
     classifier.tree_, classifier.classes_ = tree, tree.classes
     return classifier
-
-
-def _check_folds(folds: list[tuple[Data, Data]], what: str) -> None:
-    """Refuse folds that cannot be trained on or scored, before any work begins."""
-    if not folds:
-        raise ValueError("cv must give at least one fold, got none.")
-    for k, (train, test) in enumerate(folds):
-        n_classes = len(np.unique(train.y))
-        least = 2 if what != "values" else 1
-        if n_classes < least or test.y.size == 0:
-            raise ValueError(
-                f"Fold {k} of cv leaves {n_classes} {what} to train on and "
-                f"{test.y.size} row(s) to score; use fewer or stratified folds."
-            )

@@ -188,7 +188,9 @@ class ForestFit:
         """Settings to choose from, the simplest first."""
         plan, depth = self.plan, problem.topology.depth
         depths, gammas = [depth], [problem.gamma]
-        if plan.open_depth:
+        # By likelihood, directions are known to hold for one cut only.
+        directed = bool(self.prepared.rules.signs) and self.prepared.by_log
+        if plan.open_depth and not directed:
             least, more = 1, _DEEPER
             if not problem.of_quantity:
                 n_classes = len(self.prepared.target)  # type: ignore[arg-type]

@@ -39,6 +39,8 @@ PAPER_ALPHAS = (0.0, *(2.0**r for r in range(-12, 4)))
 # Default strengths: the one that empties the tree, divided by powers of two. Steps are
 # small where variables enter one by one.
 _HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
+# Starts from which the strongest penalty is found; of a quantity also rows.
+_STARTS, _STARTS_OF_QUANTITY, _STRENGTH_ROWS = 6, 2, 1000
 # Trees of a quantity are relaxed down to this share of the strongest penalty.
 _WEAK = 2.0**-5
 
@@ -234,7 +236,13 @@ def default_alphas(prepared: Prepared, seed: int, *, linf: bool = False) -> Floa
     """Strengths from the one that empties the tree downwards, in rising order."""
     from sorct.search.strongest import emptying_strength
 
-    strongest = emptying_strength(prepared.problem, seed, linf=linf)
+    problem, n_starts = prepared.problem, _STARTS
+    if problem.of_quantity and not problem.is_convex:
+        # Strengths go by the spread of y: some rows tell them well enough.
+        some = problem.subsampled
+        problem = replace(some, data=some.data.fewer(_STRENGTH_ROWS))
+        n_starts = _STARTS_OF_QUANTITY
+    strongest = emptying_strength(problem, seed, linf=linf, n_starts=n_starts)
     if strongest <= 0.0:
         return np.zeros(1)
     return np.sort(strongest * 2.0 ** -np.array(_HALVINGS))
@@ -251,13 +259,18 @@ def trace(
     *,
     relax: bool = True,
     limits: Limits = NO_LIMITS,
+    relax_to: float | None = None,
+    brief: bool = False,
 ) -> Path:
-    """Sweep over the grid of a prepared problem; all arguments are checked."""
+    """Sweep over the grid of a prepared problem; all arguments are checked.
+
+    Relaxed trees are fitted under ``relax_to``, or a fixed share of their penalty.
+    """
     from sorct.search.sweep import Grid, Sweep
 
     grid = Grid(tuple(alphas_local.tolist()), tuple(alphas_global.tolist()))
     seconds = effort.seconds_left(prepared.seconds)
-    sweep = Sweep(effort.solver(), int(n_solutions), effort.n_jobs, seconds)
+    sweep = Sweep(effort.solver(), int(n_solutions), effort.n_jobs, seconds, brief)
     problem = prepared.problem
     in_parts = isinstance(problem.data, PartedSet)
     some = problem.subsampled if in_parts else problem
@@ -274,7 +287,9 @@ def trace(
         for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
     ]
     trees, points = _decided(prepared, points)
-    loosened = _relaxed(prepared, points, trees, effort, limits, seed) if relax else []
+    loosened = []
+    if relax:
+        loosened = _relaxed(prepared, points, trees, effort, limits, seed, relax_to)
     return Path(
         alphas_local, alphas_global, tuple(trees), swept.seconds, tuple(loosened)
     )
@@ -338,6 +353,7 @@ def _relaxed(
     effort: Effort,
     limits: Limits,
     seed: int,
+    relax_to: float | None,
 ) -> list[Tree]:
     """The relaxed tree of every point, within the limits on variables if any.
 
@@ -348,8 +364,13 @@ def _relaxed(
 
     trees, of_quantity = [], prepared.problem.of_quantity
     weak = _WEAK * max(sum(_alphas(strengths)) for _, strengths in points)
+    if relax_to is not None:
+        weak = relax_to * (1.0 + 1e-9)
     for (solution, strengths), before in zip(points, own, strict=True):
         problem = prepared.problem.at(strengths)
+        share = relaxed_share(problem)
+        if relax_to is not None and not limits.on_variables:
+            share = relax_to / sum(_alphas(strengths))
         if of_quantity and sum(_alphas(strengths)) < weak and not limits.on_variables:
             # Such a penalty hardly shrinks: there is nothing to relax.
             trees.append(before)
@@ -360,12 +381,12 @@ def _relaxed(
             subsets = Subsets(problem, effort.solver(), groups, allows)
             found = subsets.within(solution)
         else:
-            found = relaxed(problem, solution, effort.solver(), seed=seed)
+            found = relaxed(problem, solution, effort.solver(), share, seed=seed)
         tree = _tree_or_error(prepared, found, strengths)
         if isinstance(tree, InfeasibleError) or found.feasible < solution.feasible:
             trees.append(before)
             continue
-        told = replace(tree.training, relaxed=relaxed_share(problem))
+        told = replace(tree.training, relaxed=share)
         trees.append(replace(tree, training=told))
     return trees
 

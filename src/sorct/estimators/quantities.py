@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,17 @@ def check_quantity_model(model: Model) -> None:
             "quantile must be a share between 0 and 1, such as 0.9, got "
             f"{shown(level)}."
         )
+    check_share(model.mixed)
     checked_depth(model.depth, model.leaf)
+
+
+def check_share(mixed: Any) -> None:
+    """Refuse what is no share of the loss."""
+    number = isinstance(mixed, (int, float, np.number)) and not isinstance(mixed, bool)
+    if not number or not 0.0 <= float(mixed) <= 1.0:
+        raise ValueError(
+            f"mixed must be a share from 0 to 1, such as 0.1, got {shown(mixed)}."
+        )
 
 
 def checked_depth(depth: Any, leaf: str) -> Topology:
@@ -74,7 +84,8 @@ def datafit_of(model: Model) -> Residual:
     from sorct.problem.residual import Residual
 
     linear = model.leaf == "linear"
-    return Residual.of(model.loss, float(model.quantile), linear=linear)
+    found = Residual.of(model.loss, float(model.quantile), linear=linear)
+    return replace(found, mixed=float(model.mixed))
 
 
 def check_directions(signs: dict[str, int], topology: Topology) -> None:

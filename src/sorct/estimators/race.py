@@ -4,7 +4,8 @@ Settings are what a path of penalties is traced with: the loss, the depth, the s
 and how numbers are scaled. They are first tried on some folds with a coarse grid, few
 solutions and not too many rows. Settings next to the best so far are tried as long as
 that pays: a deeper tree, another scaling, then another loss, gentler and steeper cuts.
-What was clearly behind at one depth is not tried at the next, and strengths far below
+What is behind the leader on the first of these folds is not tried on the others,
+what was clearly behind at one depth is not tried at the next, and strengths far below
 the one that was best for the leader are left out: weak penalties take longest. The best
 and the simplest are then traced in full, on every fold and on all rows. Nothing here
 depends on the number of jobs.
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.quantity import MIXED
 from sorct.estimators.effort import InfeasibleError
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class Settings:
     scaling: Any
     class_weight: Any = None
     leaf: str = "constant"
+    mixed: float = MIXED
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class Choices:
     every_depth: bool = False
     class_weights: tuple[Any, ...] = (None,)
     leaves: tuple[str, ...] = ("constant",)
+    shares: tuple[float, ...] = (MIXED,)
 
     # Settings that are traced in full, and whether the smallest tree is one of them;
     # whether settings and strengths that promise nothing are left out early.
@@ -88,7 +92,7 @@ class Choices:
         """Every combination."""
         every = product(
             self.losses, self.depths, self.gammas, self.scalings, self.class_weights,
-            self.leaves,
+            self.leaves, self.shares,
         )  # fmt: skip
         return self._possible([Settings(*one) for one in every])
 
@@ -157,7 +161,6 @@ class QuantityChoices(Choices):
 
     keeps_smallest = False
     thrifty = False
-    most_first_folds = 3
 
     @property
     def first(self) -> list[Settings]:
@@ -169,7 +172,8 @@ class QuantityChoices(Choices):
         for leaf in self.leaves:
             alone = self.every_depth or leaf == "linear" or len(self.leaves) == 1
             tried = depths if alone else depths[-1:]
-            found += [Settings(self.losses[0], d, *rest, leaf) for d in tried]
+            more = leaf, self.shares[0]
+            found += [Settings(self.losses[0], d, *rest, *more) for d in tried]
         return self._possible(found)
 
     def _possible(self, settings: list[Settings]) -> list[Settings]:
@@ -177,7 +181,7 @@ class QuantityChoices(Choices):
         return [one for one in settings if one.depth > 0 or one.leaf == "linear"]
 
     def next(self, tried: list[Settings], best: Settings) -> list[Settings]:
-        """Deeper trees and other scalings, then other leaves and steepnesses."""
+        """Deeper trees and other scalings, then other leaves, shares, steepnesses."""
         found = self._deeper(best)
         found += [replace(best, scaling=scaling) for scaling in self.scalings]
         fresh = _fresh(self._possible(found), tried)
@@ -185,6 +189,7 @@ class QuantityChoices(Choices):
             return fresh
         found = [replace(best, leaf=leaf) for leaf in self.leaves]
         if best.depth > 0:
+            found += [replace(best, mixed=share) for share in self.shares]
             both = ("gentle", "steep") if self.gammas == ("auto",) else self.gammas
             found += [replace(best, gamma=gamma) for gamma in both]
         return _fresh(self._possible(found), tried)
@@ -203,12 +208,14 @@ def _fresh(settings: list[Settings], tried: list[Settings]) -> list[Settings]:
 class Heat:
     """How settings did on the first folds: an array per fold, one entry per strength.
 
-    Strengths rise, so the last tree is next to empty.
+    Strengths rise, so the last tree is next to empty. A heat that is ``lost`` ended
+    early: its scores are of fewer folds, and nobody asks for its place.
     """
 
     settings: Settings
     scores: list[Any]
     finalist: bool = False
+    lost: bool = False
 
     @property
     def _means(self) -> FloatArray:
@@ -228,8 +235,12 @@ class Heat:
 
         They reach a little below the one that was best.
         """
-        n_strengths = self._means.size
-        return max(n_strengths - int(self._means.argmax()) + _WEAKER, _FEWEST)
+        return max(self.place_of_best + 1 + _WEAKER, _FEWEST)
+
+    @property
+    def place_of_best(self) -> int:
+        """Which strength was the best, 0 being the strongest."""
+        return self._means.size - 1 - int(self._means.argmax())
 
     def ends_at_best_of(self, n_strengths: int | None) -> bool:
         """Whether the weakest of so many strengths was the best: weaker may be better.
@@ -246,9 +257,21 @@ class Heat:
         """
         if not np.isfinite(self.best) or not np.isfinite(other.best):
             return self.best < other.best
-        gaps = other._at_best - self._at_best
+        gaps = self._gaps(other)
         chance = gaps.std(ddof=1) / np.sqrt(gaps.size) if gaps.size > 1 else 0.0
         return bool(gaps.mean() > max(little, errors * chance))
+
+    def is_far_behind(self, other: Heat, far: float) -> bool:
+        """Whether the other one is better on every fold, and on average by far."""
+        if not np.isfinite(self.best) or not np.isfinite(other.best):
+            return self.best < other.best
+        gaps = self._gaps(other)
+        return bool((gaps > 0.0).all() and gaps.mean() > far)
+
+    def _gaps(self, other: Heat) -> FloatArray:
+        """By how much the other one's best is better, on the folds that both ran on."""
+        n_folds = min(len(self.scores), len(other.scores))
+        return other._at_best[:n_folds] - self._at_best[:n_folds]
 
     @property
     def _at_best(self) -> FloatArray:
@@ -265,13 +288,17 @@ class Heat:
 class Race:
     """A race under way.
 
-    ``try_out`` scores settings on the first folds, at so many of the strongest
-    penalties of a coarse grid; None means all.
+    ``try_out`` scores settings on some of the first folds, at so many of the strongest
+    penalties of a coarse grid; None means all. Its last argument says on how many of
+    the folds they were scored before; there are ``n_folds`` of them. No tree can have
+    a score above ``most``.
     """
 
     choices: Choices
-    try_out: Callable[[list[Settings], int | None], list[list[Any]]]
+    try_out: Callable[[list[Settings], int | None, int], list[list[Any]]]
     heats: list[Heat] = field(default_factory=list)
+    n_folds: int = 0
+    most: float = np.inf
 
     def run(self) -> list[Settings]:
         """Try settings until nothing more seems worth it; return the finalists."""
@@ -288,17 +315,38 @@ class Race:
 
     def _tried(self, waiting: list[Settings], n_strengths: int | None) -> list[Heat]:
         """Heats of settings; in full where few strengths seem to have been too few."""
-        scored = zip(waiting, self.try_out(waiting, n_strengths), strict=True)
+        scored = zip(waiting, self.try_out(waiting, n_strengths, 0), strict=True)
         heats = [Heat(settings, scores) for settings, scores in scored]
         short = [one for one in heats if one.ends_at_best_of(n_strengths)]
-        if not short:
-            return heats
-        more = self._tried([one.settings for one in short], None)
         kept = [one for one in heats if all(one is not other for other in short)]
-        return kept + more
+        self._continue(kept, n_strengths)
+        return kept + (
+            self._tried([one.settings for one in short], None) if short else []
+        )
+
+    def _continue(self, heats: list[Heat], n_strengths: int | None) -> None:
+        """Run heats on the folds left, but for those that are behind already."""
+        if self.choices.thrifty and self.heats:
+            leader, far = self.leader, self._share(_FAR)
+            order = self._complexity(leader.settings)
+            for heat in heats:
+                # What is less simple than the leader must be ahead of it to lead.
+                simpler = self._complexity(heat.settings) < order
+                heat.lost = heat.is_far_behind(leader, far if simpler else 0.0)
+        left = [one for one in heats if not one.lost and len(one.scores) < self.n_folds]
+        if left:
+            settings, n_done = [one.settings for one in left], len(left[0].scores)
+            scored = self.try_out(settings, n_strengths, n_done)
+            for heat, scores in zip(left, scored, strict=True):
+                heat.scores = [*heat.scores, *scores]
 
     def _next(self) -> list[Settings]:
-        """Settings to try, without those that were clearly behind at another depth."""
+        """Settings to try, without those that were clearly behind at another depth.
+
+        There are none where what is left to gain is too little to lead by.
+        """
+        if self.choices.thrifty and self.most - self.leader.best < self._share(_LITTLE):
+            return []
         leader, known = self.leader.settings, [heat.settings for heat in self.heats]
         while found := self.choices.next(known, leader):
             worth = [one for one in found if not self._is_hopeless(one, leader)]
@@ -324,20 +372,32 @@ class Race:
         return next((one for one in self.heats if one.settings == settings), None)
 
     @property
+    def _running(self) -> list[Heat]:
+        """Heats that were not lost."""
+        return [heat for heat in self.heats if not heat.lost]
+
+    @property
     def _top(self) -> Heat:
-        return max(self.heats, key=lambda heat: heat.best)
+        return max(self._running, key=lambda heat: heat.best)
 
     def _share(self, share: float) -> float:
         """A share of what the best gains over a tree that is next to empty."""
-        gain = self._top.best - max(heat.empty for heat in self.heats)
+        gain = self._top.best - max(heat.empty for heat in self._running)
         return share * gain if np.isfinite(gain) else 0.0
 
     @property
     def leader(self) -> Heat:
         """The simplest of those that are not clearly behind the best."""
         top, little = self._top, self._share(_LITTLE)
-        near = [heat for heat in self.heats if not heat.is_behind(top, little)]
+        near = [heat for heat in self._running if not heat.is_behind(top, little)]
         return min(near, key=lambda heat: self._complexity(heat.settings))
+
+    def place_of_best(self, settings: Settings) -> int | None:
+        """Which strength of a coarse grid was the best, 0 being the strongest."""
+        heat = self._heat(settings)
+        if heat is None or not np.isfinite(heat.best):
+            return None
+        return heat.place_of_best
 
     def n_strengths(self, settings: Settings) -> int | None:
         """How many of the strongest penalties of a coarse grid settings may need."""
@@ -356,6 +416,7 @@ class Race:
             gammas.index(settings.gamma) if settings.gamma in gammas else len(gammas),
             choices.class_weights.index(settings.class_weight),
             choices.leaves.index(settings.leaf),
+            choices.shares.index(settings.mixed),
         )
 
     def _finalists(self) -> list[Settings]:
@@ -365,7 +426,7 @@ class Race:
         such as of bounds on steepness that no cut reaches, one is enough; what is far
         behind the leader cannot be chosen.
         """
-        order = sorted(self.heats, key=lambda heat: -heat.best)
+        order = sorted(self._running, key=lambda heat: -heat.best)
         smallest = min(self.choices.depths)
         simple = [heat for heat in order if heat.settings.depth == smallest]
         preferred = [heat for heat in simple if heat.settings.loss == "log"] or simple
@@ -392,13 +453,16 @@ class Race:
             names.append("class_weight")
         if len(self.choices.leaves) > 1:
             names.append("leaf")
+        if len(self.choices.shares) > 1:
+            names.append("mixed")
         rows = [
             [
                 *(getattr(heat.settings, name) for name in names),
                 heat.best,
+                len(heat.scores),
                 heat.finalist,
             ]
             for heat in self.heats
         ]
-        columns = [*names, "first_score", "finalist"]
+        columns = [*names, "first_score", "first_folds", "finalist"]
         return pd.DataFrame(rows, columns=columns).rename_axis("settings")

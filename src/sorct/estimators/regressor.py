@@ -97,6 +97,10 @@ class SORCTRegressor(TreeRegressor):
         What a leaf says: a number, or a sparse linear model. Slopes of a leaf count in
         the penalties like coefficients of a cut; a slope of 1 there is a change by 16
         standard deviations of y over the range of the column.
+    mixed : float, default=0.1
+        Share of the loss that a leaf drawn at random pays instead of the mean of all
+        leaves. The larger it is, the nearer a leaf says what its rows are and the
+        better rules can be followed by hand; 0 leaves leaves free.
     monotonic_cst : mapping, sequence or None, default=None
         1 for columns with which the prediction must never fall, -1 for those with which
         it must never rise. With constant leaves these columns have their sign in every
@@ -148,6 +152,7 @@ class SORCTRegressor(TreeRegressor):
         loss: str = "square",
         quantile: float = 0.5,
         leaf: str = "constant",
+        mixed: float = 0.1,
         gamma: float | str = "auto",
         n_starts: int | str = "auto",
         tol: float = 1e-6,
@@ -172,6 +177,7 @@ class SORCTRegressor(TreeRegressor):
         self.loss = loss
         self.quantile = quantile
         self.leaf = leaf
+        self.mixed = mixed
         self.gamma = gamma
         self.n_starts = n_starts
         self.tol = tol
@@ -280,6 +286,7 @@ class SORCTRegressor(TreeRegressor):
             of_quantity=True,
             leaf=self.leaf,
             quantile=self.quantile,
+            mixed=self.mixed,
         )
         effort = Effort(
             self.tol, self.max_iter, self.time_limit, self.n_jobs, self.random_state

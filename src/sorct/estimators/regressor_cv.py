@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import validate_data
 
 from sorct.data.options import TableOptions
-from sorct.data.quantity import Quantity, number_column
+from sorct.data.quantity import MIXED, Quantity, number_column
 from sorct.data.table import as_table, has_numbers
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
@@ -33,17 +33,20 @@ from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
 from sorct.estimators.finishing import finished_on_all
 from sorct.estimators.fitting import Model
-from sorct.estimators.folds import PATH_ROWS, Data, PathTask
+from sorct.estimators.folds import PATH_ROWS, PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import QuantityScorer, scorer_name
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_search import TreeSearch, listed_values
 
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
+# Shares of the loss that leaves pay by themselves.
+_SHARES = (MIXED, 0.0)
 #: Depths that a race goes through.
 DEPTHS = (0, 1, 2, 3)
 
@@ -67,6 +70,9 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         Level, with ``loss="quantile"``.
     leaf : {"choose", "constant", "linear"}, default="choose"
         What leaves say; "choose" tries both.
+    mixed : "choose" or float, default="choose"
+        How far leaves are held to what their rows are, see ``SORCTRegressor``; "choose"
+        tries 0.1 and, if that is better beyond chance, 0.
     gamma : "auto", float or sequence of float, default="auto"
         Steepnesses to choose from; with "auto" (64 per variable) gentler and steeper
         cuts are tried as well.
@@ -122,6 +128,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         loss: str = "square",
         quantile: float = 0.5,
         leaf: str = "choose",
+        mixed: str | float = "choose",
         gamma: str | float | Sequence[float] = "auto",
         cv: Any = 5,
         scoring: Any = None,
@@ -151,6 +158,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         self.loss = loss
         self.quantile = quantile
         self.leaf = leaf
+        self.mixed = mixed
         self.gamma = gamma
         self.cv = cv
         self.scoring = scoring
@@ -238,6 +246,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             of_quantity=True,
             leaf="linear" if _is_free(self.leaf) else self.leaf,
             quantile=self.quantile,
+            mixed=MIXED if _is_free(self.mixed) else self.mixed,
         )
         effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
         model.check()
@@ -277,17 +286,14 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             scalings,
             every_depth=not free,
             leaves=tuple(leaves),
+            shares=_SHARES if _is_free(self.mixed) else (float(self.mixed),),
             n_finalists=FINALISTS if len(X) <= PATH_ROWS else 1,
         )
-
-    def _drawings(self, n_rows: int) -> int | None:
-        """Once, however few rows there are."""
-        return None
 
     @property
     def _is_race(self) -> bool:
         """Whether some setting is left to choose."""
-        return any(map(_is_free, (self.depths, self.leaf, self.scaling)))
+        return any(map(_is_free, (self.depths, self.leaf, self.mixed, self.scaling)))
 
 
 def _is_free(given: Any) -> bool:

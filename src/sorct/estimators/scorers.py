@@ -150,6 +150,13 @@ class DefaultScorer:
         return f"{begin}weighted {name.removeprefix(begin)}"
 
     @property
+    def most(self) -> float:
+        """What no tree can score more than: that of being right and sure of it."""
+        if unequal(self.cost_matrix):
+            return float(-self.cost_matrix.min())
+        return 0.0 if self.by_log else 1.0
+
+    @property
     def _is_log_loss(self) -> bool:
         return self.by_log and not unequal(self.cost_matrix)
 

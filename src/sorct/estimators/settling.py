@@ -13,8 +13,9 @@ from typing import Any
 from sorct._typing import AnyArray, FloatArray
 from sorct.estimators.calibrating import HeldFolds
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.folds import Data, PathTask
+from sorct.estimators.folds import PathTask
 from sorct.estimators.promises import Promise
+from sorct.estimators.rows import Data
 from sorct.tree.calibration import Calibration
 from sorct.tree.tree import Tree
 

@@ -171,7 +171,7 @@ def choice_on_all(tree: Tree, source: Source, model: Model, effort: Effort) -> T
         prepared.refuse(result.best.recall, "the search", "n_solutions")
     best = prepared.finished(problem, result.best, effort)
     if told.relaxed is not None:
-        best = relaxed(problem, best, solver)
+        best = relaxed(problem, best, solver, told.relaxed)
     status, search = str(best.status), str(result.summary)
     found = prepared.tree(best, alphas, status, search, tree.calibration)
     kept = {

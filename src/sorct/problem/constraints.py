@@ -74,7 +74,14 @@ class Constraint:
         self, mass: FloatArray, label: IntArray, share: FloatArray
     ) -> FloatArray:
         """Mean reward of every code for given masses and labels."""
+        if not self._rewards:
+            return np.zeros_like(share)
         return mean_reward(self.reward, mass, label, share)
+
+    @cached_property
+    def _rewards(self) -> bool:
+        """Whether anything is rewarded."""
+        return bool(self.reward.any())
 
     def violation(self, attained: FloatArray) -> float:
         """By how much the worst code misses its floor, 0 if all are met."""

@@ -154,7 +154,8 @@ class Penalty(NamedTuple):
         """Nearest coefficients within their bounds; coef has a row per column."""
         lower, upper = self.lower[:, np.newaxis], self.upper[:, np.newaxis]
         if self.boxed >= coef.shape[1]:
-            return np.clip(coef, lower, upper)
+            # Quicker than ``np.clip`` where arrays are small.
+            return np.asarray(np.minimum(np.maximum(coef, lower), upper))
         # Signs alone bind slopes: a bound is 0 or has no end.
         width = np.where(np.arange(coef.shape[1]) < self.boxed, 1.0, np.inf)
         with np.errstate(invalid="ignore"):

@@ -175,13 +175,14 @@ class Problem:
 
         Whatever a search proposes, only such trees are solved.
         """
-        threshold = self.n_groups * params.threshold
         if self.of_quantity:
             params = self.valued(params)
-        coef = self.penalty.clip(params.penalised)
-        threshold = np.append(threshold, np.zeros(coef.shape[1] - threshold.size))
+        coef, n_branches = self.penalty.clip(params.penalised), params.threshold.size
+        cuts = np.zeros((len(coef) + 1, coef.shape[1]))
+        cuts[:-1] = coef
+        cuts[-1, :n_branches] = self.n_groups * params.threshold
         label = self.datafit.in_order(params.leaf_class).copy()
-        return Point(np.vstack([coef, threshold]), label, self._logit(params))
+        return Point(cuts, label, self._logit(params))
 
     def valued(self, params: Params) -> Params:
         """The tree with values in its leaves: the best ones, where it has none."""

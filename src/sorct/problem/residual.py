@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.quantity import MIXED
 from sorct.data.samples import Rows, TrainingSet
 from sorct.problem.datafit import RESIDUAL
 from sorct.tree.link import cdf
@@ -41,8 +42,6 @@ from sorct.tree.topology import Topology
 
 #: What every leaf pays for its squared value: a mass that pulls it to the mean.
 RIDGE = 1e-3
-#: Share of the variance of what leaves say of a sample that is added to its loss.
-MIXED = 0.1
 #: Change of a leaf's value, in spreads of y, over the range of a column whose slope is
 #: 1. So slopes and coefficients of cuts that matter as much are of the same size.
 SLOPE_UNIT = 16.0

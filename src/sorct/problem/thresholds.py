@@ -12,7 +12,7 @@ from sorct.problem.compilation import compiled_inside
 
 def clip_thresholds(threshold: FloatArray | float) -> FloatArray:
     """Put thresholds of the model, one or many, into their box."""
-    return np.asarray(np.clip(threshold, -1.0, 1.0))
+    return np.asarray(np.minimum(np.maximum(threshold, -1.0), 1.0))
 
 
 @compiled_inside

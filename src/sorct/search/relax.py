@@ -36,6 +36,7 @@ def relaxed(
     problem: Problem,
     solution: Solution,
     solver: AugmentedLagrangian,
+    share: float,
     stop: IntArray | None = None,
     seed: int = 0,
 ) -> Solution:
@@ -46,7 +47,6 @@ def relaxed(
     groups = used_groups(problem, solution.params)
     if groups.size == 0:
         return solution
-    share = relaxed_share(problem)
     eased = replace(problem, penalty=problem.penalty.scaled(share))
     small = Restriction.of(eased, groups)
     start, multiplier = small.down(solution.params), solution.multiplier

@@ -22,18 +22,24 @@ from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.descent import gradient_at, never
 from sorct.solvers.solution import Solution
 
-# Starts without penalties, of which the best ratio is taken further; rounds at most;
-# where below the ratio the next tree is solved for; gains that end the rounds.
-_STARTS, _ROUNDS, _BELOW, _GAIN = 6, 8, 0.7, 1.02
+# Rounds at most; where below the ratio the next tree is solved for; gains that end the
+# rounds.
+_ROUNDS, _BELOW, _GAIN = 8, 0.7, 1.02
 
 
 def emptying_strength(
-    problem: Problem, seed: int, *, linf: bool = False, stop: IntArray | None = None
+    problem: Problem,
+    seed: int,
+    *,
+    linf: bool = False,
+    stop: IntArray | None = None,
+    n_starts: int = 6,
 ) -> float:
     """Strength from which on no tree beats the empty one, as far as could be found.
 
     It is that of the local penalty or, if ``linf``, of the global one. 0 where no tree
-    is better than the empty one even without penalties.
+    is better than the empty one even without penalties. Trees of ``n_starts`` starts
+    without penalties are taken further.
     """
     stop = never() if stop is None else stop
     problem = problem.subsampled
@@ -41,18 +47,20 @@ def emptying_strength(
         return _slope_at_empty(problem)
     ratios = [
         _raised(problem, found, linf, stop)
-        for found in _first_trees(problem, seed, stop)
+        for found in _first_trees(problem, seed, n_starts, stop)
     ]
     return max(ratios, default=0.0)
 
 
-def _first_trees(problem: Problem, seed: int, stop: IntArray) -> list[Solution]:
+def _first_trees(
+    problem: Problem, seed: int, n_starts: int, stop: IntArray
+) -> list[Solution]:
     """Trees of a few starts without penalties."""
     free = replace(problem, penalty=problem.penalty.scaled(0.0))
     polisher = Polisher.of(free, ROUGH, stop)
     return [
         polisher.polish(draw_start(free, seed, k, stop).params, stop)
-        for k in range(_STARTS)
+        for k in range(n_starts)
     ]
 
 

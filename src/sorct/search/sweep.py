@@ -42,8 +42,9 @@ _SAME, _SAME_COST = 1e-3, 1e-2
 # A smaller relative gain does not count; a tree that is better by more than the second
 # replaces a point's own.
 _GAIN, _BEATEN = 1e-6, 1e-5
-# Rounds of moves at the first point: at most so many, ended by so many without a gain.
-_MOST_ROUNDS, _IDLE_ROUNDS = 6, 2
+# Rounds of moves at the first point: at most so many, ended by so many without a gain;
+# fewer where trees only serve to be scored.
+_MOST_ROUNDS, _IDLE_ROUNDS, _BRIEF_ROUNDS = 6, 2, 2
 # Moves at other points at most, as a share of the pool.
 _MOVES_SHARE = 0.1
 # Rounds in which points learn from each other, and take over trees, at most.
@@ -115,12 +116,15 @@ class Sweep:
     n_jobs : int or None, as in joblib
     time_limit : float or None, seconds
         When it is over, the points left get the best of the trees found so far.
+    brief : bool
+        Whether the trees only serve to be scored: the search ends sooner.
     """
 
     solver: AugmentedLagrangian
     n_solutions: int = 20
     n_jobs: int | None = None
     time_limit: float | None = None
+    brief: bool = False
 
     def run(
         self,
@@ -133,12 +137,11 @@ class Sweep:
         stop = never()
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
             sweep = _SweepState(self, problem, grid, seed, callback, workers, stop)
-            if problem.is_convex:
-                sweep.downward()
+            if workers.n_threads == 1 and callback is None:
+                # All in one thread: nothing is handed over and back.
+                list(workers.run([sweep.go]))
             else:
-                sweep.forward()
-                sweep.learn()
-                sweep.settle()
+                sweep.go()
             late = stop[0] != 0
         solutions = tuple(sweep.best)
         if late:
@@ -160,11 +163,19 @@ class _SweepState:
     begun: float = field(default_factory=time.perf_counter)
     best: list[Solution] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    polisher: Polisher | None = None
 
     def __post_init__(self) -> None:
         self.strengths = self.grid.strengths
         self.problems = [self.problem.at(pair) for pair in self.strengths]
         self.subsampled = self.problem.subsampled
+
+    def go(self) -> None:
+        """Sweep in the way that suits the problem."""
+        convex = self.problem.is_convex
+        steps = [self.downward] if convex else [self.forward, self.learn, self.settle]
+        for step in steps:
+            step()
 
     # -- downward: one tree from point to point, where that is enough -----------------
 
@@ -213,14 +224,20 @@ class _SweepState:
     def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
         """Distinct trees of point k, the best first, from those of another point."""
         problem = self.subsampled.at(self.strengths[k])
-        polisher = Polisher.of(problem, ROUGH, self.stop)
+        polisher = self._polisher(problem)
         found = self._started(polisher) if k == 0 else self._carried(problem, carried)
-        pool = _distinct([*found, polisher.empty])
-        n_most = self.options.n_solutions
+        pool, n_most = _distinct([*found, polisher.empty]), self.options.n_solutions
         if k == 0:
             return [self._searched(polisher, pool), *pool][:n_most]
         n_free = min(n_most - len(pool), math.ceil(_MOVES_SHARE * n_most))
         return self._moved(polisher, pool, n_free, (k, 0))
+
+    def _polisher(self, problem: Problem) -> Polisher:
+        """Without floors the tree without features is the same at every point."""
+        same = self.options.brief and not problem.constraint.floor.any()
+        if self.polisher is None or not same:
+            self.polisher = Polisher.of(problem, ROUGH, self.stop)
+        return replace(self.polisher, problem=problem)
 
     def _started(self, polisher: Polisher) -> list[Solution]:
         """Random starts, polished."""
@@ -236,7 +253,7 @@ class _SweepState:
             partial(_race, problem, tree.params, tree.multiplier, stop=self.stop)
             for tree in pool
         ]
-        (leader,) = self.workers.run(calls[:1])
+        (leader,) = self.workers.run([partial(calls[0], at_once=self.options.brief)])
         bar = (1.0 + _POOL_MARGIN) * leader.objective if leader.feasible else np.inf
         return [leader, *self.workers.run([partial(c, bar=bar) for c in calls[1:]])]
 
@@ -247,7 +264,7 @@ class _SweepState:
         best with penalties is not known yet.
         """
         n_idle = 0
-        for n in range(_MOST_ROUNDS):
+        for n in range(_BRIEF_ROUNDS if self.options.brief else _MOST_ROUNDS):
             leader = pool[0]
             pool = self._moved(polisher, pool, self.options.n_solutions, (0, n))
             n_idle = 0 if _gains(pool[0], leader) else n_idle + 1
@@ -280,15 +297,11 @@ class _SweepState:
     def _tell(self, k: int, n_done: int, solution: Solution) -> None:
         if self.callback is None:
             return
-        strengths = self.strengths[k]
+        alphas, seconds = self.strengths[k], time.perf_counter() - self.begun
         progress = SweepProgress(
-            n_done,
-            len(self.strengths),
-            strengths.alpha_local,
-            strengths.alpha_global,
-            solution.objective,
-            time.perf_counter() - self.begun,
-        )
+            n_done, len(self.strengths), alphas.alpha_local, alphas.alpha_global,
+            solution.objective, seconds,
+        )  # fmt: skip
         if self.callback(progress):
             self.stop[0] = 1
 
@@ -298,7 +311,7 @@ class _SweepState:
         """Let points try the trees of others, from the last to the first and back."""
         tried: list[list[Solution]] = [[] for _ in self.strengths]
         order = list(range(len(self.strengths)))
-        for _ in range(_LEARNING_ROUNDS):
+        for _ in range(1 if self.options.brief else _LEARNING_ROUNDS):
             order.reverse()
             if not sum([self._learns(k, tried[k]) for k in order]):
                 break
@@ -364,34 +377,27 @@ class _SweepState:
         A tree that stays above the bar after a rough descent is not solved to the end.
         """
         problem = self.problems[k]
+        at_once = self.options.brief and not np.isfinite(bar)
 
         def solve() -> Solution:
-            margin = (1.0 + _POOL_MARGIN) * bar
-            found = _race(
-                problem,
-                solution.params,
-                solution.multiplier,
-                stop=self.stop,
-                bar=margin,
-            )
-            if found.objective < bar:
+            found, margin = solution, (1.0 + _POOL_MARGIN) * bar
+            if not at_once:
+                tree = solution.params, solution.multiplier
+                found = _race(problem, *tree, stop=self.stop, bar=margin)
+            if at_once or found.objective < bar:
                 found = _carry(self.options.solver, problem, found, self.stop)
             return without_idle_cuts(problem, found)
 
-        (finished,) = self.workers.run([solve])
-        return finished
+        return next(self.workers.run([solve]))
 
     def _held(self, k: int, n: int) -> Solution:
         """Solve point k from the tree of point n, by steps that never lead higher."""
         problem, tree = self.problems[k], self.best[n]
         careful = replace(self.options.solver, monotone=True)
         found = careful.solve(
-            problem,
-            tree.params,
-            multiplier=tree.multiplier,
-            stiffness=HOLD,
+            problem, tree.params, multiplier=tree.multiplier, stiffness=HOLD,
             stop=self.stop,
-        )
+        )  # fmt: skip
         return without_idle_cuts(problem, found)
 
     def _still(self, k: int, solution: Solution) -> Solution:
@@ -423,17 +429,18 @@ def _race(
     *,
     stop: IntArray,
     bar: float = np.inf,
+    at_once: bool = False,
 ) -> Solution:
     """Descend quickly, and roughly to the end if the tree may get below the bar.
 
     Any other tree is left as it is: it cannot win at this point, but may at the next.
     """
-    quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
-    if quick.objective > bar or stop[0] != 0:
-        return quick
-    return ROUGH.solve(
-        problem, quick.params, multiplier=quick.multiplier, stop=stop, bar=bar
-    )
+    if not at_once:
+        quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
+        if quick.objective > bar or stop[0] != 0:
+            return quick
+        params, multiplier = quick.params, quick.multiplier
+    return ROUGH.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
 
 
 def _move(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from threading import TIMEOUT_MAX, Thread, Timer
+from threading import TIMEOUT_MAX, Thread, Timer, current_thread
 from typing import TypeVar
 
 from joblib import effective_n_jobs
@@ -77,8 +77,13 @@ class Workers:
     def run(self, calls: Iterable[Call[Result]]) -> Iterator[Result]:
         """Results of the calls, in their order; an error is raised in its turn.
 
-        Calls are made when threads are free for them, so there may be any number.
+        Calls are made when threads are free for them, so there may be any number. A
+        call may make calls of its own: they run in its own thread, one by one.
         """
+        if current_thread() in self._threads:
+            for call in calls:
+                yield call()
+            return
         waiting = enumerate(calls)
         early: dict[int, tuple[object, Exception | None]] = {}
         n_given = sum(self._give(waiting) for _ in range(self.n_threads + 1))

@@ -8,7 +8,7 @@ agree. All of it is computed from the forest itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Places, as shares of its range, at which a number is shown; levels at most.
 _PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _MOST_LEVELS = 8
+# A curve that falls by at most this share of its range is said to rise.
+_LITTLE = 0.02
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,26 @@ class PartialCurve:
         Values of the variable, as text.
     said : array of shape (n_classes or 1, n_values)
         Probability of every class, or the prediction of a quantity.
+    numbers : array of shape (n_values,) or None
+        The values themselves, of dates in days; None for levels.
+    missing : array of shape (n_classes or 1,) or None
+        What is said where a number is missing, if that may be.
     """
 
     variable: str
     at: tuple[str, ...]
     said: FloatArray
+    numbers: FloatArray | None = None
+    missing: FloatArray | None = None
 
 
-def partial_curve(forest: Forest, variable: str) -> PartialCurve:
+def partial_curve(
+    forest: Forest, variable: str, places: Sequence[float] = _PLACES
+) -> PartialCurve:
     """What a forest says at some values of a variable, all else being typical.
 
-    Numbers go over their range in training, of categories every level is taken.
+    Numbers go over their range in training, of which ``places`` are shares; of
+    categories every level is taken.
     """
     encoder = forest.encoder
     if variable not in encoder.names:
@@ -57,18 +68,23 @@ def partial_curve(forest: Forest, variable: str) -> PartialCurve:
         )
     i = encoder.names.index(variable)
     one, columns = encoder.variables[i], encoder.columns_of(i)
+    numbers = None
     if one.choices is not None:
-        cells = [printable(choice) for choice in one.choices]
-        places = one.encode_choices()[: len(cells)]
+        cells = ["missing" if c is None else printable(c) for c in one.choices]
+        encoded = one.encode_choices()[: len(cells)]
     else:
-        numbers = np.array([one.decode(place) for place in _PLACES])
+        numbers = np.array([one.decode(place) for place in places])
         span = float(np.ptp(numbers))
         cells = [written(x, one.origin, 1e-3 * span) for x in numbers.tolist()]
-        places = one.encode(numbers)
+        encoded = one.encode(numbers)
+        if one.takes_missing:
+            encoded = np.vstack([encoded, one.encode(np.array([np.nan]))])
     typical = encoder.encode(encoder.typical_row())[0]
-    scaled = np.repeat(typical[np.newaxis], len(cells), axis=0)
-    scaled[:, columns] = places
-    return PartialCurve(variable, tuple(cells), forest.said(scaled))
+    scaled = np.repeat(typical[np.newaxis], len(encoded), axis=0)
+    scaled[:, columns] = encoded
+    said, n = forest.said(scaled), len(cells)
+    missing = said[:, n] if said.shape[1] > n else None
+    return PartialCurve(variable, tuple(cells), said[:, :n], numbers, missing)
 
 
 def forest_text(forest: Forest) -> str:
@@ -95,7 +111,8 @@ def _variable_lines(forest: Forest, i: int) -> Iterator[str]:
     share = forest.importances[i]
     head = f"{readable(name)}: in {n_trees} of {forest.n_trees} trees, importance "
     curve = partial_curve(forest, name)
-    yield f"{head}{share:.2f}{_direction(forest, curve)}"
+    told = direction(forest, curve)
+    yield f"{head}{share:.2f}{f', {told}' if told else ''}"
     columns = [["", *curve.at[:_MOST_LEVELS]]]
     if forest.of_quantity:
         columns.append(["prediction", *(short_text(float(x)) for x in curve.said[0])])
@@ -111,23 +128,29 @@ def _variable_lines(forest: Forest, i: int) -> Iterator[str]:
         yield f"  and {len(curve.at) - _MOST_LEVELS} more levels"
 
 
-def _direction(forest: Forest, curve: PartialCurve) -> str:
+def direction(forest: Forest, curve: PartialCurve) -> str:
     """Whether the variable raises or lowers what is predicted, for ordered values."""
     one = forest.encoder.variables[forest.encoder.names.index(curve.variable)]
     if one.choices is not None and not one.ordered:
         return ""
     if not np.diff(curve.said).any():
-        return ", moves nothing there"
+        return "moves nothing there"
     if forest.of_quantity:
         what = "the prediction"
     elif len(forest.classes) == 2:
         what = class_name(forest.classes.tolist()[-1])
     else:
         return ""
-    steps = np.diff(curve.said[-1])
-    if (steps >= 0.0).all():
-        return f", raises {what}"
-    return f", lowers {what}" if (steps <= 0.0).all() else f", moves {what} both ways"
+    said = curve.said[-1]
+    if _falls(said) <= _LITTLE:
+        return f"raises {what}"
+    return f"lowers {what}" if _falls(-said) <= _LITTLE else f"moves {what} both ways"
+
+
+def _falls(said: FloatArray) -> float:
+    """The deepest fall of a curve, as a share of its range."""
+    deepest = (np.maximum.accumulate(said) - said).max()
+    return float(deepest / max(float(np.ptp(said)), 1e-300))
 
 
 # -- one sample ------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from sorct.tree.files import read_json, write_json
 from sorct.tree.importance import variable_importances
 from sorct.tree.storage import COMMON
 from sorct.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from sorct.show.report import Report
 
 FORMAT, VERSION = "sorct-forest", 1
 _MOST_TREES = 10_000
@@ -204,22 +207,28 @@ class Forest:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of every class, shape (n_samples, n_classes)."""
-        table = self.read(X)
+        return self.predict_of_table(self.read(X))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predict every sample: the most probable or cheapest class, or the mean."""
+        said = self.predict_of_table(self.read(X))
+        return said if self.of_quantity else np.take(self.classes, self.codes_of(said))
+
+    def predict_of_table(self, table: Table) -> FloatArray:
+        """Probabilities (n, n_classes) of a checked table, or predictions (n,)."""
+        if self.of_quantity:
+            total = np.zeros(table.n_samples)
+            for weight, tree in zip(self.weights, self.trees, strict=True):
+                total += weight * tree.predict_table(table)
+            return total
         total = np.zeros((table.n_samples, len(self.classes)))
         for weight, tree in zip(self.weights, self.trees, strict=True):
             total += weight * tree.predict_proba_table(table)
         return total
 
-    def predict(self, X: Any) -> AnyArray:
-        """Predict every sample: the most probable or cheapest class, or the mean."""
-        if not self.of_quantity:
-            code = predicted_codes(self.predict_proba(X).T, self.decision_cost)
-            return np.take(self.classes, code)
-        table = self.read(X)
-        total = np.zeros(table.n_samples)
-        for weight, tree in zip(self.weights, self.trees, strict=True):
-            total += weight * tree.predict_table(table)
-        return total
+    def codes_of(self, proba: FloatArray) -> IntArray:
+        """Positions of the classes predicted for probabilities (n, n_classes)."""
+        return predicted_codes(proba.T, self.decision_cost)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores that ``predict`` goes by; see ``SORCTClassifier``."""
@@ -230,12 +239,51 @@ class Forest:
 
         Of a quantity, the standard deviation of what the trees say.
         """
-        table, said = self.read(X), self.predict(X)
+        return self.agreement_of_table(self.read(X))
+
+    def agreement_of_table(self, table: Table) -> FloatArray:
+        """As ``agreement``, of a checked table."""
+        said = self.predict_of_table(table)
         each = [tree.predict_table(table) for tree in self.trees]
         if self.of_quantity:
             spread = self.weights @ (np.array(each) - said) ** 2
             return np.asarray(np.sqrt(spread))
-        return np.asarray(self.weights @ np.array([one == said for one in each]))
+        label = np.take(self.classes, self.codes_of(said))
+        return np.asarray(self.weights @ np.array([one == label for one in each]))
+
+    # -- report ----------------------------------------------------------------------
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        title: str | None = None,
+        rows: int = 100,
+        call: str | None = None,
+    ) -> Report:
+        """Interactive page about the forest, in one file.
+
+        Parameters
+        ----------
+        X, y : table and labels, or None
+            Data to show the forest on: accuracy, reliability (of a quantity R² and
+            errors), and how good it is where the trees agree.
+        title : str or None
+        rows : int, default=100
+            Rows of X to list in the page, to start a what-if from. They are readable by
+            whoever gets the file; 0 lists none.
+        call : str or None
+            How the forest was asked for, if not as ``training.call`` says.
+
+        Returns
+        -------
+        Report
+            ``write_html(file)`` writes it.
+        """
+        from sorct.show.report import Report
+
+        return Report.of_forest(self, X, y, title=title, rows=rows, call=call)
 
     def said(self, scaled: FloatArray) -> FloatArray:
         """What is said of scaled samples (n, n_columns): (n_classes or 1, n)."""

@@ -50,8 +50,11 @@ def only_children(
     coef: FloatArray, threshold: FloatArray, gamma: float, nobody: float = 0.0
 ) -> list[int | None]:
     """Child of every cut that every sample goes to, if any."""
-    cuts = range(threshold.size)
-    return [only_child(coef, threshold, gamma, t, nobody) for t in cuts]
+    used = np.asarray(coef.any(axis=0))
+    return [
+        None if used[t] else only_child(coef, threshold, gamma, t, nobody)
+        for t in range(threshold.size)
+    ]
 
 
 def node_classes(only: list[int | None], leaf_kind: IntArray) -> IntArray:
@@ -79,19 +82,20 @@ def leaf_kinds(params: Params | Tree) -> IntArray:
         said = np.vstack([params.leaf_value, *slopes])
     if said is None:
         return params.leaf_class
-    _, kind = np.unique(said, axis=1, return_inverse=True)
-    return np.asarray(kind)
+    # Adding 0 makes -0 the same as 0, which it equals.
+    columns = [column.tobytes() for column in said.T + 0.0]
+    number = {column: k for k, column in enumerate(dict.fromkeys(columns))}
+    return np.array([number[column] for column in columns], dtype=np.int64)
 
 
-def _missed(coef: FloatArray, threshold: FloatArray, gamma: float) -> BoolArray:
+def _missed(only: list[int | None]) -> BoolArray:
     """Cuts that no sample can come to."""
-    topology = Topology.of_branches(threshold.size)
+    topology = Topology.of_branches(len(only))
     missed = np.zeros(topology.n_nodes, dtype=np.bool_)
-    for t in range(topology.n_branches):
-        child = only_child(coef, threshold, gamma, t)
+    for t, child in enumerate(only):
         for below in topology.children(t):
             missed[below] = missed[t] or (child is not None and below != child)
-    return missed[: threshold.size]
+    return missed[: len(only)]
 
 
 def pruned(params: Params, gamma: float) -> Params:
@@ -99,9 +103,10 @@ def pruned(params: Params, gamma: float) -> Params:
     coef, threshold, n_branches = params.coef, params.threshold, params.threshold.size
     only = only_children(coef, threshold, gamma)
     classes = node_classes(only, leaf_kinds(params))[:n_branches]
-    missed = _missed(coef, threshold, gamma)
     # Cuts without features are empty already, and their threshold may matter.
-    idle = ((classes != SEVERAL) | missed) & coef.any(axis=0)
+    idle = ((classes != SEVERAL) | _missed(only)) & coef.any(axis=0)
+    if not idle.any():
+        return params
     return replace(
         params,
         coef=np.where(idle, 0.0, coef),

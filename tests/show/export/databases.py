@@ -57,11 +57,15 @@ def create_table(columns, table, text="TEXT"):
 
 def _run_in(connection, query, frame, table):
     columns = plain(frame)
-    marks = ", ".join("?" * len(columns))
+    marks = f"({', '.join('?' * len(columns))})"
     cursor = connection.cursor()
     cursor.execute(create_table(columns, table))
-    rows = [list(row) for row in zip(*columns.values(), strict=True)]
-    cursor.executemany(f"INSERT INTO {quoted(table)} VALUES ({marks})", rows)
+    rows = list(zip(*columns.values(), strict=True))
+    # Many rows in one statement: DuckDB takes a while for each.
+    for start in range(0, len(rows), 100):
+        some = rows[start : start + 100]
+        insert = f"INSERT INTO {quoted(table)} VALUES {', '.join([marks] * len(some))}"
+        cursor.execute(insert, [value for row in some for value in row])
     cursor.execute(query)
     return [item[0] for item in cursor.description], [
         list(r) for r in cursor.fetchall()

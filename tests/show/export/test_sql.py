@@ -87,7 +87,6 @@ def test_every_database_predicts_as_the_tree(rng, make, database):
     assert_rows_agree(tree, X, score(database, tree, X))
 
 
-@pytest.mark.every_value
 @pytest.mark.parametrize(
     "name", ["iris-1", pytest.param("steep", marks=pytest.mark.slow)]
 )
@@ -450,9 +449,11 @@ def test_literals_are_read_as_the_same_double(rng):
     numbers = rng.uniform(-1.0, 1.0, 20_000) * 10.0 ** rng.uniform(-20, 20, 20_000)
     numbers = [0.0, 5e-324, 1.7976931348623157e308, 0.1, -4.3, *numbers.tolist()]
     with sqlite3.connect(":memory:") as connection:
-        for number in numbers:
-            (found,) = connection.execute(f"SELECT {double(number)}").fetchone()
-            assert found == number, double(number)
+        for start in range(0, len(numbers), 500):
+            some = numbers[start : start + 500]
+            texts = [double(number) for number in some]
+            found = connection.execute(f"SELECT {', '.join(texts)}").fetchone()
+            assert list(found) == some
     connection.close()
 
 

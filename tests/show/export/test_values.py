@@ -56,6 +56,7 @@ def test_python_says_what_the_tree_predicts(rng, name):
     assert_said([predict(row) for row in rows_of(X)], tree, X)
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("database", [run_in_sqlite, run_in_duckdb])
 @each_maker
 def test_sql_says_what_the_tree_predicts(rng, name, database):

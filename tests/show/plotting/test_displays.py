@@ -19,6 +19,8 @@ from sorct.plotting import (
     ContributionDisplay,
     FrontierDisplay,
     HeatmapDisplay,
+    ImportanceDisplay,
+    PartialDisplay,
     PathDisplay,
     RecallDisplay,
     ReliabilityDisplay,
@@ -27,7 +29,12 @@ from sorct.plotting import (
 )
 
 import sorct
-from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
+from sorct import (
+    SORCTClassifier,
+    SORCTClassifierCV,
+    SORCTForestClassifier,
+    sorct_path,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "plots.md"
 MAKERS = {
@@ -50,6 +57,10 @@ MAKERS = {
     "recall": lambda told: RecallDisplay.from_estimator(told["clf"], *told["data"]),
     "reliability": lambda told: ReliabilityDisplay.from_estimator(
         told["clf"], *told["data"]
+    ),
+    "importance": lambda told: ImportanceDisplay.from_estimator(told["forest"]),
+    "partial": lambda told: PartialDisplay.from_estimator(
+        told["forest"], "petal width (cm)"
     ),
     "stability": lambda told: StabilityDisplay.from_estimator(
         told["clf"], *told["data"], cv=2
@@ -78,9 +89,13 @@ def told(iris):
         depths=None, loss="log", scaling="auto", **alphas, cv=2, n_solutions=2,
         random_state=0,
     )  # fmt: skip
+    forest = SORCTForestClassifier(
+        3, 2, 0.0, 0.05, gamma=100.0, n_starts=1, random_state=0
+    )
     return {
         "data": iris,
         "clf": clf.fit(X, y),
+        "forest": forest.fit(X, y),
         "path": sorct_path(X, y, **alphas, n_solutions=2, random_state=0),
         "search": search.fit(X, y),
     }
@@ -223,8 +238,8 @@ def test_the_lines_of_the_page_run(told):
 def test_the_pictures_of_the_page_are_there_and_small():
     """Less than 120 kB each, with words for those who cannot see them."""
     pictures = re.findall(r"!\[(.+?)\]\((.+?)\)", PAGE.read_text("utf-8"))
-    # One of each display, and the tree of a quantity.
-    assert len(pictures) == len(sorct.show.plotting.__all__) + 1
+    # One of each display, those of a forest in one, and the tree of a quantity.
+    assert len(pictures) == len(sorct.show.plotting.__all__)
     for words, file in pictures:
         assert len(words) > 20
         assert (PAGE.parent / file).stat().st_size < 120_000

@@ -65,6 +65,7 @@ def assert_apart(display, slack=0.5):
     assert not len(pairs), f"{artists[pairs[:3]]} overlap"
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize(("depth", "n_classes"), CASES)
 def test_no_text_overlaps_with_long_names(rng, depth, n_classes):
     """30 variables and classes with 30 letters each, depth 1 to 4."""

@@ -264,9 +264,11 @@ def test_the_page_predicts_as_the_tree_does(rng, table):
             assert cuts == [step.cut for step in steps]
 
 
+@pytest.mark.every_value
 @pytest.mark.parametrize("name", ["title", "call"])
-def test_titles_and_calls_may_be_anything(path, name):
+@pytest.mark.parametrize("kind", ["path", "tree"])
+def test_titles_and_calls_may_be_anything(path, name, kind):
     """Also what has no truth value."""
+    model = path if kind == "path" else path.trees[0]
     for odd in (3, b"bytes", np.arange(3), pd.DataFrame({"a": [1]})):
-        for model in (path, path.trees[0]):
-            assert model.report(**{name: odd}).html()
+        assert model.report(**{name: odd}).html()

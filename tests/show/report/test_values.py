@@ -152,6 +152,7 @@ def answers(tree, rows, goal=None):
     return json.loads(done.stdout)
 
 
+@pytest.mark.a_few(1)
 @needs_node
 @pytest.mark.parametrize("linear", [False, True], ids=["constant", "linear"])
 def test_the_page_predicts_what_the_tree_predicts(rng, linear):
@@ -162,6 +163,7 @@ def test_the_page_predicts_what_the_tree_predicts(rng, linear):
     np.testing.assert_allclose(said, tree.predict(frame), rtol=0.0, atol=1e-7)
 
 
+@pytest.mark.a_few(1)
 @needs_node
 @pytest.mark.parametrize("linear", [False, True], ids=["constant", "linear"])
 def test_listed_rows_of_every_kind_are_predicted(rng, linear):

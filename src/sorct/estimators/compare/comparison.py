@@ -28,8 +28,8 @@ from sorct.estimators.compare.kinds import (
 )
 from sorct.estimators.compare.rivals import Plan
 from sorct.estimators.compare.verdict import OBLIQUE, Sizes, Verdict, all_tests
-from sorct.estimators.folds import Data
 from sorct.estimators.progress import progress_bar
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import scorer_name
 
 if TYPE_CHECKING:

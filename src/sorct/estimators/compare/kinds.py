@@ -27,7 +27,7 @@ from sorct.estimators.compare.rivals import (
     fit_tree,
 )
 from sorct.estimators.compare.verdict import AXIS, BASELINE, LINEAR, OBLIQUE
-from sorct.estimators.folds import Data
+from sorct.estimators.rows import Data
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from sorct._typing import AnyArray, FloatArray
 
 if TYPE_CHECKING:
-    from sorct.estimators.folds import Data
+    from sorct.estimators.rows import Data
 
 #: A probability counts as at least this much in the log-loss: methods may say 0.
 LEAST_PROBABILITY = 1e-6

@@ -27,8 +27,8 @@ from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.estimators.compare.measures import Measures
 from sorct.estimators.cross_validated import SORCTClassifierCV
-from sorct.estimators.folds import Data
 from sorct.estimators.regressor_cv import SORCTRegressorCV
+from sorct.estimators.rows import Data
 from sorct.estimators.scorers import (
     baseline,
     check_score,

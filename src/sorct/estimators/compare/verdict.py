@@ -15,7 +15,7 @@ from sorct._typing import FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sorct.estimators.folds import Data
+    from sorct.estimators.rows import Data
 
 AXIS, LINEAR, OBLIQUE = "CART", "L1 logistic", "sorct"
 METHODS = (AXIS, LINEAR, OBLIQUE)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sorct._typing import FloatArray
 from sorct.data.target import data_given
+from sorct.tree.forest import Forest
 from sorct.tree.tree import Tree
 
 
@@ -30,6 +31,21 @@ def tree_of(estimator: Any) -> Tree:
             f"{type(estimator).__name__}."
         )
     return tree
+
+
+def forest_of(estimator: Any) -> Forest:
+    """Forest of a fitted estimator."""
+    if isinstance(estimator, Forest):
+        raise TypeError("Expected a fitted estimator, got a Forest; use from_forest.")
+    if isinstance(estimator, BaseEstimator):
+        check_is_fitted(estimator)
+    forest = getattr(estimator, "forest_", None)
+    if not isinstance(forest, Forest):
+        raise TypeError(
+            "Expected a fitted SORCTForestClassifier or SORCTForestRegressor, got "
+            f"{type(estimator).__name__}."
+        )
+    return forest
 
 
 def leaf_mass(tree: Tree, X: Any, y: Any, hard: bool = False) -> FloatArray | None:

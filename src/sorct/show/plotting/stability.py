@@ -14,7 +14,7 @@ from sorct._typing import FloatArray, IntArray
 from sorct.data.quantity import Quantity, number_column
 from sorct.data.table import as_table
 from sorct.estimators.checks import check_n_jobs
-from sorct.estimators.folds import Data
+from sorct.estimators.rows import Data
 from sorct.show.plotting._inputs import tree_of
 from sorct.show.plotting._style import (
     BLUE,

@@ -1,7 +1,8 @@
-"""Report: one self-contained page about a tree or a path.
+"""Report: one self-contained page about a tree, a path or a forest.
 
-``summarize.py`` turns trees and data into a plain dict of all that is shown;
-``render.py`` puts it into the page. The page computes predictions itself.
+``summarize.py`` turns trees and data into a plain dict of all that is shown, and
+``forests.py`` a forest; ``render.py`` puts it into the page, which computes predictions
+itself.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import numpy as np
 
 from sorct.data.target import data_given
 from sorct.data.wording import shown
+from sorct.show.report.forests import summarize_forest
 from sorct.show.report.render import page
 from sorct.show.report.rows import Shown
 from sorct.show.report.summarize import summarize, told_of
 from sorct.tree.files import write_text
 
 if TYPE_CHECKING:
+    from sorct.tree.forest import Forest
     from sorct.tree.path import Path
     from sorct.tree.tree import Tree
 
@@ -88,6 +91,25 @@ class Report:
         )
         return cls(summary)
 
+    @classmethod
+    def of_forest(
+        cls,
+        forest: Forest,
+        X: Any,
+        y: Any,
+        *,
+        title: str | None,
+        rows: int,
+        call: str | None,
+    ) -> Report:
+        """See ``Forest.report``."""
+        _check_rows(rows)
+        shown = _rows(forest.trees[0], X, y)
+        title, call = _text(title) or "A forest of sparse trees", _text(call)
+        return cls(
+            summarize_forest(forest, shown, title=title, n_rows=int(rows), call=call)
+        )
+
     def html(self) -> str:
         """The page."""
         return page(self.summary)
@@ -101,7 +123,7 @@ class Report:
         write_text(self.html(), file)
 
     def __repr__(self) -> str:
-        n_trees = len(self.summary["points"])
+        n_trees = len(self.summary.get("points", self.summary["trees"]))
         trees = "one tree" if n_trees == 1 else f"{n_trees} trees"
         return f"<Report: {self.summary['title']}, {trees}; use write_html>"
 

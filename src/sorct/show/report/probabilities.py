@@ -1,8 +1,8 @@
-"""Probabilities: what those of a tree are worth on the data that a report shows."""
+"""Probabilities: what they are worth on the data that a report shows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sorct._typing import FloatArray
 from sorct.show.measures import (
@@ -10,22 +10,18 @@ from sorct.show.measures import (
     base_rates,
     brier_score,
     log_loss,
-    proba_of_reach,
 )
 from sorct.show.report.rows import Shown, short
 
-if TYPE_CHECKING:
-    from sorct.tree.tree import Tree
 
-
-def probabilities(tree: Tree, shown: Shown, reach: FloatArray) -> dict[str, Any]:
+def probabilities(proba: FloatArray, shown: Shown) -> dict[str, Any]:
     """Log-loss and Brier score, beside those of shares alone, and reliability curves.
 
-    With two classes the curve is that of the second. Rows whose class the tree does not
-    know are left out.
+    With two classes the curve is that of the second. Rows whose class is not known
+    are left out.
     """
     known = shown.code >= 0
-    codes, proba = shown.code[known], proba_of_reach(tree, reach)[known]
+    codes, proba = shown.code[known], proba[known]
     base, n_classes = base_rates(codes, proba.shape[1]), proba.shape[1]
     return {
         "log_loss": log_loss(proba, codes),

@@ -19,12 +19,18 @@ from typing import Any
 _SCRIPTS = (
     "model.js", "draw.js", "tree.js", "detail.js", "tradeoff.js", "frontier.js",
     "heatmap.js", "whatif.js", "reliability.js", "training.js", "figures.js",
-    "classes.js", "values.js", "reach.js", "page.js",
+    "classes.js", "values.js", "reach.js", "parts.js", "page.js",
+)  # fmt: skip
+_FOREST_SCRIPTS = (
+    "model.js", "draw.js", "whatif.js", "reliability.js", "training.js", "figures.js",
+    "classes.js", "values.js", "reach.js", "parts.js", "forest_curves.js", "forest.js",
 )  # fmt: skip
 
 
 def page(summary: dict[str, Any]) -> str:
     """The whole page as text."""
+    if summary.get("kind") == "forest":
+        return _forest_page(summary)
     chosen = summary["points"][summary["chosen"]]
     trees = [dict(tree) for tree in summary["trees"]]
     sql = [tree.pop("sql") for tree in trees]
@@ -37,6 +43,19 @@ def page(summary: dict[str, Any]) -> str:
         data=safe_json({**summary, "trees": trees, "common": common}),
         sql=packed(sql),
         script="\n".join(_part(name) for name in _SCRIPTS),
+    )
+
+
+def _forest_page(summary: dict[str, Any]) -> str:
+    """The page of a forest."""
+    told = {key: value for key, value in summary.items() if key != "sql"}
+    return Template(_part("forest.html")).substitute(
+        title=html.escape(summary["title"]),
+        style=_part("style.css"),
+        rules=html.escape(summary["rules"]),
+        data=safe_json(told),
+        sql=packed([summary["sql"]]),
+        script="\n".join(_part(name) for name in _FOREST_SCRIPTS),
     )
 
 

@@ -68,7 +68,11 @@ class ToldClasses:
         self, tree: Tree, shown: Shown, reach: FloatArray, listed: IntArray
     ) -> dict[str, Any]:
         """What probabilities are worth."""
-        return {"probabilities": probabilities(tree, shown, reach)}
+        return self.worth(shown, proba_of_reach(tree, reach), listed)
+
+    def worth(self, shown: Shown, said: FloatArray, listed: IntArray) -> dict[str, Any]:
+        """What probabilities (n, n_classes) are worth, whoever says them."""
+        return {"probabilities": probabilities(said, shown)}
 
     def sides(self, shown: Shown, yes: BoolArray, no: BoolArray) -> dict[str, Any]:
         """What is told of the sides of a cut beside the classes there."""
@@ -90,7 +94,19 @@ class ToldClasses:
         found = _expected(tree, own)
         if shown is None or reach is None:
             return found
-        predicted = predicted_codes(proba_of_reach(tree, reach).T, tree.decision_cost)
+        said = proba_of_reach(tree, reach)
+        return found | self.measures(tree, tree.decision_cost, shown, said)
+
+    def measures(
+        self,
+        tree: Tree,
+        decision_cost: FloatArray | None,
+        shown: Shown,
+        said: FloatArray,
+    ) -> dict[str, Any]:
+        """Accuracy, recall, confusion and cost of probabilities (n, n_classes)."""
+        found: dict[str, Any] = {}
+        predicted = predicted_codes(said.T, decision_cost)
         n_classes = len(tree.classes)
         table = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
         np.add.at(table, (shown.code, predicted), 1)

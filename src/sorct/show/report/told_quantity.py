@@ -81,8 +81,11 @@ class ToldQuantity:
         self, tree: Tree, shown: Shown, reach: FloatArray, listed: IntArray
     ) -> dict[str, Any]:
         """Predicted and observed: rows that are listed, and bins of all."""
+        return self.worth(shown, _said(tree, shown), listed)
+
+    def worth(self, shown: Shown, said: FloatArray, listed: IntArray) -> dict[str, Any]:
+        """What predictions are worth, whoever makes them."""
         assert shown.y is not None
-        said = _said(tree, shown)
         return {
             "residuals": {
                 "points": [
@@ -118,12 +121,23 @@ class ToldQuantity:
         }
         if shown is None or shown.y is None:
             return found
-        gap, whole = shown.y - _said(tree, shown), float(shown.y.var())
+        return found | self.measures(tree, None, shown, _said(tree, shown))
+
+    def measures(
+        self,
+        tree: Tree,
+        decision_cost: FloatArray | None,
+        shown: Shown,
+        said: FloatArray,
+    ) -> dict[str, Any]:
+        """R² and errors of predictions on the data shown, whoever makes them."""
+        assert shown.y is not None
+        gap, whole = shown.y - said, float(shown.y.var())
         square = gap**2
-        found["rmse"], found["mae"] = (
-            float(np.sqrt(square.mean())),
-            float(np.abs(gap).mean()),
-        )
+        found: dict[str, Any] = {
+            "rmse": float(np.sqrt(square.mean())),
+            "mae": float(np.abs(gap).mean()),
+        }
         if whole == 0.0:
             return {**found, "r2": None}
         r2 = float(1.0 - square.mean() / whole)

@@ -47,7 +47,7 @@ def _variable(encoder: TableEncoder, variable: Variable) -> dict[str, Any]:
         lower, upper = variable.decode(0.0), variable.decode(1.0)
         return {"lower": lower, "span": upper - lower, **told, "typical": number}
     rows = [_pairs(row) for row in variable.encode_choices()]
-    names = [_choice_name(choice, variable) for choice in variable.choices]
+    names = choice_names(variable)
     if has_unseen(encoder, variable):
         names, rows = [*names, "other"], [*rows, []]
     typical = variable.choices.index(variable.typical)
@@ -61,6 +61,11 @@ def has_unseen(encoder: TableEncoder, variable: Variable) -> bool:
         return False
     term = variable.term(np.ones(len(variable.column_names)), encoder.unknown)
     return encoder.unknown == "other" and not (term is None or term.refuses_unknown)
+
+
+def choice_names(variable: Variable) -> list[str]:
+    """Choices of a category as the page calls them."""
+    return [_choice_name(choice, variable) for choice in variable.choices or ()]
 
 
 def _choice_name(choice: Any, variable: Variable) -> str:

@@ -122,6 +122,7 @@ function comparedRecalls(report, shown) {
 }
 
 function answerNote(model) {
+  if (model.note) return `${model.note}${model.decision_cost ? " Predicted is the class of least expected cost." : ""}`;
   const calibrated = "Probabilities calibrated on rows held out.";
   const own = "Probabilities of the tree's soft routes; they are not calibrated frequencies of the classes.";
   return `${model.calibration ? calibrated : own}${model.decision_cost ? " Predicted is the class of least expected cost." : ""}`;

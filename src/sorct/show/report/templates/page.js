@@ -7,9 +7,6 @@ let picture = null, frontier = null, heatmap = null, sqlTexts = null;
 function shownPoint() { return report.points[state.point]; }
 function shownTree() { return report.trees[shownPoint().tree]; }
 
-// Put parts into an element in place of what was there; null is left out.
-function put(id, ...parts) { byId(id).replaceChildren(...parts.flat().filter((part) => part !== null)); }
-
 function showPoint(k) {
   state.point = k;
   showFigures();
@@ -50,21 +47,6 @@ function pointAt(n, button) {
   if (entry.label === undefined) return;
   showTip(leafTip(report, entry), button);
   button.setAttribute("aria-describedby", "tip");
-}
-
-function showTip(lines, button) {
-  const tip = byId("tip"), box = button.getBoundingClientRect();
-  tip.replaceChildren(...lines.map((line) => make("span", {}, line)));
-  tip.hidden = false;
-  const left = Math.max(Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 8), 8);
-  const below = box.bottom + 6 + tip.offsetHeight <= window.innerHeight;
-  tip.style.left = `${left + window.scrollX}px`;
-  tip.style.top = `${(below ? box.bottom + 6 : box.top - 6 - tip.offsetHeight) + window.scrollY}px`;
-}
-
-function hideTip() {
-  byId("tip").hidden = true;
-  document.querySelectorAll("[aria-describedby=tip]").forEach((button) => button.removeAttribute("aria-describedby"));
 }
 
 // -- what probabilities, or numbers, are worth -----------------------------------------------
@@ -182,41 +164,10 @@ function modelJson() {
   return `${report.common.slice(0, -1)}, ${own.slice(1)}`;
 }
 
-async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(plain).text());
-}
-
 async function sqlText() {
   if (shownTree().no_sql) throw new Error(shownTree().no_sql);
   sqlTexts = sqlTexts || unpack(byId("report-sql").textContent);
   return (await sqlTexts)[shownPoint().tree];
-}
-
-async function copy(name, read) {
-  let text = null;
-  try {
-    text = await read();
-    await navigator.clipboard.writeText(text);
-  } catch (error) {
-    if (text === null || !copyBySelection(text)) {
-      byId("copied").textContent = `${name} could not be copied: ${error.message}`;
-      return;
-    }
-  }
-  byId("copied").textContent = `${name} copied.`;
-}
-
-function copyBySelection(text) {
-  const before = document.activeElement, area = make("textarea", { class: "offstage", "aria-hidden": "true" });
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  const done = document.execCommand("copy");
-  area.remove();
-  before.focus();
-  return done;
 }
 
 function showCopies() {
@@ -236,14 +187,11 @@ function showLead() {
   const rule = report.alphas && report.by_default
     ? ` Chosen at first: the fewest variables within a standard error of the best ${target.scoreName}.` : "";
   byId("lead").textContent = `${target.subject(report)}, ${count(report.data.n_variables, "variable")}, ${count(report.points.length, "tree")}.${where}${rule}`;
-  put("legend", report.classes.map((name, k) => make("li", {},
-    make("span", { style: `background: ${target.colour(report, k)}`, "aria-hidden": "true" }), name)));
+  showLegend(report);
   for (const [id, text] of Object.entries(target.words)) byId(id).textContent = text;
 }
 
-byId("values").addEventListener("submit", (event) => event.preventDefault());
-document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
-window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
+listen();
 showLead();
 showCopies();
 showTradeoff();

@@ -7,7 +7,7 @@ function describeProbabilities(report, told) {
   ];
   return [
     make("div", {},
-      scrolling("Measures", table(["", "the tree", "shares of the classes alone"], rows, "Less is better")),
+      scrolling("Measures", table(["", report.kind === "forest" ? "the forest" : "the tree", "shares of the classes alone"], rows, "Less is better")),
       make("p", { class: "hint" }, probabilityNote(report)),
       make("details", {}, make("summary", {}, "The points"), binTable(report, told.bins))),
     reliabilityCurve(report, told.bins),

@@ -122,7 +122,7 @@ function describeResiduals(report, { residuals }, point) {
   ];
   const where = data.is_training ? "the rows of training, which says little of new rows" : count(data.n_shown, "row");
   const numbers = make("div", {},
-    scrolling("Measures", table(["", "the tree", `always ${valueText(report, data.mean)}, the mean`], measures)),
+    scrolling("Measures", table(["", report.kind === "forest" ? "the forest" : "the tree", `always ${valueText(report, data.mean)}, the mean`], measures)),
     make("p", { class: "hint" }, `Measured on ${where}. Small points are the rows listed in this page; large ones the means of equally many rows each, with bars in which four of five are.`),
     bins.length ? make("details", {}, make("summary", {}, "The bins"), binNumbers(report, bins)) : null);
   if (!said.length) return [numbers];

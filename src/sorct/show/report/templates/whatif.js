@@ -91,7 +91,7 @@ function levelField(variable, i, value, change) {
 
 function valueFields(report, model, values, change) {
   const used = usedVariables(report, model);
-  if (!used.length) return [make("p", {}, "This tree uses no variable: every sample gets the same answer.")];
+  if (!used.length) return [make("p", {}, `This ${report.kind || "tree"} uses no variable: every sample gets the same answer.`)];
   return used.map((i) => {
     const variable = report.variables[i];
     const field = variable.levels ? levelField : numberField;
@@ -123,5 +123,5 @@ function routeText(report, nodes, route, here) {
 }
 
 function outsideNote(outside) {
-  return outside.length ? make("p", { class: "warning" }, `Outside the range of training: ${outside.join(", ")}. The tree extrapolates.`) : null;
+  return outside.length ? make("p", { class: "warning" }, `Outside the range of training: ${outside.join(", ")}. There it extrapolates.`) : null;
 }

@@ -1,0 +1,31 @@
+"""The checks of scikit-learn, by names that are short and quickly made."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+
+def each_check(*estimators: BaseEstimator) -> Any:
+    """Give a test every estimator with every check, as ``estimator`` and ``check``.
+
+    scikit-learn's own ``parametrize_with_checks`` prints the estimator anew for every
+    check, which takes half a second in every process that collects tests.
+    """
+    cases = [
+        pytest.param(given, check, id=f"{type(one).__name__}{number}-{_name(check)}")
+        for number, one in enumerate(estimators)
+        for given, check in estimator_checks_generator(one, mark="xfail")
+    ]
+    return pytest.mark.parametrize(("estimator", "check"), cases)
+
+
+def _name(check: Callable[..., None]) -> str:
+    """The function's name, with what it is called with."""
+    if not isinstance(check, partial):
+        return check.__name__
+    given = ",".join(f"{name}={value}" for name, value in check.keywords.items())
+    return f"{check.func.__name__}({given})" if given else check.func.__name__
