@@ -65,7 +65,7 @@ _SWITCHES += ["--drop-missing", "--dry-run", "--help", "--version", "-x"]
 _SMALL = ["--alphas-local", "1", "--n-solutions", "2", "--max-iter", "20"]
 _FOREST = ["--trees", "2", "--depth", "1", "--alpha-global", "0.1", "--gamma", "100"]
 _FOREST += ["--n-starts", "1"]
-#: Lines that work, to be spoiled; they must be quick. A forest has no page yet.
+#: Lines that work, to be spoiled; they must be quick.
 _LINES = [
     ["fit", "data.csv", "--target", "y", *QUICK],
     ["fit", "data.csv", "--target", "y", *_SMALL, "--cv", "2"],
