@@ -52,12 +52,13 @@ def fit_forest(
         options["n_folds"] = options.pop("cv")
     options |= {"n_jobs": args.jobs, "random_state": args.seed, **columns}
     model: Any
+    n_trees = args.trees if len(args.trees) > 1 else args.trees[0]
     if data.of_quantity:
-        model = SORCTForestRegressor(args.trees, **single_tree(args), **options)
+        model = SORCTForestRegressor(n_trees, **single_tree(args), **options)
     else:
         options |= promises(args, data.y)
         options["cost_matrix"] = demands(args, data.y, reading)["cost_matrix"]
-        model = SORCTForestClassifier(args.trees, **single_model(args), **options)
+        model = SORCTForestClassifier(n_trees, **single_model(args), **options)
     model.fit(data.X, data.y, data.weight)
     return model.forest_, _lines(model.forest_)
 

@@ -26,7 +26,9 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
 
     Parameters
     ----------
-    n_trees : int, default=25
+    n_trees : int or sequence of int, default=25
+        Number of trees; several are chosen from by cross-validation, together with
+        ``alpha_global``.
     depth : int or None, default=None
         Depth of every tree; None chooses it by the out-of-bag loss of forests without
         penalties: the smallest with a leaf for every class, or up to two more.
@@ -57,8 +59,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         they stay as all of them were polished together under it, which makes them
         alike.
     rule : {"one-standard-error", "best"}, default="one-standard-error"
-        How ``alpha_global`` is chosen: the fewest variables within one standard error
-        of the least loss on held-out rows, or that least loss itself.
+        How ``alpha_global`` is chosen: the fewest variables (and trees) within one
+        standard error of the least loss on held-out rows, or that least loss itself.
     n_folds : int, default=3
         Folds of that choice.
     early_stopping : bool, default=False
@@ -90,6 +92,10 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         small beside the table it flatters: test on other rows.
     alpha_global_ : float
         Strength that selected the variables.
+    cv_results_ : DataFrame or None
+        The path that was chosen from: penalty, number of trees, variables, mean loss on
+        held-out rows and the standard error of its difference from the least; None
+        where nothing was left to choose.
     depth_, gamma_ : int, float
         Depth and steepness of the trees.
     feature_importances_ : array of shape (n_features_in_,)
@@ -111,7 +117,7 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
 
     def __init__(
         self,
-        n_trees: int = 25,
+        n_trees: Any = 25,
         depth: int | None = None,
         alpha_local: float = 0.0,
         alpha_global: float | None = None,

@@ -43,7 +43,7 @@ class ForestEstimator(WholeEstimator):
     """What forests of classes and of quantities have in common."""
 
     forest_: Forest
-    n_trees: int
+    n_trees: Any
     depth: int | None
     alpha_local: float
     alpha_global: float | None
@@ -115,8 +115,8 @@ class ForestEstimator(WholeEstimator):
         seed: int,
         plan: ForestPlan,
     ) -> Forest:
+        from sorct.problem.evaluation import never
         from sorct.search.workers import Workers, deadline
-        from sorct.solvers.descent import never
 
         soft, hard = never(), never()
         left = effort.seconds_left(prepared.seconds)
@@ -129,7 +129,9 @@ class ForestEstimator(WholeEstimator):
             fit = ForestFit(
                 plan, prepared, model, seed, effort.n_jobs, workers, soft, hard
             )
-            return fit.run()
+            found = fit.run()
+        self.cv_results_ = None if fit.choice is None else fit.choice.frame()
+        return found
 
     @property
     def _limits(self) -> Limits:
@@ -137,7 +139,7 @@ class ForestEstimator(WholeEstimator):
 
     def _plan(self, n_draws: float) -> ForestPlan:
         return ForestPlan(
-            int(self.n_trees),
+            self._numbers_of_trees(),
             int(self.n_starts),
             int(self.n_folds),
             _KINDS[self.bootstrap],
@@ -154,7 +156,7 @@ class ForestEstimator(WholeEstimator):
         )
 
     def _checked_effort(self) -> Effort:
-        check_whole("n_trees", self.n_trees, most=_MOST_TREES)
+        self._numbers_of_trees()
         check_whole("n_starts", self.n_starts, most=1000)
         check_real("alpha_local", self.alpha_local, "a finite number >= 0")
         alpha = 0.0 if self.alpha_global is None else self.alpha_global
@@ -176,6 +178,19 @@ class ForestEstimator(WholeEstimator):
         effort.check()
         self._limits.check_with(self.feature_cost)
         return effort
+
+    def _numbers_of_trees(self) -> tuple[int, ...]:
+        """Numbers of trees to choose from, rising, checked."""
+        given = self.n_trees
+        several = isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) == 1
+        listed = list(given) if several else [given]
+        if not listed:
+            raise ValueError(
+                "n_trees must be a whole number, or several, got an empty list."
+            )
+        for one in listed:
+            check_whole("n_trees", one, most=_MOST_TREES)
+        return tuple(sorted({int(one) for one in listed}))
 
     def _keep(self, forest: Forest) -> None:
         """Set what users of scikit-learn look for, all of it read from the forest."""

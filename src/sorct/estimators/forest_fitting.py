@@ -3,10 +3,11 @@
 1. *Setting.* Depth and steepness that were left open are those with the least
    out-of-bag loss of a forest without penalties. Its trees know nothing of each other,
    so rows out of the bag are new to them.
-2. *Variables.* Single trees on all rows, along a path of global penalties, select
-   variables for the forest. Which point of the path is best is found by
-   cross-validation: once trees share a budget, what a tree uses depends on rows out of
-   its bag, and the out-of-bag loss would flatter.
+2. *Variables, and how many trees* if several numbers are given. Single trees on all
+   rows, along a path of global penalties, select variables for the forest. Which point
+   of the path, and which number of trees, is best is found by cross-validation: once
+   trees share a budget, what a tree uses depends on rows out of its bag, and the
+   out-of-bag loss would flatter.
 3. *Trees.* They are grown on the variables selected, each on its bag; or polished
    together under the penalty, if they are not to be relaxed.
 
@@ -26,6 +27,7 @@ from sorct.data.samples import Rows, TrainingSet
 from sorct.data.target import unequal
 from sorct.estimators.call import versions
 from sorct.estimators.fitting import STEEPNESS, Model, Prepared
+from sorct.estimators.forest_choice import ForestChoice
 from sorct.estimators.forest_measures import (
     importances,
     losses_of,
@@ -70,7 +72,9 @@ class ForestPlan:
 
     Attributes
     ----------
-    n_trees, n_starts, n_folds : int
+    n_trees : tuple of int, rising
+        Numbers of trees to choose from, mostly one.
+    n_starts, n_folds : int
     kind : str
         How bags are drawn, see ``data/bags.py``.
     alpha_local : float
@@ -91,7 +95,7 @@ class ForestPlan:
         Rows that the training rows stand for.
     """
 
-    n_trees: int
+    n_trees: tuple[int, ...]
     n_starts: int
     n_folds: int
     kind: str
@@ -126,13 +130,14 @@ class ForestFit:
 
         plan = self.plan
         self.least = Strengths(plan.alpha_local, _LEAST)
-        self.cv_loss: float | None = None
+        self.choice: ForestChoice | None = None
+        self.n_trees = plan.n_trees[-1]
         self.told: tuple[float, float] | None = None
         self.alpha_global = plan.alpha_global or 0.0
         problem = self._setting(self.prepared.problem)
         self.prepared = replace(self.prepared, problem=problem)
-        whole = self._grove(problem, plan.n_trees)
         groups = self._groups()
+        whole = self._grove(problem, self.n_trees)
         if plan.relax or self.alpha_global == 0.0:
             params = self._grown(whole, groups)
         else:
@@ -173,7 +178,7 @@ class ForestFit:
         if len(asked) == 1 or self.plan.kind == "all":
             return asked[0]
         best, chosen, rows = np.inf, asked[0], problem.data.rows
-        bags = self._grove(problem, min(self.plan.n_trees, N_CHOOSING))
+        bags = self._grove(problem, min(self.plan.n_trees[-1], N_CHOOSING))
         for candidate in asked:
             if self.soft[0] != 0:
                 break
@@ -206,16 +211,18 @@ class ForestFit:
     def _groups(self) -> IntArray:
         """Groups of columns that the forest may use."""
         plan, problem = self.plan, self.prepared.problem
-        if plan.alpha_global == 0.0 and not plan.limits.on_variables:
-            return np.arange(problem.n_groups)
-        alphas = self._alphas()
-        offers = self._offers(problem, alphas)
+        is_free = plan.alpha_global == 0.0 and not plan.limits.on_variables
+        alphas = np.zeros(1) if is_free else self._alphas()
+        offers = [np.arange(problem.n_groups)]
+        if not is_free:
+            offers = self._offers(problem, alphas)
         if plan.alpha_global is not None:
             by_penalty = plan.relax or plan.limits.on_variables
-            return offers[-1] if by_penalty else offers[0]
-        chosen = self._choose(offers, alphas)
-        self.alpha_global = float(alphas[chosen])
-        return offers[chosen]
+            alphas = alphas[-1:]
+            offers = offers[-1:] if by_penalty else offers[:1]
+        if len(offers) * len(plan.n_trees) == 1:
+            return offers[0]
+        return offers[self._choose(offers, alphas)]
 
     def _alphas(self) -> FloatArray:
         """Global penalties along the path; the first is none."""
@@ -264,19 +271,19 @@ class ForestFit:
         if held is None:
             return 0
         losses, weight = held
-        mean = np.average(losses, axis=1, weights=weight)
-        chosen = best = int(np.argmin(mean))
-        if self.plan.rule != "best":
-            gap = losses - losses[best] - (mean - mean[best])[:, np.newaxis]
-            error = np.linalg.norm(weight * gap, axis=1) / weight.sum()
-            close = np.flatnonzero(mean - mean[best] <= error)
-            sizes = np.array([offers[k].size for k in close.tolist()])
-            chosen = int(close[np.flatnonzero(sizes == sizes.min())[0]])
-        self.cv_loss = float(mean[chosen])
-        return chosen
+        sizes = np.array([groups.size for groups in offers])
+        self.choice = ForestChoice.of(
+            alphas, sizes, self.plan.n_trees, losses, weight, self.plan.rule
+        )
+        point, place = self.choice.chosen
+        self.alpha_global, self.n_trees = float(alphas[point]), self.plan.n_trees[place]
+        return point
 
     def _held_out(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Losses of held-out rows at every point, and weights; None without time."""
+        """Losses of held-out rows at every point, and weights; None without time.
+
+        Of shape (n_points, len(n_trees), n_rows).
+        """
         rows = self.prepared.problem.data.rows
         found: list[FloatArray] = []
         weights: list[FloatArray] = []
@@ -288,7 +295,7 @@ class ForestFit:
             weights.append(rows.weight[outside])
         if not found:
             return None
-        return np.concatenate(found, axis=1), np.concatenate(weights)
+        return np.concatenate(found, axis=2), np.concatenate(weights)
 
     def _folds(self, rows: Rows) -> list[tuple[IntArray, IntArray]]:
         """Folds of the merged rows; every class stays in every training part."""
@@ -301,22 +308,33 @@ class ForestFit:
         return list(splitter.split(np.zeros((rows.codes.size, 1)), rows.codes))
 
     def _fold(self, inside: Rows, outside: Rows, alphas: FloatArray) -> FloatArray:
-        problem = self.prepared.problem
+        problem, sizes = self.prepared.problem, self.plan.n_trees
         data = TrainingSet.from_rows(inside, problem.data.n_codes)
         share = inside.codes.size / (inside.codes.size + outside.codes.size)
-        n_trees = min(self.plan.n_trees, N_CHOOSING)
+        if len(sizes) == 1:
+            sizes = (min(sizes[0], N_CHOOSING),)
         part = replace(problem, data=data)
-        grove = self._grove(part, n_trees, share)
-        known: dict[bytes, FloatArray] = {}
+        grove = self._grove(part, sizes[-1], share)
+        known: dict[bytes, list[FloatArray]] = {}
         losses = []
-        for groups in self._offers(part, alphas):
+        for groups in self._offered(part, alphas):
             key = groups.tobytes()
             if key not in known:
                 trees = grove.at(self.least).anew(groups)
-                said = grove.said(trees, outside).mean(axis=0)
-                known[key] = losses_of(problem, said, outside)
+                said = grove.said(trees, outside)
+                known[key] = [
+                    losses_of(problem, said[:n].mean(axis=0), outside) for n in sizes
+                ]
             losses.append(known[key])
         return np.array(losses)
+
+    def _offered(self, part: Problem, alphas: FloatArray) -> list[IntArray]:
+        """What the points of a path select on the rows of a fold."""
+        if alphas.size == 1 and alphas[0] == 0.0 and not self.plan.limits.on_variables:
+            return [np.arange(part.n_groups)]
+        if self.plan.alpha_global is None:
+            return self._offers(part, alphas)
+        return self._offers(part, self._alphas())[-1:]
 
     # -- trees -----------------------------------------------------------------------
 
@@ -419,7 +437,7 @@ class ForestFit:
             oob_score=score,
             oob_loss=loss,
             oob_scoring=None if score is None else self._scoring,
-            cv_loss=self.cv_loss,
+            cv_loss=None if self.choice is None else self.choice.cv_loss,
             drop=drop,
             permutation=permutation,
             n_samples=prepared.n_samples,

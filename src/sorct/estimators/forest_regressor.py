@@ -21,7 +21,7 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
 
     Parameters
     ----------
-    n_trees : int, default=25
+    n_trees : int or sequence of int, default=25
     depth : int or None, default=None
         Depth of every tree; None chooses 1, 2 or 3 by the out-of-bag loss.
     alpha_local, alpha_global, max_features, max_features_per_cut, max_cost, bootstrap,
@@ -44,8 +44,8 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
     oob_score_ : float or None
         R2 on every row of the trees that have not seen it; it flatters as in
         ``SORCTForestClassifier``.
-    alpha_global_, depth_, gamma_, feature_importances_, status_, feature_names_in_,
-    n_features_in_
+    alpha_global_, cv_results_, depth_, gamma_, feature_importances_, status_,
+    feature_names_in_, n_features_in_
         As in ``SORCTForestClassifier``.
 
     Examples
@@ -60,7 +60,7 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
 
     def __init__(
         self,
-        n_trees: int = 25,
+        n_trees: Any = 25,
         depth: int | None = None,
         alpha_local: float = 0.0,
         alpha_global: float | None = None,
