@@ -191,8 +191,8 @@ class BoundProblem:
 
         The error also comes where so many seconds were not enough.
         """
+        from sorct.problem.evaluation import never
         from sorct.search.workers import deadline
-        from sorct.solvers.descent import never
 
         stop = never()
         with deadline(seconds, stop):
