@@ -103,10 +103,10 @@ def test_what_batches_cannot_have_is_refused(files, options, words):
         SORCTRegressor(**options).fit(files, "price")
 
 
-def test_a_search_by_folds_wants_the_table_in_memory(files):
+def test_a_search_by_folds_refuses_files_before_they_are_read():
     """The error says what trains on files."""
-    with pytest.raises(ValueError, match="takes a table in memory"):
-        SORCTRegressorCV().fit(files, "price")
+    with pytest.raises(ValueError, match="SORCTRegressorCV takes a table in memory"):
+        SORCTRegressorCV().fit("folder/*.parquet", "y")
 
 
 def test_moments_of_parts_are_those_of_all(rng):
