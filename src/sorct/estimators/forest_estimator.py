@@ -115,8 +115,8 @@ class ForestEstimator(WholeEstimator):
         seed: int,
         plan: ForestPlan,
     ) -> Forest:
+        from sorct.problem.evaluation import never
         from sorct.search.workers import Workers, deadline
-        from sorct.solvers.descent import never
 
         soft, hard = never(), never()
         left = effort.seconds_left(prepared.seconds)

@@ -14,6 +14,7 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.plain import is_finite_number
 from sorct.data.table import as_table, refuse_masked
 from sorct.data.variables import Variable, is_missing
 from sorct.data.wording import printable, readable, shown
@@ -246,8 +247,7 @@ def explain(
 def _of_quantity(
     tree: Tree, table: Any, values: dict[str, Any], scaled: FloatArray, goal: Any
 ) -> ValueExplanation:
-    number = isinstance(goal, (int, float, np.number)) and not isinstance(goal, bool)
-    if goal is not None and not (number and np.isfinite(goal)):
+    if goal is not None and not is_finite_number(goal):
         raise ValueError(f"reach must be a finite number or None, got {shown(goal)}.")
     typical, moves = moves_of(tree, scaled, values)
     steps, leaf = _route(tree, scaled, values)
