@@ -292,6 +292,30 @@ def test_directions_of_a_quantity():
     assert (np.diff(along, axis=0) <= 1e-9).all()
 
 
+def test_the_local_penalty_is_chosen_out_of_bag(people):
+    """Where most columns mean nothing, a forest with it has the lesser loss."""
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame(rng.random((len(people[1]), 12)))
+    X = people[0].join(noise.add_prefix("more "))
+    base = SORCTForestClassifier(10, 1, 0.0, 0.0, n_starts=1, random_state=0)
+    plain = base.fit(X, people[1])
+    model = clone(base).set_params(alpha_local=None).fit(X, people[1])
+    assert model.alpha_local_ == model.forest_.training.alpha_local > 0.0
+    told = model.forest_.training
+    assert told.oob_loss < plain.forest_.training.oob_loss
+    assert (
+        told.oob_loss
+        < clone(base)
+        .set_params(alpha_local=16.0 * model.alpha_local_, gamma=model.gamma_)
+        .fit(X, people[1])
+        .forest_.training.oob_loss
+    )
+    again = clone(model).set_params(n_jobs=2).fit(X, people[1])
+    assert again.forest_ == model.forest_
+    every = clone(model).set_params(bootstrap=False, n_trees=1).fit(X, people[1])
+    assert every.alpha_local_ == 0.0
+
+
 def test_importances_find_what_matters(people, fitted):
     told = fitted.forest_.training
     assert set(told.drop) == set(told.permutation) == set(fitted.forest_.variables_used)

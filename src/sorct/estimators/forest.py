@@ -32,8 +32,9 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     depth : int or None, default=None
         Depth of every tree; None chooses it by the out-of-bag loss of forests without
         penalties: the smallest with a leaf for every class, or up to two more.
-    alpha_local : float, default=0.0
-        Strength of local sparsity: fewer columns in a cut.
+    alpha_local : float or None, default=0.0
+        Strength of local sparsity: fewer columns in a cut, and smaller coefficients;
+        None chooses it like the depth.
     alpha_global : float or None, default=None
         Strength of the penalty on variables of the whole forest; None chooses it by
         cross-validation. 0 keeps every variable.
@@ -90,8 +91,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Accuracy on every row of the trees that have not seen it; None if every tree has
         seen all. The variables were chosen with these rows, so where the budget is
         small beside the table it flatters: test on other rows.
-    alpha_global_ : float
-        Strength that selected the variables.
+    alpha_local_, alpha_global_ : float
+        Strengths of the penalties.
     cv_results_ : DataFrame or None
         The path that was chosen from: penalty, number of trees, variables, mean loss on
         held-out rows and the standard error of its difference from the least; None
@@ -119,7 +120,7 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         self,
         n_trees: Any = 25,
         depth: int | None = None,
-        alpha_local: float = 0.0,
+        alpha_local: float | None = 0.0,
         alpha_global: float | None = None,
         *,
         max_features: int | None = None,

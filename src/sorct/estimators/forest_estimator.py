@@ -45,7 +45,7 @@ class ForestEstimator(WholeEstimator):
     forest_: Forest
     n_trees: Any
     depth: int | None
-    alpha_local: float
+    alpha_local: float | None
     alpha_global: float | None
     max_features: int | None
     max_features_per_cut: int | None
@@ -143,7 +143,7 @@ class ForestEstimator(WholeEstimator):
             int(self.n_starts),
             int(self.n_folds),
             _KINDS[self.bootstrap],
-            float(self.alpha_local),
+            None if self.alpha_local is None else float(self.alpha_local),
             None if self.alpha_global is None else float(self.alpha_global),
             self._limits,
             bool(self.relax),
@@ -158,9 +158,9 @@ class ForestEstimator(WholeEstimator):
     def _checked_effort(self) -> Effort:
         self._numbers_of_trees()
         check_whole("n_starts", self.n_starts, most=1000)
-        check_real("alpha_local", self.alpha_local, "a finite number >= 0")
-        alpha = 0.0 if self.alpha_global is None else self.alpha_global
-        check_real("alpha_global", alpha, "a finite number >= 0 or None")
+        for name in ("alpha_local", "alpha_global"):
+            alpha = 0.0 if getattr(self, name) is None else getattr(self, name)
+            check_real(name, alpha, "a finite number >= 0 or None")
         known = isinstance(self.bootstrap, (bool, np.bool_, str))
         if not known or self.bootstrap not in _KINDS:
             raise ValueError(
@@ -197,7 +197,7 @@ class ForestEstimator(WholeEstimator):
         told = forest.training
         self.forest_ = forest
         self.oob_score_ = told.oob_score
-        self.alpha_global_ = told.alpha_global
+        self.alpha_local_, self.alpha_global_ = told.alpha_local, told.alpha_global
         self.status_ = Status(str(told.status))
         self.feature_importances_ = forest.importances
         self.depth_, self.gamma_ = forest.trees[0].depth, forest.trees[0].gamma

@@ -44,8 +44,8 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
     oob_score_ : float or None
         R2 on every row of the trees that have not seen it; it flatters as in
         ``SORCTForestClassifier``.
-    alpha_global_, cv_results_, depth_, gamma_, feature_importances_, status_,
-    feature_names_in_, n_features_in_
+    alpha_local_, alpha_global_, cv_results_, depth_, gamma_, feature_importances_,
+    status_, feature_names_in_, n_features_in_
         As in ``SORCTForestClassifier``.
 
     Examples
@@ -62,7 +62,7 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         self,
         n_trees: Any = 25,
         depth: int | None = None,
-        alpha_local: float = 0.0,
+        alpha_local: float | None = 0.0,
         alpha_global: float | None = None,
         *,
         max_features: int | None = None,
