@@ -166,3 +166,27 @@ def test_compare_recognises_a_quantity(table, capsys, monkeypatch):
         assert f"\n{method} " in said.out
     assert main([*line, "--task", "classes"]) == 1
     assert "80 distinct values" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (["$1,234.50", "$987.25", "$2,310.75"], "'y' is a quantity"),
+        (["1", "2", "3", "4", "5"], "the 5 numbers of the target 'y' are taken for"),
+        (["0", "1"], None),
+        (["low", "high"], None),
+    ],
+)
+def test_odd_targets_are_told_apart(tmp_path, monkeypatch, capsys, values, said):
+    """Prices with signs, ratings, and two classes by number or name."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = rng.choice(values, 60)
+    if said and "quantity" in said:
+        y = [f"${1000 + 37.5 * k:,.2f}" for k in range(60)]
+    frame = pd.DataFrame({"a": rng.normal(size=60).round(3), "y": y})
+    frame.to_csv("odd.csv", index=False)
+    line = ["fit", "odd.csv", "--target", "y", "--depth", "3", "--alpha-local", "1"]
+    assert main([*line, "--n-starts", "1", "--out", "odd.json"]) == 0
+    told = capsys.readouterr().err
+    assert said in told if said else "quantity" not in told

@@ -6,6 +6,8 @@ from argparse import Namespace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sorct.cli import bars
 from sorct.cli.data import Training
 from sorct.cli.folding import CV, folds_of
@@ -28,6 +30,8 @@ _OF_CLASSES: dict[str, Any] = {
     "paper": False,
 }  # fmt: skip
 _OF_QUANTITIES: dict[str, Any] = {"quantile": None, "leaf": None}
+# Numbers of a target that may be a quantity, though they are taken for classes.
+_MANY_NUMBERS = 5
 _SQUARED = "minus the mean squared error"
 
 
@@ -51,6 +55,13 @@ def check_task(args: Namespace, data: Training) -> None:
             raise UsageError("--quantile needs --loss quantile")
         return
     _refuse(args, _OF_QUANTITIES, "quantities, and the target has classes")
+    n_numbers = len(np.unique(data.y)) if data.y.dtype.kind in "iuf" else 0
+    if args.task is None and n_numbers >= _MANY_NUMBERS:
+        note(
+            args.quiet,
+            f"the {n_numbers} numbers of the target {args.target!r} are taken for "
+            "classes (--task quantity would predict a number).",
+        )
     if loss in LOSSES:
         raise UsageError(
             f"--loss {loss} is for quantities, and the target has classes; "
