@@ -44,6 +44,7 @@ reproduce: $(VENV)/ready-reproduce
 	$(BIN)/python -m experiments.run
 	$(BIN)/python -m experiments.frontier --n-jobs 2
 	$(BIN)/python -m experiments.regression
+	$(BIN)/python -m experiments.forests
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

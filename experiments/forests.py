@@ -41,13 +41,13 @@ from sorct.data.bags import BOOTSTRAP, all_rows
 from sorct.data.options import TableOptions
 from sorct.data.samples import Rows
 from sorct.estimators.fitting import Model, Prepared
+from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction
 from sorct.search.forest import IN_FOREST, Grove, out_of_bag
 from sorct.search.strongest import emptying_strength
 from sorct.search.workers import Workers
-from sorct.solvers.descent import never
 from sorct.solvers.jointly import JointPolish
 from sorct.tree.params import Params
 

@@ -15,12 +15,12 @@ from joblib import Parallel, delayed
 from experiments.protocol import READING, SETTING, Split
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.path import PAPER_ALPHAS
+from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.search.log import best_of
 from sorct.search.polish import Polisher, without_idle_cuts
 from sorct.search.starts import draw_start
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 
 N_SOLUTIONS, N_SPLITS, N_ROWS = 20, 10, 3
 ROUGH, END = AugmentedLagrangian(1e-4, 300), AugmentedLagrangian()

@@ -17,6 +17,7 @@ import sorct.estimators.classifier
 import sorct.estimators.cross_validated
 import sorct.estimators.distil
 import sorct.estimators.forest
+import sorct.estimators.forest_regressor
 import sorct.estimators.path
 import sorct.estimators.regressor
 import sorct.estimators.regressor_cv
@@ -45,6 +46,7 @@ MODULES = [
     sorct.estimators.cross_validated,
     sorct.estimators.distil,
     sorct.estimators.forest,
+    sorct.estimators.forest_regressor,
     sorct.estimators.path,
     sorct.estimators.regressor,
     sorct.estimators.regressor_cv,

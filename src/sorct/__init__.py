@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from sorct.estimators.cross_validated import SORCTClassifierCV
     from sorct.estimators.distil import distil
     from sorct.estimators.effort import InfeasibleError
-    from sorct.estimators.forest import SORCTForestClassifier, SORCTForestRegressor
+    from sorct.estimators.forest import SORCTForestClassifier
+    from sorct.estimators.forest_regressor import SORCTForestRegressor
     from sorct.estimators.path import PAPER_ALPHAS, sorct_path
     from sorct.estimators.regressor import SORCTRegressor
     from sorct.estimators.regressor_cv import SORCTRegressorCV
@@ -70,7 +71,7 @@ _PLACES = {
     "SORCTClassifier": "sorct.estimators.classifier",
     "SORCTClassifierCV": "sorct.estimators.cross_validated",
     "SORCTForestClassifier": "sorct.estimators.forest",
-    "SORCTForestRegressor": "sorct.estimators.forest",
+    "SORCTForestRegressor": "sorct.estimators.forest_regressor",
     "SORCTRegressor": "sorct.estimators.regressor",
     "SORCTRegressorCV": "sorct.estimators.regressor_cv",
     "Tree": "sorct.tree.tree",

@@ -58,11 +58,13 @@ _FLAGS = [
     "--folds", "--repeats", "--folder", "--colour", "--task", "--loss", "--leaf",
     "--quantile", "--monotonic", "--positive-class", "--feature-cost", "--max-cost",
     "--scaling", "--min-frequency", "--handle-missing", "--ordered", "--class-weight",
-    "--calibration", "--confidence", "--reach", "--name",
+    "--calibration", "--confidence", "--reach", "--name", "--trees",
 ]  # fmt: skip
 _SWITCHES = ["-q", "--json", "--all", "--proba", "--keep", "--raw", "--force"]
 _SWITCHES += ["--drop-missing", "--dry-run", "--help", "--version", "-x"]
 _SMALL = ["--alphas-local", "1", "--n-solutions", "2", "--max-iter", "20"]
+_FOREST = ["--trees", "2", "--depth", "1", "--alpha-global", "0.1", "--gamma", "100"]
+_FOREST += ["--n-starts", "1"]
 #: Lines that work, to be spoiled; they must be quick.
 _LINES = [
     ["fit", "data.csv", "--target", "y", *QUICK],
@@ -75,6 +77,14 @@ _LINES = [
     ["explain", "value.json", "rows.csv", "--row", "1"],
     ["export", "value.json", "--to", "sql"],
     ["report", "value.json", "--data", "data.csv", "--out", "page.html"],
+    ["fit", "data.csv", "--target", "y", *_FOREST],
+    ["fit", "data.csv", "--target", "b", "--task", "quantity", *_FOREST],
+    ["show", "forest.json"],
+    ["predict", "forest.json", "rows.csv", "--proba", "--keep"],
+    ["explain", "forest.json", "rows.csv", "--row", "1"],
+    ["export", "forest.json", "--to", "sql"],
+    ["export", "forest.json", "--to", "onnx", "--out", "forest.onnx"],
+    ["report", "forest.json", "--data", "data.csv", "--out", "page.html"],
     ["show", "path.json", "--all"],
     ["show", "path.json", "--point", "0"],
     ["predict", "model.json", "rows.csv"],
@@ -93,6 +103,7 @@ _LINES = [
 # What would be long work for a good reason.
 _LONG = {"--folds", "--repeats", "--n-starts", "--n-solutions", "--cv", "--max-iter"}
 _LONG |= {"--depth", "--alphas-local", "--alphas-global", "--jobs", "--gamma"}
+_LONG |= {"--trees"}
 
 
 def attack(rng, n_cases):
@@ -118,9 +129,11 @@ def _furnish(place):
     assert main([*fit, "--out", f"{place}/model.json"]) == 0
     value = ["fit", f"{place}/data.csv", "--target", "b", "-q", *QUICK]
     assert main([*value, "--depth", "1", "--out", f"{place}/value.json"]) == 0
+    forest = ["fit", f"{place}/data.csv", "--target", "y", "-q", *_FOREST]
+    assert main([*forest, "--out", f"{place}/forest.json"]) == 0
     path += ["--alphas-local", "0.1,1", "--alphas-global", "0"]
     assert main([*path, "--out", f"{place}/path.json"]) == 0
-    for name in ("model.json", "path.json"):
+    for name in ("model.json", "forest.json", "path.json"):
         whole = (place / name).read_bytes()
         (place / f"cut-{name}").write_bytes(whole[: len(whole) // 2])
     (place / "folder").mkdir()

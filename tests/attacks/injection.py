@@ -36,9 +36,25 @@ _CALLED |= {"_math.exp", "_math.isfinite", "_missing", "_days", "_curve", "_date
 _CALLED |= {"_date.fromisoformat", "str", "zip", "isinstance", "len", "bool"}
 # Calibration: numbers in, a number out.
 _CALLED |= {"_logistic", "_math.log", "min", "sum"}
-_KNOWN_TAGS = set(
-    Elements(random_tree(np.random.default_rng(0))[0].report(title="x").html()).tags
-)
+
+
+def _known_tags():
+    """Elements of plain pages, of a tree and of a forest."""
+    rng = np.random.default_rng(0)
+    tree, rows = random_tree(rng)
+    models = [tree, random_forest(rng, tree, rows)]
+    pages = [
+        page
+        for model in models
+        for page in (
+            model.report(title="x").html(),
+            model.report(rows, some_y(model, rows)).html(),
+        )
+    ]
+    return {tag for page in pages for tag in Elements(page).tags}
+
+
+_KNOWN_TAGS = _known_tags()
 
 
 def attack(rng, n_cases):
@@ -55,9 +71,10 @@ def _check(rng, visit):
     tree, rows = _hostile(rng)
     _check_texts(tree, rows)
     _check_sources(tree)
-    _check_forest(rng, tree, rows)
+    forest = _check_forest(rng, tree, rows)
     _check_terminal(rng, tree, rows)
-    page = _page(rng, tree, rows)
+    model = forest if rng.random() < 0.3 else tree
+    page = _page(rng, model, rows)
     if rng.random() * _OPENED < 1.0 and visit is not None:
         file = Path("page.html").absolute()
         file.write_text(page, "utf-8")
@@ -117,6 +134,8 @@ def _check_forest(rng, tree, rows):
     distinct = Forest.from_dict(forest.to_dict())
     assert distinct == forest
     assert distinct.training == told
+    _check_terminal(rng, forest, rows)
+    return forest
 
 
 def _check_sql(source):

@@ -144,19 +144,15 @@ def _show(rng, tree, rows):
     if isinstance(tree, Forest):
         assert np.isfinite(tree.agreement(rows)).all()
     else:
-        _show_tree(rng, tree, rows)
+        _predict(tree.round(int(rng.integers(1, 16))).tree, rows)
+    given = (rows, some_y(tree, rows)) if rng.random() < 0.5 else ()
+    assert tree.report(*given).html().startswith("<!")
     for export in EXPORTS:
         try:
             text = export(tree)
         except ValueError:
             continue
         text.encode()
-
-
-def _show_tree(rng, tree, rows):
-    _predict(tree.round(int(rng.integers(1, 16))).tree, rows)
-    given = (rows, some_y(tree, rows)) if rng.random() < 0.5 else ()
-    assert tree.report(*given).html().startswith("<!")
 
 
 def some_y(tree, rows):

@@ -81,6 +81,7 @@ def refusal(error):
     text = str(error)
     assert text.strip(), f"{type(error).__name__} without a message"
     assert "\n\n" not in text, f"a message of several paragraphs: {text:.300}"
+    assert "ufunc '" not in text, f"a message of NumPy's: {text:.300}"
     assert len(text) < _LONGEST, f"a message of {len(text)} letters: {text:.300}"
     return "refused"
 

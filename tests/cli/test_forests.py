@@ -77,6 +77,15 @@ def test_limits_weights_and_choices_reach_the_forest(table, capsys):
     assert "chosen by the loss on held-out rows" in capsys.readouterr().out
 
 
+def test_several_numbers_of_trees_are_chosen_from(table, capsys):
+    line = "fit data.csv --target y --trees 2,4 --depth 1 --gamma 100 --alpha-global 0"
+    line += " --cv 2 --n-starts 1 --out model.json"
+    assert main(line.split()) == 0
+    forest = Forest.from_json("model.json")
+    assert forest.n_trees in (2, 4)
+    assert "chosen by the loss on held-out rows" in capsys.readouterr().out
+
+
 def test_a_quantity(table, capsys):
     frame = table.assign(y=3.0 * table["a"] + (table["c"] == "u"))
     frame.to_csv("data.csv", index=False)

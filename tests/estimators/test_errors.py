@@ -1,6 +1,7 @@
 """Bad input gets one clear error, before any work, with the words a user needs."""
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import sorct.search.warm_up
-from sorct import SORCTClassifier
+from sorct import SORCTClassifier, SORCTRegressor, explain
 
 N = 30
 Y = np.arange(N) % 2
@@ -204,6 +205,43 @@ def test_odd_settings_are_refused(no_work, name, words, values):
 def test_settings_beyond_all_measure_are_refused(no_work, name, value, words):
     """Before memory or threads are asked for."""
     assert_refused(no_work, f"{name}.*{words}", **{name: value})
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        (lambda: SORCTClassifier(alpha_local=HUGE), "alpha_local must be a finite"),
+        (lambda: SORCTClassifier(min_recall=HUGE), "min_recall must be a rate"),
+        (lambda: SORCTClassifier(confidence=HUGE), "confidence must be None or a prob"),
+        (lambda: SORCTClassifier(class_weight={0: HUGE}), "class_weight must be"),
+        (lambda: SORCTClassifier(feature_cost=[HUGE, 1, 1]), "feature_cost must be"),
+        (
+            lambda: SORCTRegressor(loss="quantile", quantile=HUGE),
+            "quantile must be a share",
+        ),
+    ],
+)
+def test_numbers_that_no_float_can_hold_are_refused_like_others(fit, words):
+    """Neither an OverflowError nor a message of NumPy's."""
+    with pytest.raises(ValueError, match=words):
+        fit().fit(X, Y)
+
+
+def test_what_cannot_be_reached_is_told_in_words():
+    """The number is not one that a float can hold."""
+    tree = SORCTRegressor(1, 0.1, n_starts=1).fit(X, X[:, 0]).tree_
+    with pytest.raises(ValueError, match="reach must be a finite number or None"):
+        explain(tree, X[:1], reach=HUGE)
+
+
+def test_a_fraction_is_a_number():
+    """A penalty of one quarter is that, however it is written."""
+    whole = SORCTClassifier(alpha_local=Fraction(1, 4), n_starts=1, random_state=0)
+    same = SORCTClassifier(alpha_local=0.25, n_starts=1, random_state=0)
+    assert whole.fit(X, Y).tree_ == same.fit(X, Y).tree_
 
 
 def test_messages_are_one_short_line(no_work):

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sorct import Forest, SORCTForestClassifier, SORCTForestRegressor
 from sorct.data.planted import make_planted_tree
 from sorct.data.samples import Rows
-from sorct.estimators.forest_fitting import ForestFit
+from sorct.estimators.forest_choice import ForestChoice
 from sorct.estimators.forest_measures import out_of_bag_score
 from tests.estimators.contract import each_check
 
@@ -128,8 +128,9 @@ def test_same_seed_same_forest_for_any_jobs_and_backend(people, options):
     model.set_params(gamma=100.0)
     first = model.fit(*people).forest_
     assert clone(model).set_params(n_jobs=2).fit(*people).forest_ == first
-    with parallel_backend("threading", n_jobs=2):
-        assert clone(model).fit(*people).forest_ == first
+    for backend in ("threading", "loky"):
+        with parallel_backend(backend, n_jobs=2):
+            assert clone(model).fit(*people).forest_ == first
     order = np.random.default_rng(1).permutation(len(people[1]))
     shuffled = people[0].iloc[order], people[1][order]
     assert clone(model).fit(*shuffled).forest_ == first
@@ -169,7 +170,12 @@ def test_class_weights_costs_and_early_stopping(people):
     assert dear.forest_ != replace(dear.forest_, decision_cost=None)
     assert (heavy.predict(X) == "yes").mean() > plain
     stopped = clone(base).set_params(n_trees=60, early_stopping=True).fit(X, y)
-    assert 5 <= stopped.forest_.n_trees < 60
+    n_trees = stopped.forest_.n_trees
+    assert 5 <= n_trees < 60
+    assert (
+        stopped.forest_.trees
+        == clone(base).set_params(n_trees=n_trees).fit(X, y).forest_.trees
+    )
 
 
 def test_out_of_bag_is_the_accuracy_of_predictions_by_own_weights():
@@ -188,16 +194,126 @@ def test_out_of_bag_is_the_accuracy_of_predictions_by_own_weights():
         assert score == pytest.approx(expected)
 
 
+def chosen_of(losses, weight, rule, n_variables=(3, 3), n_trees=(5,)):
+    """The choice by losses of shape (n_points, n_sizes, n_rows)."""
+    alphas, used = np.arange(len(losses)) * 1.0, np.array(n_variables)
+    return ForestChoice.of(alphas, used, n_trees, losses, np.array(weight), rule)
+
+
 @pytest.mark.parametrize("rule", ["best", "one-standard-error"])
 def test_held_out_rows_count_by_their_weights(rule):
     """A row of weight 9 outweighs one of weight 1."""
-    losses = np.array([[1.0, 0.0, 1.0, 0.0], [0.5, 0.9, 0.5, 0.9]])
-    fit = SimpleNamespace(plan=SimpleNamespace(rule=rule))
-    offers = [np.arange(3), np.arange(3)]
+    losses = np.array([[[1.0, 0.0, 1.0, 0.0]], [[0.5, 0.9, 0.5, 0.9]]])
     for weight, best in (([1.0, 1.0, 1.0, 1.0], 0), ([9.0, 1.0, 9.0, 1.0], 1)):
-        fit._held_out = lambda _, weight=weight: (losses, np.array(weight))
-        assert ForestFit._choose(fit, offers, np.array([0.0, 1.0])) == best
-        assert fit.cv_loss == np.average(losses[best], weights=weight)
+        found = chosen_of(losses, weight, rule)
+        assert found.chosen == (best, 0)
+        assert found.cv_loss == np.average(losses[best, 0], weights=weight)
+
+
+def test_the_fewest_variables_then_trees_within_one_standard_error(rng):
+    """Against the textbook formula of the error of a mean difference."""
+    noise = rng.normal(0.0, 1.0, (3, 2, 400))
+    middle = np.array([[0.0, 0.03], [0.01, 0.02], [0.5, 0.5]])
+    losses = middle[..., np.newaxis] + 0.5 * noise
+    found = chosen_of(losses, np.ones(400), "one-standard-error", (9, 4, 1), (5, 25))
+    best = np.unravel_index(found.loss.argmin(), found.loss.shape)
+    gap = losses - losses[best]
+    error = gap.std(axis=2) / np.sqrt(400)
+    np.testing.assert_allclose(found.error, error)
+    assert found.chosen == (1, 0)
+    assert chosen_of(losses, np.ones(400), "best", (9, 4, 1), (5, 25)).chosen == best
+    frame = found.frame()
+    assert frame["chosen"].sum() == 1
+    assert frame[frame["chosen"]][["n_variables", "n_trees"]].to_numpy().tolist() == [
+        [4, 5]
+    ]
+
+
+@pytest.mark.parametrize("alpha", [None, 0.0, 0.05])
+def test_the_number_of_trees_is_chosen_with_the_penalty(people, alpha):
+    """By losses that the same trees have when fitted by hand on the folds' rows."""
+    model = SORCTForestClassifier(
+        [6, 2, 4], 1, 0.0, alpha, n_folds=2, n_starts=1, gamma=100.0, random_state=0
+    )
+    forest = model.fit(*people).forest_
+    told = model.cv_results_
+    assert sorted(told["n_trees"].unique()) == [2, 4, 6]
+    assert told["alpha_global"].nunique() == (8 if alpha is None else 1)
+    (row,) = told[told["chosen"]].to_dict("records")
+    assert forest.n_trees == row["n_trees"]
+    assert model.alpha_global_ == row["alpha_global"]
+    assert forest.training.cv_loss == row["mean_loss"]
+    again = clone(model).set_params(n_trees=(2, 4, 6), n_jobs=2).fit(*people)
+    assert again.forest_ == forest
+    fixed = clone(model).set_params(n_trees=row["n_trees"])
+    fixed.set_params(alpha_global=row["alpha_global"])
+    if alpha is not None:
+        assert fixed.fit(*people).forest_ == forest
+        assert fixed.cv_results_ is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"depth": 2, "loss": "cost"},
+        {"depth": 1, "loss": "both", "alpha_global": 0.1, "relax": False},
+        {"depth": None},
+    ],
+)
+def test_directions_hold_for_the_forest(people, options):
+    """Against what the table says, too: income lowers the class, and must not."""
+    X, y = people
+    options = {"alpha_global": 0.01, **options}
+    model = SORCTForestClassifier(
+        3, n_starts=1, gamma=100.0, random_state=0,
+        monotonic_cst={"age": 1, "income": 1}, positive_class="yes", **options,
+    )  # fmt: skip
+    forest, rows = model.fit(X, y).forest_, X[X.age.notna()][:25]
+    assert "age" in forest.variables_used
+    for name, values in (
+        ("age", np.linspace(0.0, 120.0, 31)),
+        ("income", np.geomspace(10.0, 1e6, 31)),
+    ):
+        along = [forest.predict_proba(rows.assign(**{name: v}))[:, 1] for v in values]
+        assert (np.diff(along, axis=0) >= -1e-12).all()
+    free = SORCTForestClassifier(depth=2, alpha_global=0.01, **QUICK).fit(X, y)
+    along = [free.predict_proba(rows.assign(income=v))[:, 1] for v in (1e3, 1e5)]
+    assert (along[1] < along[0] - 0.1).any()
+
+
+def test_directions_of_a_quantity():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = SORCTForestRegressor(
+        3, 2, 0.0, 0.01, n_starts=1, gamma=100.0, random_state=0,
+        monotonic_cst={"bmi": -1},
+    )  # fmt: skip
+    forest = model.fit(X[:200], y[:200]).forest_
+    along = [forest.predict(X.assign(bmi=v)) for v in np.linspace(-0.2, 0.2, 21)]
+    assert (np.diff(along, axis=0) <= 1e-9).all()
+
+
+def test_the_local_penalty_is_chosen_out_of_bag(people):
+    """Where most columns mean nothing, a forest with it has the lesser loss."""
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame(rng.random((len(people[1]), 12)))
+    X = people[0].join(noise.add_prefix("more "))
+    base = SORCTForestClassifier(10, 1, 0.0, 0.0, n_starts=1, random_state=0)
+    plain = base.fit(X, people[1])
+    model = clone(base).set_params(alpha_local=None).fit(X, people[1])
+    assert model.alpha_local_ == model.forest_.training.alpha_local > 0.0
+    told = model.forest_.training
+    assert told.oob_loss < plain.forest_.training.oob_loss
+    assert (
+        told.oob_loss
+        < clone(base)
+        .set_params(alpha_local=16.0 * model.alpha_local_, gamma=model.gamma_)
+        .fit(X, people[1])
+        .forest_.training.oob_loss
+    )
+    again = clone(model).set_params(n_jobs=2).fit(X, people[1])
+    assert again.forest_ == model.forest_
+    every = clone(model).set_params(bootstrap=False, n_trees=1).fit(X, people[1])
+    assert every.alpha_local_ == 0.0
 
 
 def test_importances_find_what_matters(people, fitted):
@@ -220,6 +336,9 @@ def test_time_limit_ends_with_a_forest():
     ("options", "message"),
     [
         ({"n_trees": 0}, "n_trees must be"),
+        ({"n_trees": []}, "n_trees must be"),
+        ({"n_trees": [5, 0]}, "n_trees must be"),
+        ({"n_trees": "all"}, "n_trees must be"),
         ({"alpha_global": -1.0}, "alpha_global must be"),
         ({"bootstrap": "rows"}, "bootstrap must be"),
         ({"bootstrap": []}, "bootstrap must be"),
@@ -230,6 +349,7 @@ def test_time_limit_ends_with_a_forest():
         ({"max_features": -1}, "max_features must be"),
         ({"max_cost": 2.0}, "max_cost needs feature_cost"),
         ({"gamma": "flat"}, "gamma must be"),
+        ({"monotonic_cst": {"size": 1}}, "monotonic_cst names columns"),
         ({"relax": "no"}, "relax must be True or False"),
         ({"early_stopping": pd.DataFrame()}, "early_stopping must be True or False"),
     ],

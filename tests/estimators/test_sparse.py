@@ -11,11 +11,12 @@ from sorct import SORCTClassifier, SORCTClassifierCV, Tree
 from sorct.data.options import TableOptions
 from sorct.data.sparse_table import SparseTable
 from sorct.estimators.fitting import Model, Prepared
+from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.row_slopes import row_slopes
 from sorct.search.starts import draw_start
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import gradient_at, leaf_masses, never
+from sorct.solvers.descent import gradient_at, leaf_masses
 from sorct.tree.params import Params
 
 OPTIONS = {"alpha_local": 60.0, "n_starts": 2, "random_state": 0}

@@ -4,14 +4,15 @@ import numpy as np
 
 from sorct.problem import (
     constraints,
+    datafit,
     elementary,
+    evaluation,
     labels,
     penalty,
     penalty_face,
     subproblem,
 )
 from sorct.problem.compilation import compiled
-from sorct.solvers import descent
 
 
 @compiled
@@ -52,13 +53,17 @@ def best_ordered_labels(cost, first):
     return work.label
 
 
-def _enter(samples, sub, point, renewed, buffers, max_iter):
+def _enter(samples, sub, point, renewed, buffers, task):
     """Evaluate at a point through the one entry that everybody uses."""
-    scratch = descent.make_scratch(sub, point)
-    scratch = scratch._replace(renewed=renewed, buffers=buffers)
-    state = descent._make_state(0.0, max_iter, False)
-    descent._descend(samples, sub, point, descent.never(), state, scratch)
-    return float(state["value"])
+    evaluator = evaluation.Evaluator(samples, sub, point, point, evaluation.never())
+    for own, given in zip(evaluator.buffers, buffers, strict=True):
+        own[:] = given
+    evaluator.renewed[:] = renewed
+    value = evaluator.ask(task)
+    for own, given in zip(evaluator.buffers, buffers, strict=True):
+        given[:] = own
+    renewed[:] = evaluator.renewed
+    return value
 
 
 def accumulate(problem, tree, with_gradient, buffers):
@@ -74,7 +79,8 @@ def accumulate(problem, tree, with_gradient, buffers):
     sub = problem.flattened(problem.gamma)._replace(floors=floors)
     point = problem.point(tree)._replace(label=np.arange(n_leaves))
     renewed = buffers.has_second.astype(float)
-    _enter(problem.data.samples, sub, point, renewed, buffers, -int(with_gradient))
+    task = evaluation.GRADIENT if with_gradient else evaluation.VALUE
+    _enter(problem.data.samples, sub, point, renewed, buffers, task)
 
 
 @compiled
@@ -94,7 +100,7 @@ def density(proba):
 
 def evaluate(samples, sub, point, renewed, buffers):
     """Value of the penalised Lagrangian; fills the buffers."""
-    return _enter(samples, sub, point, renewed, buffers, -1)
+    return _enter(samples, sub, point, renewed, buffers, evaluation.GRADIENT)
 
 
 @compiled
@@ -110,12 +116,19 @@ def renew_leaves(sub, point, renewed, buffers, stop=0):
 
 
 @compiled
-def _residual(sub, point, buffers, scratch):
-    return subproblem.residual(sub, point, buffers, scratch)
+def _residual(simple, point, gradient, scratch, wanted):
+    return subproblem.residual(simple, point, gradient, scratch, wanted)
 
 
 def residual(sub, point, buffers):
-    return _residual(sub, point, buffers, np.zeros(point.cuts.shape))
+    gradient = subproblem.Gradient(buffers.gradient, buffers.logit_gradient)
+    scratch, wanted = np.zeros(point.cuts.shape), np.zeros(point.logit.size)
+    return _residual(sub.simple, point, gradient, scratch, wanted)
+
+
+@compiled
+def bound_value(shape, wanted, leaf):
+    return datafit.bound_value(shape, wanted, leaf)
 
 
 @compiled

@@ -1,11 +1,15 @@
-"""Compiled code runs where no signal can raise into it."""
+"""Compiled code: where it runs, where it is made, and what it refuses."""
 
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from joblib import cpu_count
+from numba.core.errors import TypingError
 
-from sorct.problem.compilation import call_apart
+from sorct.problem.compilation import call_apart, compiled_beside
+from sorct.problem.evaluation import VALUE, Evaluator, never, smallest
 
 CHILD = """
 import signal, threading
@@ -58,3 +62,29 @@ def test_an_error_of_a_call_apart_is_raised():
 
     with pytest.raises(ValueError, match="told"):
         call_apart(fail)
+
+
+SLEEP = "import time; time.sleep(60)"
+
+
+@pytest.mark.skipif(cpu_count() < 2, reason="a second core is needed")
+def test_what_is_compiled_beside_is_there_afterwards(tmp_path):
+    kept = tmp_path / "kept"
+    with compiled_beside(f"open({str(kept)!r}, 'w').write('compiled')"):
+        pass
+    assert kept.read_text() == "compiled"
+
+
+def test_an_error_does_not_wait_for_what_is_compiled_beside():
+    with pytest.raises(KeyboardInterrupt), compiled_beside(SLEEP):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("wrong", [np.asfortranarray, np.int64])
+def test_arrays_of_another_layout_or_type_are_never_misread(wrong):
+    problem, params = smallest()
+    sub, point = problem.subproblem(), problem.point(params)
+    sub = sub._replace(table=wrong(np.arange(4.0).reshape(2, 2)))
+    evaluator = Evaluator(problem.data.samples, sub, point, point, never())
+    with pytest.raises(TypingError, match="Expected"):
+        evaluator.ask(VALUE)

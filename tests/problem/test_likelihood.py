@@ -7,12 +7,12 @@ from sklearn.linear_model import LogisticRegression
 from sorct.data.samples import TrainingSet
 from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import PSEUDO, Likelihood
+from sorct.problem.evaluation import never
 from sorct.problem.kernels import make_buffers
 from sorct.problem.penalty import Penalty, Strengths
 from sorct.problem.problem import Problem
 from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
 from tests.problem.doors import evaluate, log, renew_leaves

@@ -9,8 +9,8 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.linear_model import Lasso
 
 from sorct.data.samples import TrainingSet
-from sorct.problem import datafit
 from sorct.problem.constraints import Constraint
+from sorct.problem.evaluation import never
 from sorct.problem.kernels import make_buffers
 from sorct.problem.penalty import Penalty, Strengths
 from sorct.problem.problem import Problem
@@ -20,10 +20,9 @@ from sorct.search.chains import IteratedSearch
 from sorct.search.starts import draw_start, empty_tree
 from sorct.search.strongest import emptying_strength
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
-from tests.problem.doors import evaluate, prox
+from tests.problem.doors import bound_value, evaluate, prox
 from tests.reference import ValueReference
 
 LOSSES = {
@@ -175,7 +174,7 @@ def test_bound_values_are_the_best_within_their_bounds(falling):
 def test_falling_values_are_those_of_isotonic_regression(seed):
     wanted = np.random.default_rng(seed).normal(size=8)
     shape = Residual(low=-1.0, high=1.0, falling=True).shape
-    got = [datafit.bound_value.py_func(shape, wanted, leaf) for leaf in range(8)]
+    got = [bound_value(shape, wanted, leaf) for leaf in range(8)]
     expected = np.clip(isotonic_regression(wanted, increasing=False), -1.0, 1.0)
     np.testing.assert_allclose(got, expected, atol=1e-12)
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from sorct.problem.datafit import LITTLE
+from sorct.problem.evaluation import never
 from sorct.problem.kernels import make_buffers
 from sorct.search.annealing import anneal, gamma_ladder
-from sorct.solvers.descent import descend, never
+from sorct.solvers.descent import descend
 from tests.problem.doors import renew_leaves
 from tests.reference import entropy
 

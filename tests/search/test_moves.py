@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sorct.problem.evaluation import never
 from sorct.search.moves import Chain, move, wasted_cuts
 from sorct.search.polish import Polisher
 from sorct.search.subtrees import random_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 
 N_MOVES = 60
 ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=30)

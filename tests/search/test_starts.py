@@ -8,9 +8,9 @@ import pytest
 from scipy.optimize import linprog
 
 from sorct.problem.datafit import ExpectedCost
+from sorct.problem.evaluation import never
 from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 
 STEEP = 512.0
 sizes = pytest.mark.parametrize(

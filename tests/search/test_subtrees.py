@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sorct.data.samples import MANY_ROWS, TrainingSet
+from sorct.problem.evaluation import never
 from sorct.search.subtrees import grow, place, random_tree, refit_nodes, regrow
-from sorct.solvers.descent import leaf_masses, never
+from sorct.solvers.descent import leaf_masses
 
 STEEP = 512.0
 seeds = pytest.mark.parametrize("seed", range(5))

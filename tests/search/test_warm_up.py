@@ -36,7 +36,7 @@ from sorct.search import warm_up
 from small import add_one
 x = np.zeros(1)
 warm_up._evaluate_once = lambda: add_one(x)
-warm_up.forget_compiled = lambda why: compilation.forget_cache(add_one, why)
+warm_up.forget_compiled = lambda why: compilation.forget_cache([add_one], why)
 warm_up.nothing_cached = lambda: False
 {after}
 warm_up.warm_up()

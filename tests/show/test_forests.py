@@ -140,6 +140,36 @@ def test_the_distilled_tree_is_the_nearest_by_divergence(forest, table):
         distil(type("Model", (), {"forest_": forest})(), X)
 
 
+def test_the_distilled_tree_reads_the_table_as_the_forest_does():
+    """Numbers that are names, curves, new levels and missing cells."""
+    rng, n = np.random.default_rng(1), 150
+    X = pd.DataFrame(
+        {
+            "code": rng.choice([3, 5, 11], n),
+            "tail": np.exp(rng.normal(0.0, 3.0, n)),
+            "size": rng.random(n),
+        }
+    )
+    y = (X["code"] == 5) ^ (X["tail"] > 1.0)
+    model = SORCTForestClassifier(
+        2, 2, 0.0, 0.01, gamma=100.0, n_starts=1, random_state=0,
+        categorical_features=["code"], scaling={"tail": "quantile"},
+        handle_unknown="error", handle_missing="typical",
+    )  # fmt: skip
+    forest = model.fit(X, y).forest_
+    options = {"depth": 2, "n_starts": 1, "random_state": 0}
+    tree = distil(forest, X, **options).tree_
+    own, other = tree.encoder.variables, forest.encoder.variables
+    assert [type(one) for one in own] == [type(one) for one in other]
+    assert own[0].choices == other[0].choices == (3, 5, 11)
+    plain = distil(forest, X, categorical_features=None, scaling="minmax", **options)
+    kinds = [type(one) for one in plain.tree_.encoder.variables]
+    assert kinds != [type(one) for one in own]
+    assert (tree.encoder.unknown, tree.encoder.missing) == ("error", "typical")
+    asked = distil(forest, X, handle_missing="error", **options).tree_
+    assert asked.encoder.missing == "error"
+
+
 def test_the_python_module_says_what_the_forest_says(forest, table, tmp_path):
     X, _ = table
     for one in (forest, replace(forest, decision_cost=np.array([[0, 9.0], [1, 0]]))):

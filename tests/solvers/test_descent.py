@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from sorct.problem.evaluation import never
 from sorct.problem.kernels import make_buffers
-from sorct.solvers.descent import descend, never
+from sorct.solvers.descent import descend
 from tests.conftest import problem_of
 from tests.problem.doors import evaluate
 

@@ -9,8 +9,9 @@ from sorct.data import parts as parts_module
 from sorct.data import samples as samples_module
 from sorct.data.parts import OutOfTimeError, PartedSet, SampleParts
 from sorct.problem.datafit import Likelihood
+from sorct.problem.evaluation import never
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import leaf_masses, never
+from sorct.solvers.descent import leaf_masses
 from sorct.solvers.in_parts import MOST_PASSES, Evaluation, all_masses, descend_in_parts
 
 SOLVER = AugmentedLagrangian(tol=1e-8)

@@ -9,13 +9,13 @@ from scipy.optimize import minimize
 from sorct.data.samples import TrainingSet
 from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import Likelihood
+from sorct.problem.evaluation import never
 from sorct.problem.penalty import Penalty, Strengths
 from sorct.problem.penalty_wide import joint_prox
 from sorct.problem.problem import Problem
 from sorct.search.starts import empty_tree
 from sorct.search.workers import Workers
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 from sorct.solvers.jointly import JointPolish
 from sorct.tree.topology import Topology
 from tests.problem.doors import prox

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _OF_TREES: dict[str, Any] = {
     "alphas_local": None, "alphas_global": None, "scoring": None, "n_solutions": None,
     "followable": None, "min_recall": [], "confidence": None, "calibration": None,
-    "monotonic": [], "positive_class": None, "paper": False,
+    "paper": False,
 }  # fmt: skip
 
 
@@ -39,7 +39,8 @@ def fit_forest(
     args: Namespace, data: Training, columns: dict[str, Any], reading: ReadOptions
 ) -> tuple[Forest, list[str]]:
     """Train a forest; what is said of it."""
-    from sorct.estimators.forest import SORCTForestClassifier, SORCTForestRegressor
+    from sorct.estimators.forest import SORCTForestClassifier
+    from sorct.estimators.forest_regressor import SORCTForestRegressor
 
     names = (
         "alpha_local", "alpha_global", "max_features", "max_features_per_cut",
@@ -51,12 +52,13 @@ def fit_forest(
         options["n_folds"] = options.pop("cv")
     options |= {"n_jobs": args.jobs, "random_state": args.seed, **columns}
     model: Any
+    n_trees = args.trees if len(args.trees) > 1 else args.trees[0]
     if data.of_quantity:
-        model = SORCTForestRegressor(args.trees, **single_tree(args), **options)
+        model = SORCTForestRegressor(n_trees, **single_tree(args), **options)
     else:
         options |= promises(args, data.y)
         options["cost_matrix"] = demands(args, data.y, reading)["cost_matrix"]
-        model = SORCTForestClassifier(args.trees, **single_model(args), **options)
+        model = SORCTForestClassifier(n_trees, **single_model(args), **options)
     model.fit(data.X, data.y, data.weight)
     return model.forest_, _lines(model.forest_)
 

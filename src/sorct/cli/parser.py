@@ -132,10 +132,11 @@ def _add_fit(verbs: Verbs) -> None:
     group = parser.add_argument_group("a forest")
     group.add_argument(
         "--trees",
-        type=options.whole(1),
+        type=options.several(options.whole(1)),
         metavar="N",
         help="train so many trees that answer together, with one budget of variables "
-        "(--max-features) for all of them (default: a single tree)",
+        "(--max-features) for all of them; with commas several numbers to choose from "
+        "(default: a single tree)",
     )
     add_model(parser, "with the penalties")
     add_promises(parser)

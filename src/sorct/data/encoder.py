@@ -391,7 +391,10 @@ class TableEncoder:
 
     def encode(self, X: Any) -> FloatArray:
         """Whole table in [0, 1], shape (n_samples, n_columns), column-major."""
-        table = self.read(X)
+        return self.encode_table(self.read(X))
+
+    def encode_table(self, table: Table) -> FloatArray:
+        """The same for a table that was read."""
         return self.scale(table, slice(None), np.arange(self.n_columns)).T
 
     def every_level(self, X: Any) -> tuple[FloatArray, IntArray]:
@@ -407,9 +410,8 @@ class TableEncoder:
             else:
                 columns.append(self._every_choice(table, i))
         widths = [part.shape[1] for part in columns]
-        return np.concatenate(columns, axis=1), np.repeat(
-            np.arange(len(widths)), widths
-        )
+        owner = np.repeat(np.arange(len(widths)), widths)
+        return np.concatenate(columns, axis=1), owner
 
     def _every_choice(self, table: Table, i: int) -> FloatArray:
         """A 0/1 column for every choice, one for two; of a continuum its columns."""

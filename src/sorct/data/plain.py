@@ -6,6 +6,7 @@ which file it was.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,10 @@ def is_shallow(value: Any, depth: int = 8) -> bool:
 
 def is_finite_number(value: Any) -> bool:
     """Whether a value is a number that a float can hold; True is no number."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
+    if not isinstance(value, Real) or isinstance(value, bool):
         return False
-    return abs(value) <= float(np.finfo(np.float64).max)
+    size: Any = abs(value)
+    return bool(size <= float(np.finfo(np.float64).max))
 
 
 def expect(condition: bool, message: str) -> None:

@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.data.plain import is_finite_number
 from sorct.data.table import as_table, in_pandas, is_frame, refuse_masked, take_rows
 from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import listed, shown
@@ -27,8 +28,7 @@ MOST_STARTS = 1_000_000
 
 def check_real(name: str, value: Any, expected: str, *, positive: bool = False) -> None:
     """Refuse what is not a finite number >= 0, or > 0 if it must be positive."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not np.isfinite(value) or value < 0 or (positive and value == 0):
+    if not is_finite_number(value) or value < 0 or (positive and value == 0):
         raise ValueError(f"{name} must be {expected}, got {shown(value)}.")
 
 
@@ -254,7 +254,7 @@ def checked_floor(min_recall: Any, classes: Classes) -> FloatArray:
 
 def _checked_rate(rate: Any) -> float:
     number = isinstance(rate, Real) and not isinstance(rate, bool)
-    if not number or not 0.0 <= float(rate) <= 1.0:
+    if not number or not 0.0 <= rate <= 1.0:
         raise ValueError(
             "min_recall must be a rate in [0, 1] or a mapping from class to rate, got "
             f"{shown(rate)}."
@@ -267,7 +267,7 @@ def check_confidence(confidence: Any, min_recall: Any) -> None:
     if confidence is None:
         return
     number = isinstance(confidence, Real) and not isinstance(confidence, bool)
-    if not number or not 0.0 < float(confidence) < 1.0:
+    if not number or not 0.0 < confidence < 1.0:
         raise ValueError(
             "confidence must be None or a probability between 0 and 1, such as 0.95, "
             f"got {shown(confidence)}."

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.plain import is_finite_number
 from sorct.data.target import Classes
 from sorct.data.wording import shown
 
@@ -26,8 +26,7 @@ def check_class_weight(class_weight: Any) -> None:
     """Refuse what is no weighting of classes, before there are data."""
     if isinstance(class_weight, Mapping):
         for label, weight in class_weight.items():
-            number = isinstance(weight, Real) and not isinstance(weight, bool)
-            if not number or not np.isfinite(weight) or weight <= 0:
+            if not is_finite_number(weight) or weight <= 0:
                 raise ValueError(
                     f"class_weight must be {_EXPECTED}, got {shown(weight)} for class "
                     f"{shown(label)}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import TableOptions
+from sorct.data.plain import is_finite_number
 from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.data.wording import listed, shown
@@ -157,8 +157,7 @@ def _checked_prices(feature_cost: Any, encoder: TableEncoder) -> dict[str, float
     names = list(encoder.names)
     given = _by_column("feature_cost", feature_cost, names)
     for name, price in given.items():
-        number = isinstance(price, (Real, np.number)) and not isinstance(price, bool)
-        if not (number and np.isfinite(price) and price >= 0):
+        if not (is_finite_number(price) and price >= 0):
             raise ValueError(
                 f"feature_cost must be a finite number >= 0 for column {name!r}, got "
                 f"{shown(price)}."

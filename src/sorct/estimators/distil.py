@@ -8,6 +8,8 @@ import numpy as np
 
 from sorct.data.quantity import number_column
 from sorct.data.table import as_table, take_rows
+from sorct.data.terms import OTHER
+from sorct.data.variables import Variable
 from sorct.estimators.checks import checked_samples
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.regressor import SORCTRegressor
@@ -31,7 +33,9 @@ def distil(
     sample_weight : array of shape (n_samples,) or None
     **options
         Of ``SORCTClassifier``, whose loss is "log" here unless it is given, or of
-        ``SORCTRegressor``.
+        ``SORCTRegressor``. The table is read as the forest reads it, unless they say
+        otherwise: which columns are categories and go along quantiles, and what is done
+        with new levels and missing cells.
 
     Returns
     -------
@@ -50,6 +54,7 @@ def distil(
     if not isinstance(forest, Forest):
         hint = "; pass its forest_" if hasattr(forest, "forest_") else ""
         raise TypeError(f"Expected a Forest, got a {type(forest).__name__}{hint}.")
+    options = {**_reading(forest), **options}
     X = as_table(X)
     X, _, weight = checked_samples(X, np.zeros(len(X)), sample_weight, number_column)
     if forest.of_quantity:
@@ -60,3 +65,32 @@ def distil(
     labels = np.take(forest.classes, codes)
     model = SORCTClassifier(**{"loss": "log", **options})
     return model.fit(take_rows(X, rows), labels, soft)
+
+
+def _reading(forest: Forest) -> dict[str, Any]:
+    """Options with which a table is read as a forest reads it."""
+    encoder = forest.encoder
+    whole = encoder.n_groups <= len(encoder.variables)
+    told: dict[str, Any] = {
+        "handle_unknown": encoder.unknown,
+        "handle_missing": encoder.missing,
+        "categorical": "whole" if whole else "dummies",
+    }
+    # Text, categories and truth values are known as such; numbers and dates that stand
+    # for names are not.
+    names = [one.name for one in encoder.variables if _has_plain_levels(one)]
+    curves = {one.name: "quantile" for one in encoder.variables if _is_curve(one)}
+    told |= {"categorical_features": names} if names else {}
+    return told | ({"scaling": curves} if curves else {})
+
+
+def _has_plain_levels(variable: Variable) -> bool:
+    levels = [one for one in variable.choices or () if one not in (None, OTHER)]
+    return bool(levels) and not isinstance(levels[0], (bool, str))
+
+
+def _is_curve(variable: Variable) -> bool:
+    """Whether a number goes along its quantiles."""
+    known = getattr(variable, "known", variable)
+    # Of a number that is only clipped there are two points.
+    return len(getattr(known, "at", ())) > 2

@@ -1,202 +1,19 @@
-"""SORCTForestClassifier and SORCTForestRegressor: trees that share a budget."""
+"""SORCTForestClassifier: trees of classes that share a budget of variables."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin
 
-from sorct._typing import AnyArray, FloatArray
-from sorct.data.bags import ALL, BOOTSTRAP, HALF
-from sorct.data.encoder import rows_stood_for
+from sorct._typing import FloatArray
 from sorct.data.options import TableOptions
-from sorct.data.table import as_table
-from sorct.data.wording import shown
-from sorct.estimators.call import call_text
-from sorct.estimators.candidates import RULES
-from sorct.estimators.checks import (
-    check_one_of,
-    check_real,
-    check_whole,
-    checked_flag,
-    checked_samples,
-    require_target,
-)
-from sorct.estimators.effort import Effort
-from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.forest_fitting import ForestFit, ForestPlan
-from sorct.estimators.streaming import refuse_source
-from sorct.estimators.tree_estimator import WholeEstimator
-from sorct.solvers.solution import Status
+from sorct.estimators.fitting import Model
+from sorct.estimators.forest_estimator import ForestEstimator
 from sorct.tree.forest import Forest
-from sorct.tree.path import Limits
 
-__all__ = ["SORCTForestClassifier", "SORCTForestRegressor"]
-
-_KINDS = {True: BOOTSTRAP, "half": HALF, False: ALL}
-_MOST_TREES = 10_000
-# Rows are compared here, and not folds.
-_RULES = RULES[:2]
-# Share of a time limit for choosing, the rest being for the trees.
-_CHOOSING_SHARE = 0.7
-
-
-class ForestEstimator(WholeEstimator):
-    """What forests of classes and of quantities have in common."""
-
-    forest_: Forest
-    n_trees: int
-    depth: int | None
-    alpha_local: float
-    alpha_global: float | None
-    max_features: int | None
-    max_features_per_cut: int | None
-    max_cost: float | None
-    bootstrap: Any
-    relax: bool
-    rule: str
-    n_folds: int
-    early_stopping: bool
-    gamma: Any
-    n_starts: int
-    time_limit: float | None
-    n_jobs: int | None
-    random_state: Any
-    feature_cost: Any
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the forest.
-
-        Parameters
-        ----------
-        X : DataFrame or array of shape (n_samples, n_variables)
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,) or None
-            Weight 2 is the sample twice, weight 0 the sample left out.
-        """
-        return self._fit_whole(X, y, sample_weight)
-
-    def predict(self, X: Any) -> AnyArray:
-        """Predict every sample, see ``Forest.predict``."""
-        forest, X = self._checked(X)
-        return forest.predict(X)
-
-    def agreement(self, X: Any) -> FloatArray:
-        """How far the trees agree about every sample, see ``Forest.agreement``."""
-        forest, X = self._checked(X)
-        return forest.agreement(X)
-
-    # -- fitting ---------------------------------------------------------------------
-
-    def _model(self) -> Model:
-        """What defines a tree but for the data."""
-        raise NotImplementedError
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        model, effort = self._model(), self._checked_effort()
-        model.check()
-        name = type(self).__name__
-        require_target(y, name)
-        refuse_source(X, name)
-        X = as_table(X)
-        validate_data(self, X, skip_check_array=True)
-        call = call_text(type(self), self.get_params(deep=False))
-        # Checked once more, to know how many rows they stand for.
-        weight = checked_samples(X, y, sample_weight, model.read)[2]
-        stood = rows_stood_for(weight)
-        n_draws = len(weight) if stood is None else float(stood.sum())
-        seed = effort.seed()
-        prepared = Prepared.of(X, y, sample_weight, model, call)
-        self._keep(self._grown(prepared, model, effort, seed, self._plan(n_draws)))
-
-    def _grown(
-        self,
-        prepared: Prepared,
-        model: Model,
-        effort: Effort,
-        seed: int,
-        plan: ForestPlan,
-    ) -> Forest:
-        from sorct.search.workers import Workers, deadline
-        from sorct.solvers.descent import never
-
-        soft, hard = never(), never()
-        left = effort.seconds_left(prepared.seconds)
-        share = None if left is None else _CHOOSING_SHARE * left
-        with (
-            deadline(left, hard),
-            deadline(share, soft),
-            Workers(effort.n_jobs, soft, hard) as workers,
-        ):
-            fit = ForestFit(
-                plan, prepared, model, seed, effort.n_jobs, workers, soft, hard
-            )
-            return fit.run()
-
-    @property
-    def _limits(self) -> Limits:
-        return Limits(self.max_features, self.max_features_per_cut, self.max_cost)
-
-    def _plan(self, n_draws: float) -> ForestPlan:
-        return ForestPlan(
-            int(self.n_trees),
-            int(self.n_starts),
-            int(self.n_folds),
-            _KINDS[self.bootstrap],
-            float(self.alpha_local),
-            None if self.alpha_global is None else float(self.alpha_global),
-            self._limits,
-            bool(self.relax),
-            self.rule,
-            bool(self.early_stopping),
-            getattr(self, "loss", None) == "both",
-            self.depth is None,
-            isinstance(self.gamma, str) and self.gamma == "auto",
-            n_draws,
-        )
-
-    def _checked_effort(self) -> Effort:
-        check_whole("n_trees", self.n_trees, most=_MOST_TREES)
-        check_whole("n_starts", self.n_starts, most=1000)
-        check_real("alpha_local", self.alpha_local, "a finite number >= 0")
-        alpha = 0.0 if self.alpha_global is None else self.alpha_global
-        check_real("alpha_global", alpha, "a finite number >= 0 or None")
-        known = isinstance(self.bootstrap, (bool, np.bool_, str))
-        if not known or self.bootstrap not in _KINDS:
-            raise ValueError(
-                f'bootstrap must be True, "half" or False, got {shown(self.bootstrap)}.'
-            )
-        check_one_of("rule", self.rule, _RULES)
-        checked_flag("relax", self.relax)
-        checked_flag("early_stopping", self.early_stopping)
-        check_whole("n_folds", self.n_folds, "a whole number >= 2", 100, least=2)
-        effort = Effort(
-            time_limit=self.time_limit,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
-        effort.check()
-        self._limits.check_with(self.feature_cost)
-        return effort
-
-    def _keep(self, forest: Forest) -> None:
-        """Set what users of scikit-learn look for, all of it read from the forest."""
-        told = forest.training
-        self.forest_ = forest
-        self.oob_score_ = told.oob_score
-        self.alpha_global_ = told.alpha_global
-        self.status_ = Status(str(told.status))
-        self.feature_importances_ = forest.importances
-        self.depth_, self.gamma_ = forest.trees[0].depth, forest.trees[0].gamma
-
-    def _checked(self, X: Any) -> tuple[Forest, Any]:
-        """The forest, and the table to predict for."""
-        check_is_fitted(self)
-        X = self.forest_.completed(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return self.forest_, X
+__all__ = ["SORCTForestClassifier"]
 
 
 class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[misc]
@@ -209,12 +26,15 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
 
     Parameters
     ----------
-    n_trees : int, default=25
+    n_trees : int or sequence of int, default=25
+        Number of trees; several are chosen from by cross-validation, together with
+        ``alpha_global``.
     depth : int or None, default=None
         Depth of every tree; None chooses it by the out-of-bag loss of forests without
         penalties: the smallest with a leaf for every class, or up to two more.
-    alpha_local : float, default=0.0
-        Strength of local sparsity: fewer columns in a cut.
+    alpha_local : float or None, default=0.0
+        Strength of local sparsity: fewer columns in a cut, and smaller coefficients;
+        None chooses it like the depth.
     alpha_global : float or None, default=None
         Strength of the penalty on variables of the whole forest; None chooses it by
         cross-validation. 0 keeps every variable.
@@ -240,8 +60,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         they stay as all of them were polished together under it, which makes them
         alike.
     rule : {"one-standard-error", "best"}, default="one-standard-error"
-        How ``alpha_global`` is chosen: the fewest variables within one standard error
-        of the least loss on held-out rows, or that least loss itself.
+        How ``alpha_global`` is chosen: the fewest variables (and trees) within one
+        standard error of the least loss on held-out rows, or that least loss itself.
     n_folds : int, default=3
         Folds of that choice.
     early_stopping : bool, default=False
@@ -258,8 +78,9 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     random_state : int, RandomState or None, default=None
         Seed of bags, starts and folds.
     categorical, categorical_features, min_frequency, handle_unknown, handle_missing,
-    scaling, feature_cost
-        As in ``SORCTClassifier``.
+    scaling, monotonic_cst, positive_class, feature_cost
+        As in ``SORCTClassifier``. Directions hold for every tree, and so for their
+        mean.
 
     Attributes
     ----------
@@ -270,8 +91,12 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Accuracy on every row of the trees that have not seen it; None if every tree has
         seen all. The variables were chosen with these rows, so where the budget is
         small beside the table it flatters: test on other rows.
-    alpha_global_ : float
-        Strength that selected the variables.
+    alpha_local_, alpha_global_ : float
+        Strengths of the penalties.
+    cv_results_ : DataFrame or None
+        The path that was chosen from: penalty, number of trees, variables, mean loss on
+        held-out rows and the standard error of its difference from the least; None
+        where nothing was left to choose.
     depth_, gamma_ : int, float
         Depth and steepness of the trees.
     feature_importances_ : array of shape (n_features_in_,)
@@ -293,9 +118,9 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
 
     def __init__(
         self,
-        n_trees: int = 25,
+        n_trees: Any = 25,
         depth: int | None = None,
-        alpha_local: float = 0.0,
+        alpha_local: float | None = 0.0,
         alpha_global: float | None = None,
         *,
         max_features: int | None = None,
@@ -320,6 +145,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         handle_unknown: str = "other",
         handle_missing: str = "error",
         scaling: Any = "auto",
+        monotonic_cst: Any = None,
+        positive_class: Any = None,
         feature_cost: Any = None,
     ) -> None:
         self.n_trees = n_trees
@@ -348,6 +175,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
         self.scaling = scaling
+        self.monotonic_cst = monotonic_cst
+        self.positive_class = positive_class
         self.feature_cost = feature_cost
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -373,6 +202,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
             None,
             self.gamma,
             TableOptions.of(self),
+            self.monotonic_cst,
+            self.positive_class,
             feature_cost=self.feature_cost,
             loss="log" if by_both else self.loss,
             class_weight=self.class_weight,
@@ -381,120 +212,3 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     def _keep(self, forest: Forest) -> None:
         super()._keep(forest)
         self.classes_ = forest.classes
-
-
-class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[misc]
-    """Forest of sparse randomized regression trees that share a budget of variables.
-
-    It predicts the mean of what its trees predict; all else is as in
-    ``SORCTForestClassifier``, with the losses and leaves of ``SORCTRegressor``.
-
-    Parameters
-    ----------
-    n_trees : int, default=25
-    depth : int or None, default=None
-        Depth of every tree; None chooses 1, 2 or 3 by the out-of-bag loss.
-    alpha_local, alpha_global, max_features, max_features_per_cut, max_cost, bootstrap,
-    relax, rule, n_folds, early_stopping, gamma, n_starts, time_limit, n_jobs,
-    random_state
-        As in ``SORCTForestClassifier``.
-    loss : {"square", "absolute", "huber", "quantile"}, default="square"
-        As in ``SORCTRegressor``.
-    quantile : float, default=0.5
-        Level of the quantile that is predicted, with ``loss="quantile"``.
-    leaf : {"constant", "linear"}, default="constant"
-        What a leaf says: a number, or a sparse linear model.
-    categorical, categorical_features, min_frequency, handle_unknown, handle_missing,
-    scaling, feature_cost
-        As in ``SORCTClassifier``.
-
-    Attributes
-    ----------
-    forest_ : Forest
-    oob_score_ : float or None
-        R2 on every row of the trees that have not seen it; it flatters as in
-        ``SORCTForestClassifier``.
-    alpha_global_, depth_, gamma_, feature_importances_, status_, feature_names_in_,
-    n_features_in_
-        As in ``SORCTForestClassifier``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sorct import SORCTForestRegressor
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> forest = SORCTForestRegressor(5, 1, max_features=3, random_state=0)
-    >>> forest.fit(X, y).score(X, y) > 0.3
-    True
-    """
-
-    def __init__(
-        self,
-        n_trees: int = 25,
-        depth: int | None = None,
-        alpha_local: float = 0.0,
-        alpha_global: float | None = None,
-        *,
-        max_features: int | None = None,
-        max_features_per_cut: int | None = None,
-        max_cost: float | None = None,
-        bootstrap: bool | str = True,
-        loss: str = "square",
-        quantile: float = 0.5,
-        leaf: str = "constant",
-        relax: bool = True,
-        rule: str = "one-standard-error",
-        n_folds: int = 3,
-        early_stopping: bool = False,
-        gamma: float | str = "auto",
-        n_starts: int = 3,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        categorical: str = "whole",
-        categorical_features: Any = "from_dtype",
-        min_frequency: float = 5,
-        handle_unknown: str = "other",
-        handle_missing: str = "error",
-        scaling: Any = "auto",
-        feature_cost: Any = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.depth = depth
-        self.alpha_local = alpha_local
-        self.alpha_global = alpha_global
-        self.max_features = max_features
-        self.max_features_per_cut = max_features_per_cut
-        self.max_cost = max_cost
-        self.bootstrap = bootstrap
-        self.loss = loss
-        self.quantile = quantile
-        self.leaf = leaf
-        self.relax = relax
-        self.rule = rule
-        self.n_folds = n_folds
-        self.early_stopping = early_stopping
-        self.gamma = gamma
-        self.n_starts = n_starts
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.categorical = categorical
-        self.categorical_features = categorical_features
-        self.min_frequency = min_frequency
-        self.handle_unknown = handle_unknown
-        self.handle_missing = handle_missing
-        self.scaling = scaling
-        self.feature_cost = feature_cost
-
-    def _model(self) -> Model:
-        return Model(
-            self.depth,
-            gamma=self.gamma,
-            table=TableOptions.of(self),
-            feature_cost=self.feature_cost,
-            loss=self.loss,
-            of_quantity=True,
-            leaf=self.leaf,
-            quantile=self.quantile,
-        )

@@ -1,12 +1,13 @@
 """Forest fitting: from a prepared table to a forest, step by step.
 
-1. *Setting.* Depth and steepness that were left open are those with the least
-   out-of-bag loss of a forest without penalties. Its trees know nothing of each other,
-   so rows out of the bag are new to them.
-2. *Variables.* Single trees on all rows, along a path of global penalties, select
-   variables for the forest. Which point of the path is best is found by
-   cross-validation: once trees share a budget, what a tree uses depends on rows out of
-   its bag, and the out-of-bag loss would flatter.
+1. *Setting.* Depth, steepness and the local penalty that were left open are those with
+   the least out-of-bag loss of a forest without a shared budget. Its trees know nothing
+   of each other, so rows out of the bag are new to them.
+2. *Variables, and how many trees* if several numbers are given. Single trees on all
+   rows, along a path of global penalties, select variables for the forest. Which point
+   of the path, and which number of trees, is best is found by cross-validation: once
+   trees share a budget, what a tree uses depends on rows out of its bag, and the
+   out-of-bag loss would flatter.
 3. *Trees.* They are grown on the variables selected, each on its bag; or polished
    together under the penalty, if they are not to be relaxed.
 
@@ -25,7 +26,8 @@ from sorct._typing import FloatArray, IntArray
 from sorct.data.samples import Rows, TrainingSet
 from sorct.data.target import unequal
 from sorct.estimators.call import versions
-from sorct.estimators.fitting import STEEPNESS, Model, Prepared
+from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.forest_choice import ForestChoice
 from sorct.estimators.forest_measures import (
     importances,
     losses_of,
@@ -33,10 +35,10 @@ from sorct.estimators.forest_measures import (
     out_of_bag_score,
     seen_by_none,
 )
+from sorct.estimators.forest_setting import LEAST, N_CHOOSING, ForestSetting
 from sorct.solvers.solution import Status
 from sorct.tree.forest import Forest, ForestRecord
 from sorct.tree.path import Limits
-from sorct.tree.topology import Topology, smallest_depth
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -45,18 +47,10 @@ if TYPE_CHECKING:
     from sorct.search.workers import Workers
     from sorct.tree.params import Params
 
-#: Trees of a forest that settings and variables are chosen with, at most.
-N_CHOOSING = 10
-# Depths that are tried beside the smallest, by the number of classes.
-_DEEPER, _DEEPER_MANY = 2, 1
-# A larger tree must have a loss that is smaller by this share.
-_WORTH = 0.01
 # Shares of the strength that empties the forest, along a path.
 _SHARES: FloatArray = 2.0 ** np.arange(-7.0, 0.0)
 # Trees that are carried along that path.
 _CARRIED = 8
-# Next to nothing: what nothing needs is 0.
-_LEAST = 1e-3
 # Trees that are grown before the out-of-bag loss is looked at again, and the share by
 # which it must have fallen.
 _BATCH, _FALLS = 5, 0.005
@@ -70,10 +64,13 @@ class ForestPlan:
 
     Attributes
     ----------
-    n_trees, n_starts, n_folds : int
+    n_trees : tuple of int, rising
+        Numbers of trees to choose from, mostly one.
+    n_starts, n_folds : int
     kind : str
         How bags are drawn, see ``data/bags.py``.
-    alpha_local : float
+    alpha_local : float or None
+        None: chosen by the out-of-bag loss.
     alpha_global : float or None
         None: chosen by cross-validation.
     limits : Limits
@@ -91,11 +88,11 @@ class ForestPlan:
         Rows that the training rows stand for.
     """
 
-    n_trees: int
+    n_trees: tuple[int, ...]
     n_starts: int
     n_folds: int
     kind: str
-    alpha_local: float
+    alpha_local: float | None
     alpha_global: float | None
     limits: Limits
     relax: bool
@@ -125,14 +122,15 @@ class ForestFit:
         from sorct.problem.penalty import Strengths
 
         plan = self.plan
-        self.least = Strengths(plan.alpha_local, _LEAST)
-        self.cv_loss: float | None = None
+        self.choice: ForestChoice | None = None
+        self.n_trees = plan.n_trees[-1]
         self.told: tuple[float, float] | None = None
         self.alpha_global = plan.alpha_global or 0.0
-        problem = self._setting(self.prepared.problem)
+        problem, self.alpha_local = ForestSetting(self).choose(self.prepared.problem)
         self.prepared = replace(self.prepared, problem=problem)
-        whole = self._grove(problem, plan.n_trees)
+        self.least = Strengths(self.alpha_local, LEAST)
         groups = self._groups()
+        whole = self.grove(problem, self.n_trees)
         if plan.relax or self.alpha_global == 0.0:
             params = self._grown(whole, groups)
         else:
@@ -143,16 +141,17 @@ class ForestFit:
 
     # -- bags ------------------------------------------------------------------------
 
-    def _grove(self, problem: Problem, n_trees: int, share: float = 1.0) -> Grove:
+    def grove(self, problem: Problem, n_trees: int, share: float = 1.0) -> Grove:
         """Bags of a problem's rows; every other tree by the cost, if asked for."""
         from sorct.search.forest import Grove
 
         plan = self.plan
         options = plan.kind, share * plan.n_draws, plan.n_starts, self.seed
         found = Grove.drawn(problem, n_trees, *options, self.workers, self.soft)
-        return self._mixed(found)
+        return self.mixed(found)
 
-    def _mixed(self, grove: Grove) -> Grove:
+    def mixed(self, grove: Grove) -> Grove:
+        """The same bags, every other tree by the cost, if asked for."""
         from sorct.problem.datafit import ExpectedCost
 
         if not self.plan.mixed:
@@ -165,55 +164,23 @@ class ForestFit:
         )
         return replace(grove, problems=problems)
 
-    # -- setting ---------------------------------------------------------------------
-
-    def _setting(self, problem: Problem) -> Problem:
-        """Depth and steepness, where they were left open."""
-        asked = self._candidates(problem)
-        if len(asked) == 1 or self.plan.kind == "all":
-            return asked[0]
-        best, chosen, rows = np.inf, asked[0], problem.data.rows
-        bags = self._grove(problem, min(self.plan.n_trees, N_CHOOSING))
-        for candidate in asked:
-            if self.soft[0] != 0:
-                break
-            grove = self._mixed(bags.under(candidate)).at(self.least)
-            said = grove.said(grove.grown(), rows)
-            loss = out_of_bag_loss(problem, said, seen_by_none(problem, grove))
-            if loss < (1.0 - _WORTH) * best:
-                best, chosen = loss, candidate
-        return chosen
-
-    def _candidates(self, problem: Problem) -> list[Problem]:
-        """Settings to choose from, the simplest first."""
-        plan, depth = self.plan, problem.topology.depth
-        depths, gammas = [depth], [problem.gamma]
-        if plan.open_depth:
-            least, more = 1, _DEEPER
-            if not problem.of_quantity:
-                n_classes = len(self.prepared.target)  # type: ignore[arg-type]
-                least = smallest_depth(n_classes)
-                more = _DEEPER if n_classes == 2 else _DEEPER_MANY
-            depths = list(range(least, least + more + 1))
-        if plan.open_gamma:
-            gammas = [STEEPNESS[name] * problem.n_groups for name in ("gentle", "auto")]
-        return [_at(problem, d, gamma) for d in depths for gamma in gammas]
-
     # -- variables -------------------------------------------------------------------
 
     def _groups(self) -> IntArray:
         """Groups of columns that the forest may use."""
         plan, problem = self.plan, self.prepared.problem
-        if plan.alpha_global == 0.0 and not plan.limits.on_variables:
-            return np.arange(problem.n_groups)
-        alphas = self._alphas()
-        offers = self._offers(problem, alphas)
+        is_free = plan.alpha_global == 0.0 and not plan.limits.on_variables
+        alphas = np.zeros(1) if is_free else self._alphas()
+        offers = [np.arange(problem.n_groups)]
+        if not is_free:
+            offers = self._offers(problem, alphas)
         if plan.alpha_global is not None:
             by_penalty = plan.relax or plan.limits.on_variables
-            return offers[-1] if by_penalty else offers[0]
-        chosen = self._choose(offers, alphas)
-        self.alpha_global = float(alphas[chosen])
-        return offers[chosen]
+            alphas = alphas[-1:]
+            offers = offers[-1:] if by_penalty else offers[:1]
+        if len(offers) * len(plan.n_trees) == 1:
+            return offers[0]
+        return offers[self._choose(offers, alphas)]
 
     def _alphas(self) -> FloatArray:
         """Global penalties along the path; the first is none."""
@@ -236,7 +203,7 @@ class ForestFit:
         from sorct.search.sweep import Grid, Sweep
 
         sweep = Sweep(IN_FOREST, _CARRIED, self.n_jobs)
-        grid = Grid((self.plan.alpha_local,), tuple(alphas.tolist()))
+        grid = Grid((self.alpha_local,), tuple(alphas.tolist()))
         swept = sweep.run(problem, grid, self.seed, lambda _: self.soft[0] != 0)
         found = [np.arange(problem.n_groups)]
         found += [used_groups(problem, one.params) for one in swept.solutions[1:]]
@@ -262,19 +229,19 @@ class ForestFit:
         if held is None:
             return 0
         losses, weight = held
-        mean = np.average(losses, axis=1, weights=weight)
-        chosen = best = int(np.argmin(mean))
-        if self.plan.rule != "best":
-            gap = losses - losses[best] - (mean - mean[best])[:, np.newaxis]
-            error = np.linalg.norm(weight * gap, axis=1) / weight.sum()
-            close = np.flatnonzero(mean - mean[best] <= error)
-            sizes = np.array([offers[k].size for k in close.tolist()])
-            chosen = int(close[np.flatnonzero(sizes == sizes.min())[0]])
-        self.cv_loss = float(mean[chosen])
-        return chosen
+        sizes = np.array([groups.size for groups in offers])
+        self.choice = ForestChoice.of(
+            alphas, sizes, self.plan.n_trees, losses, weight, self.plan.rule
+        )
+        point, place = self.choice.chosen
+        self.alpha_global, self.n_trees = float(alphas[point]), self.plan.n_trees[place]
+        return point
 
     def _held_out(self, alphas: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Losses of held-out rows at every point, and weights; None without time."""
+        """Losses of held-out rows at every point, and weights; None without time.
+
+        Of shape (n_points, len(n_trees), n_rows).
+        """
         rows = self.prepared.problem.data.rows
         found: list[FloatArray] = []
         weights: list[FloatArray] = []
@@ -286,7 +253,7 @@ class ForestFit:
             weights.append(rows.weight[outside])
         if not found:
             return None
-        return np.concatenate(found, axis=1), np.concatenate(weights)
+        return np.concatenate(found, axis=2), np.concatenate(weights)
 
     def _folds(self, rows: Rows) -> list[tuple[IntArray, IntArray]]:
         """Folds of the merged rows; every class stays in every training part."""
@@ -299,22 +266,33 @@ class ForestFit:
         return list(splitter.split(np.zeros((rows.codes.size, 1)), rows.codes))
 
     def _fold(self, inside: Rows, outside: Rows, alphas: FloatArray) -> FloatArray:
-        problem = self.prepared.problem
+        problem, sizes = self.prepared.problem, self.plan.n_trees
         data = TrainingSet.from_rows(inside, problem.data.n_codes)
         share = inside.codes.size / (inside.codes.size + outside.codes.size)
-        n_trees = min(self.plan.n_trees, N_CHOOSING)
+        if len(sizes) == 1:
+            sizes = (min(sizes[0], N_CHOOSING),)
         part = replace(problem, data=data)
-        grove = self._grove(part, n_trees, share)
-        known: dict[bytes, FloatArray] = {}
+        grove = self.grove(part, sizes[-1], share)
+        known: dict[bytes, list[FloatArray]] = {}
         losses = []
-        for groups in self._offers(part, alphas):
+        for groups in self._offered(part, alphas):
             key = groups.tobytes()
             if key not in known:
                 trees = grove.at(self.least).anew(groups)
-                said = grove.said(trees, outside).mean(axis=0)
-                known[key] = losses_of(problem, said, outside)
+                said = grove.said(trees, outside)
+                known[key] = [
+                    losses_of(problem, said[:n].mean(axis=0), outside) for n in sizes
+                ]
             losses.append(known[key])
         return np.array(losses)
+
+    def _offered(self, part: Problem, alphas: FloatArray) -> list[IntArray]:
+        """What the points of a path select on the rows of a fold."""
+        if alphas.size == 1 and alphas[0] == 0.0 and not self.plan.limits.on_variables:
+            return [np.arange(part.n_groups)]
+        if self.plan.alpha_global is None:
+            return self._offers(part, alphas)
+        return self._offers(part, self._alphas())[-1:]
 
     # -- trees -----------------------------------------------------------------------
 
@@ -345,7 +323,7 @@ class ForestFit:
         from sorct.search.relax import RELAXED
         from sorct.solvers.jointly import JointPolish
 
-        pair = Strengths(self.plan.alpha_local, self.alpha_global)
+        pair = Strengths(self.alpha_local, self.alpha_global)
         hard = replace(whole.at(pair), stop=self.hard)
 
         def polish(small: Grove) -> Sequence[Params]:
@@ -365,7 +343,7 @@ class ForestFit:
         most = self.plan.limits.max_features_per_cut
         if most is None or self._widest(params) <= most:
             return params
-        alpha = max(self.plan.alpha_local, 1e-3)
+        alpha = max(self.alpha_local, 1e-3)
         for _ in range(_DOUBLINGS):
             alpha *= 2.0
             groups = used_groups(problem, params)
@@ -410,14 +388,14 @@ class ForestFit:
         drop, permutation = importances(prepared, grove, params, self.seed)
         late = self.hard[0] != 0 or self.soft[0] != 0
         told = ForestRecord(
-            alpha_local=self.plan.alpha_local,
+            alpha_local=self.alpha_local,
             alpha_global=self.alpha_global,
             objective=self.told[0] if self.told else None,
             residual=self.told[1] if self.told else None,
             oob_score=score,
             oob_loss=loss,
             oob_scoring=None if score is None else self._scoring,
-            cv_loss=self.cv_loss,
+            cv_loss=None if self.choice is None else self.choice.cv_loss,
             drop=drop,
             permutation=permutation,
             n_samples=prepared.n_samples,
@@ -436,7 +414,7 @@ class ForestFit:
         still = AugmentedLagrangian(max_iter=1, max_rounds=1)
         found = without_idle_cuts(problem, still.solve(problem, params))
         own = replace(self.prepared, problem=problem)
-        alphas = self.plan.alpha_local, self.alpha_global
+        alphas = self.alpha_local, self.alpha_global
         tree = own.tree(found, alphas, str(Status.CONVERGED))
         told = replace(tree.training, call=None, versions=None)
         return replace(tree, training=told)
@@ -444,18 +422,3 @@ class ForestFit:
     @property
     def _scoring(self) -> str:
         return "R2" if self.prepared.problem.of_quantity else "accuracy"
-
-
-def _at(problem: Problem, depth: int, gamma: float) -> Problem:
-    """The problem for another depth and steepness."""
-    from sorct.problem.datafit import Likelihood
-
-    datafit = problem.datafit
-    if isinstance(datafit, Likelihood):
-        datafit = replace(datafit, learned=2**depth > 2)
-    topology, penalty = Topology(depth), problem.penalty
-    if problem.of_quantity:
-        penalty = penalty._replace(boxed=topology.n_branches)
-    return replace(
-        problem, topology=topology, datafit=datafit, gamma=gamma, penalty=penalty
-    )

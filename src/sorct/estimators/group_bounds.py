@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.plain import is_finite_number
 from sorct.data.quantity import Quantity, number_column
 from sorct.data.wording import listed, shown
 from sorct.estimators.checks import checked_samples
@@ -130,8 +130,7 @@ def _by_group(bounds: Any, labels: list[Any]) -> dict[Any, float]:
             f"some of {listed(labels)}."
         )
     for label, bound in named.items():
-        number = isinstance(bound, (Real, np.number)) and not isinstance(bound, bool)
-        if not (number and np.isfinite(bound) and bound > 0):
+        if not (is_finite_number(bound) and bound > 0):
             raise ValueError(
                 f"group_bounds must be a positive number for {label!r}, got "
                 f"{shown(bound)}."

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,8 +43,8 @@ def check_quantity_model(model: Model) -> None:
     if not isinstance(model.leaf, str) or model.leaf not in LEAVES:
         raise ValueError(f"leaf must be one of {LEAVES}, got {shown(model.leaf)}.")
     level = model.quantile
-    number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
-    if not number or not 0.0 < float(level) < 1.0:
+    number = isinstance(level, Real) and not isinstance(level, bool)
+    if not number or not 0.0 < level < 1.0:
         raise ValueError(
             "quantile must be a share between 0 and 1, such as 0.9, got "
             f"{shown(level)}."

@@ -199,8 +199,8 @@ def search_sparse(
 
     Beside the result come the problem on the columns that the tree uses, and these.
     """
+    from sorct.problem.evaluation import never
     from sorct.search.workers import deadline
-    from sorct.solvers.descent import never
 
     begun, stop = time.perf_counter(), never()
     columns = fit.first_columns()

@@ -8,19 +8,28 @@ a function but not at those of the functions it calls, and a cache written by an
 version of this library must not be read.
 """
 
+import gc
 import hashlib
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import operator
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 from tempfile import TemporaryFile
 from threading import Thread, current_thread, main_thread
 from typing import Any, TypeVar, cast
 
 import numba
+from joblib import cpu_count
 from llvmlite import ir
 from numba.core import event, types
 from numba.core.caching import NullCache
+from numba.core.ccallback import CFunc
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic
 
 logger = logging.getLogger("sorct")
@@ -89,14 +98,15 @@ def _pipelines() -> tuple[dict[str, Any], dict[str, Any]]:
 _ENTRY, _INNER = _pipelines()
 
 
-def forget_cache(function: Any, why: Exception) -> None:
-    """Compile a function for this process alone: its cache cannot be used."""
+def forget_cache(functions: Iterable[Any], why: Exception) -> None:
+    """Compile functions for this process alone: their cache cannot be used."""
     logger.warning(
         "The cache of compiled code in %s cannot be used (%s: %s); this process "
         "compiles for itself. Delete the folder, or make room.",
         _CACHE_FOLDER, type(why).__name__, why,
     )  # fmt: skip
-    function._cache = NullCache()
+    for function in functions:
+        function._cache = NullCache()
 
 
 def nothing_cached() -> bool:
@@ -120,20 +130,66 @@ class _Counter(event.Listener):  # type: ignore[misc]
 
 
 @contextmanager
+def compiled_beside(statements: str) -> Iterator[None]:
+    """Run statements in a second process, which compile something and keep it on disk.
+
+    If there is no second core, or no second process to be had, nothing happens: then
+    this process compiles it later.
+    """
+    program = Path(sys.executable or "")
+    child = None
+    if _CACHE_FOLDER is not None and cpu_count() > 1 and "python" in program.name:
+        with suppress(OSError):
+            child = Popen(
+                [str(program), "-c", statements],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdin=DEVNULL,
+                stdout=DEVNULL,
+                stderr=DEVNULL,
+            )
+    try:
+        yield
+        if child is not None:
+            child.wait()
+    finally:
+        if child is not None:
+            child.kill()
+            child.wait()
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Do not look for garbage meanwhile: a compiler makes much and keeps nearly all."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@contextmanager
 def told_of_parts(tell: Callable[[int], None]) -> Iterator[None]:
     """Call ``tell`` with a running number after every function that is compiled."""
     with event.install_listener("numba:compile", _Counter(tell)):
         yield
 
 
-def _compile(function: Function, **options: Any) -> Function:
+@contextmanager
+def _kept_in_our_folder() -> Iterator[None]:
     # numba chooses the folder when a function is decorated.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_CACHE_FOLDER)
     try:
-        return cast(Function, numba.njit(**{**_OPTIONS, **options})(function))
+        yield
     finally:
         numba.config.CACHE_DIR = before
+
+
+def _compile(function: Function, **options: Any) -> Function:
+    with _kept_in_our_folder():
+        return cast(Function, numba.njit(**{**_OPTIONS, **options})(function))
 
 
 def _compile_inner(function: Function, **options: Any) -> Function:
@@ -146,6 +202,41 @@ def compiled(function: Function) -> Function:
     Sums may be taken in any (but always the same) order.
     """
     return _compile(function, **_ENTRY, fastmath=_FAST, no_cfunc_wrapper=True)
+
+
+def unchecked_entry(function: Any, *arguments: Any) -> Callable[..., None]:
+    """Return an entry that takes arguments of these types, and looks at none.
+
+    numba's look at the types of many arrays takes as long as a small problem. So they
+    must be known to fit: any other type would be misread.
+    """
+    kinds = tuple(numba.typeof(one) for one in arguments)
+    function.compile(kinds)
+    return cast(Callable[..., None], function.overloads[kinds].entry_point)
+
+
+def compiled_callee(signature: Any, function: Callable[..., Any]) -> Any:
+    """Prepare what compiled code calls by its address, with all that it calls.
+
+    Returns numba's callback. After its ``compile``, which ``address_of`` calls, it can
+    be called from Python as ``ctypes``.
+    """
+    options = {**_OPTIONS, "fastmath": _FAST}
+    is_kept = options.pop("cache")
+    callee = CFunc(function, normalize_signature(signature), {}, options, **_ENTRY)
+    with _kept_in_our_folder():
+        if is_kept:
+            callee.enable_caching()
+    return callee
+
+
+def address_of(callee: Any) -> int:
+    """Return where a callee is; compile or load it first."""
+    if callee.address is None:
+        with global_compiler_lock:
+            if callee.address is None:
+                callee.compile()
+    return int(callee.address)
 
 
 def compiled_inside(function: Function) -> Function:
@@ -197,6 +288,27 @@ def _float_of_bits(_context: Any, _value: Any) -> Any:
 # Reinterpret the bits of a float64 as an int64, and back.
 bits_of_float: Any = intrinsic(_bits_of_float)
 float_of_bits: Any = intrinsic(_float_of_bits)
+
+
+def _choice(compare: Any) -> Callable[..., Any]:
+    """Return what chooses the one of two float64 that compares as wanted."""
+
+    def choose(_context: Any, one: Any, other: Any) -> Any:
+        def select(target: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kinds = zip(args, signature.args, strict=True)
+            a, b = (target.cast(builder, x, k, types.float64) for x, k in kinds)
+            asked = types.boolean(types.float64, types.float64)
+            taken = target.get_function(compare, asked)(builder, (b, a))
+            return builder.select(taken, b, a)
+
+        return types.float64(one, other), select
+
+    return choose
+
+
+# max and min of two numbers: numba compiles its own anew for every function and type.
+larger: Callable[[float, float], float] = intrinsic(_choice(operator.gt))
+smaller: Callable[[float, float], float] = intrinsic(_choice(operator.lt))
 
 
 def call_apart(function: Callable[..., Any], *arguments: Any) -> None:

@@ -26,8 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.problem.compilation import compiled_inside
-from sorct.problem.kernels import Buffers
+from sorct.problem.compilation import compiled_inside, larger
 
 
 class Floors(NamedTuple):
@@ -156,19 +155,21 @@ def renew_multipliers(
     fill_attained(floors, mass, label, renewed)
     for k in range(renewed.size):
         before, gap = floors.multiplier[k], floors.floor[k] - renewed[k]
-        after = max(0.0, before + floors.stiffness * gap)
-        value += (after**2 - before**2) / (2.0 * floors.stiffness)
+        after = larger(0.0, before + floors.stiffness * gap)
+        value += (after * after - before * before) / (2.0 * floors.stiffness)
         renewed[k] = after
     return value
 
 
 @compiled_inside
-def fill_second_payoff(floors: Floors, label: IntArray, buffers: Buffers) -> None:
+def fill_second_payoff(
+    floors: Floors, label: IntArray, second_payoff: FloatArray
+) -> None:
     """Derivatives of minus the mean rewards with respect to every mass."""
     for k in range(floors.floor.size):
         for leaf in range(label.size):
             reward = floors.reward[k, label[leaf]]
-            buffers.second_payoff[k, leaf] = -reward / floors.share[k]
+            second_payoff[k, leaf] = -reward / floors.share[k]
 
 
 @compiled_inside
@@ -181,11 +182,12 @@ def gradient_missing(renewed: FloatArray, has_second: IntArray) -> bool:
 
 
 @compiled_inside
-def add_second_gradient(renewed: FloatArray, buffers: Buffers) -> None:
+def add_second_gradient(
+    renewed: FloatArray, second_gradient: FloatArray, gradient: FloatArray
+) -> None:
     """Add the gradients of the second payoffs, each times its multiplier."""
-    gradient = buffers.gradient
     for k in range(renewed.size):
         if renewed[k] > 0.0:
             for t in range(gradient.shape[1]):
                 for j in range(gradient.shape[0]):
-                    gradient[j, t] += renewed[k] * buffers.second_gradient[k, j, t]
+                    gradient[j, t] += renewed[k] * second_gradient[k, j, t]

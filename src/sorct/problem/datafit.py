@@ -27,7 +27,7 @@ from typing import Protocol
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.problem.compilation import compiled_apart, compiled_inside
+from sorct.problem.compilation import compiled_apart, compiled_inside, larger, smaller
 
 # Rules that renew the leaves. PURE and LEARNED have the loss -log V, RESIDUAL one of
 # response - V; the other two V itself.
@@ -238,7 +238,7 @@ def _fill_softmax(logit: FloatArray, leaf: int, proba: FloatArray) -> None:
     """Distribution of a leaf from its logits."""
     highest, total = logit[0, leaf], 0.0
     for k in range(proba.shape[0]):
-        highest = max(highest, logit[k, leaf])
+        highest = larger(highest, logit[k, leaf])
     for k in range(proba.shape[0]):
         proba[k, leaf] = math.exp(logit[k, leaf] - highest)
         total += proba[k, leaf]
@@ -263,7 +263,7 @@ def fit_value(
     if rule >= PURE:
         if rule == RESIDUAL:
             for leaf in range(label.size):
-                value += pseudo[0] * logit[0, leaf] ** 2
+                value += pseudo[0] * (logit[0, leaf] * logit[0, leaf])
         if rule == LEARNED:
             for k in range(mass.shape[0]):
                 for leaf in range(label.size):
@@ -289,7 +289,7 @@ def renew_tangent(mass: FloatArray, payoff: FloatArray) -> bool:
             total += mass[k, leaf]
         for k in range(n_codes):
             cost = math.log(total / (mass[k, leaf] + little / n_codes))
-            change = max(change, abs(cost - payoff[k, leaf]))
+            change = larger(change, abs(cost - payoff[k, leaf]))
             payoff[k, leaf] = cost
     return change > _SAME_TANGENT
 
@@ -324,7 +324,7 @@ def renew_logits(
             total += payoff[k, leaf] * drawn[k, leaf] + pseudo[k]
         for k in range(logit.shape[0]):
             proba = (payoff[k, leaf] * drawn[k, leaf] + pseudo[k]) / total
-            change = max(change, abs(proba - payoff[k, leaf]))
+            change = larger(change, abs(proba - payoff[k, leaf]))
             logit[k, leaf] = math.log(proba)
     return change > _SAME_PROBA
 
@@ -345,9 +345,9 @@ def bound_value(shape: FloatArray, wanted: FloatArray, leaf: int) -> float:
             for last in range(first, wanted.size):
                 total += wanted[last]
                 if last >= leaf:
-                    highest = max(highest, total / (last - first + 1.0))
-            value = min(value, highest)
-    return float(min(max(value, shape[4]), shape[5]))
+                    highest = larger(highest, total / (last - first + 1.0))
+            value = smaller(value, highest)
+    return float(smaller(larger(value, shape[4]), shape[5]))
 
 
 @compiled_apart

@@ -42,7 +42,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.samples import BLOCK, Samples
-from sorct.problem.compilation import compiled_apart, compiled_inside
+from sorct.problem.compilation import compiled_apart, compiled_inside, larger, smaller
 from sorct.problem.elementary import density, fill_cdf, log
 from sorct.problem.products import add_gradient, fill_scores, used_columns
 
@@ -153,7 +153,7 @@ def _fill_factor(value: FloatArray, reach: FloatArray, factor: FloatArray) -> fl
     """Weighted sum of -log V; the factors 1 / V."""
     loss = 0.0
     for i in range(value.size):
-        v = max(value[i], _LEAST)
+        v = larger(value[i], _LEAST)
         loss -= reach[i] * log(v)
         factor[i] = 1.0 / v
     return loss
@@ -174,7 +174,7 @@ def _fill_residual_factor(
     tilt, bend, width, loss = shape[0], shape[1], shape[2], 0.0
     for i in range(value.size):
         r = response[i] - value[i]
-        near = min(max(r, -width), width)
+        near = smaller(larger(r, -width), width)
         # 2 near r - near^2 is r^2 inside the width and its tangent outside.
         loss += reach[i] * (tilt * r + bend * near * (2.0 * r - near))
         factor[i] = tilt + 2.0 * bend * near
@@ -213,7 +213,8 @@ def _ascend_residual(
     for leaf in range(n_branches + 1):
         node = n_branches + leaf
         for i in range(n):
-            loss += mixing * reach[node, i] * (value[node, i] - root[i]) ** 2
+            apart = value[node, i] - root[i]
+            loss += mixing * reach[node, i] * (apart * apart)
     buffers.loss[0] += loss
     if not with_gradient:
         return

@@ -176,10 +176,9 @@ def best_ordered_labels(work: Labelling, first: int, stop: IntArray) -> bool:
         for k in range(n_labels):
             work.plain[k, leaf] = work.cost[k, leaf]
     most = n_leaves - n_labels + 1
-    least_cost, best, count = _FAR, 1, 1
-    while count <= most + 1:
-        total = _cost_with(work, first, count if count <= most else best, stop)
+    least_cost, best = _FAR, 0
+    for tried in range(most + 1):
+        total = _cost_with(work, first, 1 + (tried if tried < most else best), stop)
         if total < least_cost:
-            least_cost, best = total, count
-        count += 1
+            least_cost, best = total, tried
     return least_cost < _FORBIDDEN

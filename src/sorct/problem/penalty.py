@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
-from sorct.problem.compilation import compiled_apart, compiled_inside
+from sorct.problem.compilation import compiled_apart, compiled_inside, larger, smaller
 
 # More columns than any matrix has, and a size that none reaches.
 _ALL, _ENDLESS = 1 << 30, 1e300
@@ -199,7 +199,7 @@ def size_in_cut(penalty: Penalty, g: int, t: int, coef: FloatArray) -> float:
     """Largest |a| of a group in a cut."""
     largest = 0.0
     for j in range(penalty.start[g], penalty.start[g + 1]):
-        largest = max(largest, abs(coef[j, t]))
+        largest = larger(largest, abs(coef[j, t]))
     return largest
 
 
@@ -209,7 +209,7 @@ def largest_size(penalty: Penalty, g: int, coef: FloatArray) -> float:
     largest = 0.0
     for j in range(penalty.start[g], penalty.start[g + 1]):
         for t in range(coef.shape[1]):
-            largest = max(largest, abs(coef[j, t]))
+            largest = larger(largest, abs(coef[j, t]))
     return largest
 
 
@@ -222,9 +222,9 @@ def penalty_value(penalty: Penalty, coef: FloatArray) -> float:
         for t in range(coef.shape[1]):
             size = size_in_cut(penalty, g, t, coef)
             total += penalty.local[g] * size
-            largest = max(largest, size)
+            largest = larger(largest, size)
         strength = penalty.linf_strength * penalty.linf[g]
-        paid = strength * max(largest - penalty.free[g], 0.0)
+        paid = strength * larger(largest - penalty.free[g], 0.0)
         value += penalty.local_strength * total + paid
     return value
 
@@ -240,9 +240,9 @@ def _keep_signs(penalty: Penalty, j: int, coef: FloatArray) -> None:
             coef[j, t] = 0.0
     for t in range(coef.shape[1]):
         if penalty.upper[j] == 0.0:
-            coef[j, t] = min(coef[j, t], 0.0)
+            coef[j, t] = smaller(coef[j, t], 0.0)
         if penalty.lower[j] == 0.0:
-            coef[j, t] = max(coef[j, t], 0.0)
+            coef[j, t] = larger(coef[j, t], 0.0)
 
 
 @compiled_inside
@@ -287,7 +287,7 @@ def _cut_to(part: FloatArray, size: float) -> None:
     """Cut all entries to a size."""
     for j in range(part.shape[0]):
         for t in range(part.shape[1]):
-            part[j, t] = min(max(part[j, t], -size), size)
+            part[j, t] = smaller(larger(part[j, t], -size), size)
 
 
 @compiled_apart
@@ -300,7 +300,7 @@ def prox_group(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
     (Jenatton et al. 2011). Sizes are never cut below what is free. Zeros are exact.
     """
     first, last, limit = penalty.start[g], penalty.start[g + 1], _ENDLESS
-    n_boxed = min(penalty.boxed, coef.shape[1])
+    n_boxed = penalty.boxed if penalty.boxed < coef.shape[1] else coef.shape[1]
     amount = step * penalty.local_strength * penalty.local[g]
     for j in range(first, last):
         _keep_signs(penalty, j, coef)
@@ -315,10 +315,10 @@ def prox_group(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
         tau = _size_after_prox(coef[first:last, :], amount)
         if tau > 1.0 and n_boxed < coef.shape[1]:
             # The box holds what is boxed, so slopes alone go on to share the amount.
-            tau = max(1.0, _size_after_prox(coef[first:last, n_boxed:], amount))
-        limit = max(tau, penalty.free[g])
+            tau = larger(1.0, _size_after_prox(coef[first:last, n_boxed:], amount))
+        limit = larger(tau, penalty.free[g])
     _cut_to(coef[first:last, n_boxed:], limit)
-    _cut_to(coef[first:last, :n_boxed], min(limit, 1.0))
+    _cut_to(coef[first:last, :n_boxed], smaller(limit, 1.0))
 
 
 @compiled_inside

@@ -8,7 +8,7 @@ further entries that are not touched.
 """
 
 from sorct._typing import FloatArray
-from sorct.problem.compilation import compiled_inside
+from sorct.problem.compilation import compiled_inside, larger, smaller
 from sorct.problem.penalty import Penalty, largest_size, size_in_cut
 
 # Above any size: nothing is tied, nothing is bound.
@@ -89,7 +89,7 @@ def face_gradient(
                     face[i] = (pull if a > 0.0 else -pull) / n_tied
                 if _blocked(penalty, g, j, t, tied, a, face[i]):
                     face[i] = 0.0
-                size = max(size, abs(face[i]))
+                size = larger(size, abs(face[i]))
     return size
 
 
@@ -133,7 +133,8 @@ def project_on_face(
                     direction[j * n_branches + t] = 0.0
         tied = _tied_size(penalty, g, coef)
         if tied != _NONE:
-            _average(coef, first, last, 0, n_branches, tied, direction)
+            # first - first is 0; for the constant, numba would compile it once more.
+            _average(coef, first, last, first - first, n_branches, tied, direction)
         for t in range(n_branches):
             in_cut = _tied_in_cut(penalty, g, t, coef)
             if in_cut != _NONE and in_cut != tied:
@@ -154,7 +155,7 @@ def _limit(
                 largest = abs(coef[j, t])
                 limit = abs(coef[j, t] + scale * direction[j * n_branches + t])
     free = penalty.free[g]
-    limit = free if 0.0 < largest <= free else max(limit, free)
+    limit = free if 0.0 < largest <= free else larger(limit, free)
     return float(limit)
 
 
@@ -194,9 +195,9 @@ def move_on_face(
     for g in range(penalty.linf.size):
         most = _limit(penalty, g, coef, direction, scale)
         for t in range(n_branches):
-            limit = min(most, _limit_in_cut(penalty, g, t, coef, direction, scale))
+            limit = smaller(most, _limit_in_cut(penalty, g, t, coef, direction, scale))
             if t < penalty.boxed:
-                limit = min(limit, 1.0)
+                limit = smaller(limit, 1.0)
             for j in range(penalty.start[g], penalty.start[g + 1]):
                 i, old = j * n_branches + t, coef[j, t]
                 moved = old + scale * direction[i]

@@ -10,7 +10,8 @@ What is left out:
 - Machine code of functions that only compiled code calls.
 - Passes for what our code does not contain (closures, ``with``, ``raise``, tuples of
   mixed types in loops, whole-array arithmetic), and checks of the code between passes.
-- Asking again which version of an operator fits which types.
+- Asking again which version of an operator fits which types, and comparing options
+  one by one whenever that is asked.
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from numba import _dynfunc
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase
+from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import PassManager, _pass_registry, register_pass
 from numba.core.typed_passes import (
     IRLegalization,
@@ -50,6 +51,8 @@ _BEFORE_LOWERING = (
 )
 # What was found out about types, by the options that a function is compiled with.
 _known: dict[str, dict[Any, Any]] = {}
+# One object for all options that are the same.
+_flags: dict[str, "_Flags"] = {}
 
 
 class _EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -136,6 +139,17 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
+class _Flags(Flags):  # type: ignore[misc]
+    """Options of a function, which numba compares whenever it asks about types.
+
+    It compares copies, option by option; here all copies are one object.
+    """
+
+    def copy(self) -> "_Flags":
+        """One object for all that are the same."""
+        return _flags.setdefault(repr(self), _Flags(self))
+
+
 class _Types:
     """numba's knowledge of types, which remembers what it was asked.
 
@@ -187,6 +201,20 @@ class _Passes(PassManager):  # type: ignore[misc]
             current.run_pass(state)
 
 
+class _Compiler(CompilerBase):  # type: ignore[misc]
+    """A pipeline that ends with the lowering given."""
+
+    lowering: type
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags = _Flags(self.state.flags)
+
+    def define_pipelines(self) -> list[Any]:
+        """One pipeline."""
+        return _pipeline(self.state, self.lowering)
+
+
 def _pipeline(state: Any, lowering: type) -> list[Any]:
     state.typingctx = _Types(state.typingctx, state.flags)
     passes = _Passes("sorct")
@@ -196,17 +224,13 @@ def _pipeline(state: Any, lowering: type) -> list[Any]:
     return [passes]
 
 
-class EntryCompiler(CompilerBase):  # type: ignore[misc]
+class EntryCompiler(_Compiler):
     """For what Python calls."""
 
-    def define_pipelines(self) -> list[Any]:
-        """One pipeline."""
-        return _pipeline(self.state, _EntryLowering)
+    lowering = _EntryLowering
 
 
-class InnerCompiler(CompilerBase):  # type: ignore[misc]
+class InnerCompiler(_Compiler):
     """For what only compiled code calls."""
 
-    def define_pipelines(self) -> list[Any]:
-        """One pipeline."""
-        return _pipeline(self.state, _InnerLowering)
+    lowering = _InnerLowering

@@ -3,7 +3,8 @@
 ``Subproblem`` is a problem as arrays and numbers, with the multipliers of the moment;
 ``Point`` is a tree in the solver's variables. ``evaluate``, ``residual`` and
 ``renew_leaves`` are all that a first-order method asks for: value and gradient, the
-distance from a stationary point, better leaves at fixed cuts.
+distance from a stationary point, better leaves at fixed cuts. Its steps need only the
+gradient and the ``Simple`` part; the rest is asked for through ``evaluation.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.samples import Samples
-from sorct.problem.compilation import compiled_apart, compiled_here, compiled_inside
+from sorct.problem.compilation import compiled_apart, compiled_here, larger
 from sorct.problem.constraints import (
     Floors,
     add_second_gradient,
@@ -77,6 +78,25 @@ class Point(NamedTuple):
         return np.asarray(self.cuts[-1])
 
 
+class Gradient(NamedTuple):
+    """Gradient of the smooth part: in the cuts and in the logits of the leaves."""
+
+    cuts: FloatArray
+    logit: FloatArray
+
+
+class Simple(NamedTuple):
+    """The part of a subproblem that steps treat exactly: penalty and bounds.
+
+    ``centre`` is the mean sample, around which cuts turn; ``shape`` has the bounds of
+    the values of leaves.
+    """
+
+    centre: FloatArray
+    penalty: Penalty
+    shape: FloatArray
+
+
 class Subproblem(NamedTuple):
     """A problem for compiled code, with the multipliers of the moment.
 
@@ -103,8 +123,13 @@ class Subproblem(NamedTuple):
     shape: FloatArray
     unit: float
 
+    @property
+    def simple(self) -> Simple:
+        """The part that steps treat exactly."""
+        return Simple(self.centre, self.penalty, self.shape)
 
-@compiled_inside
+
+@compiled_here
 def lagrangian(
     sub: Subproblem,
     buffers: Buffers,
@@ -148,7 +173,7 @@ def evaluate(
     if sub.rule == RESIDUAL:
         shift_payoff(unit, sub.centre, point.cuts, buffers.payoff)
     else:
-        fill_second_payoff(sub.floors, point.label, buffers)
+        fill_second_payoff(sub.floors, point.label, buffers.second_payoff)
     while not known:
         for k in range(renewed.size):
             buffers.has_second[k] = 1 if renewed[k] > 0.0 else 0
@@ -167,7 +192,7 @@ def evaluate(
         value = lagrangian(sub, buffers, point.label, point.logit, renewed)
         known = not (with_gradient and gradient_missing(renewed, buffers.has_second))
     if with_gradient:
-        add_second_gradient(renewed, buffers)
+        add_second_gradient(renewed, buffers.second_gradient, buffers.gradient)
         if sub.rule == LEARNED:
             drawn, gradient = buffers.drawn, buffers.logit_gradient
             fill_logit_gradient(sub.pseudo, buffers.payoff, drawn, gradient)
@@ -182,68 +207,72 @@ def evaluate(
                 buffers.gradient,
             )
         if sub.tilt.size > 0:
-            value += _add_tilt(sub.tilt, sub.hold, point, buffers)
+            whole = Gradient(buffers.gradient, buffers.logit_gradient)
+            value += _add_tilt(sub.tilt, sub.hold, point, whole)
     return value + penalty_value(sub.penalty, point.cuts)
 
 
 @compiled_apart
-def _add_tilt(tilt: FloatArray, hold: float, point: Point, buffers: Buffers) -> float:
+def _add_tilt(tilt: FloatArray, hold: float, point: Point, gradient: Gradient) -> float:
     """Add <tilt, move> + hold ||move||^2 / 2, the move being that from the anchor."""
     value, i = 0.0, 0
     for j in range(point.cuts.shape[0]):
         for t in range(point.cuts.shape[1]):
             move = point.cuts[j, t] - tilt[1, i]
             value += move * (tilt[0, i] + 0.5 * hold * move)
-            buffers.gradient[j, t] += tilt[0, i] + hold * move
+            gradient.cuts[j, t] += tilt[0, i] + hold * move
             i += 1
     for k in range(point.logit.shape[0]):
         for leaf in range(point.logit.shape[1]):
             move = point.logit[k, leaf] - tilt[1, i]
             value += move * (tilt[0, i] + 0.5 * hold * move)
-            buffers.logit_gradient[k, leaf] += tilt[0, i] + hold * move
+            gradient.logit[k, leaf] += tilt[0, i] + hold * move
             i += 1
     return value
 
 
 @compiled_apart
 def residual(
-    sub: Subproblem, point: Point, buffers: Buffers, scratch: FloatArray
+    simple: Simple,
+    point: Point,
+    gradient: Gradient,
+    scratch: FloatArray,
+    wanted: FloatArray,
 ) -> float:
     """Largest change of a coordinate in one proximal gradient step.
 
     It is zero exactly at the stationary points of the penalised problem in its box. The
     step length is n_groups, so that the number means the same for every table: changes
     of a / n_groups and of the threshold, which is how a cut uses them. For the logits
-    of leaves it is 1: the mass by which a leaf misses what its rows are.
+    of leaves it is 1: the mass by which a leaf misses what its rows are. ``scratch``
+    and ``wanted`` have the shapes of the cuts and of all logits.
     """
-    gradient = buffers.gradient
-    p, n_branches = sub.centre.size, point.cuts.shape[1]
-    worst, step = 0.0, sub.penalty.linf.size
+    p, n_branches = simple.centre.size, point.cuts.shape[1]
+    worst, step = 0.0, simple.penalty.linf.size
     for j in range(p):
         for t in range(n_branches):
-            scratch[j, t] = point.cuts[j, t] - step * gradient[j, t]
-    prox(sub.penalty, 1.0 * step, scratch)
+            scratch[j, t] = point.cuts[j, t] - step * gradient.cuts[j, t]
+    prox(simple.penalty, 1.0 * step, scratch)
     for j in range(p):
         for t in range(n_branches):
-            worst = max(worst, abs(scratch[j, t] - point.cuts[j, t]))
+            worst = larger(worst, abs(scratch[j, t] - point.cuts[j, t]))
     for t in range(n_branches):
-        moved = clip_scaled(point.cuts[p, t] - step * gradient[p, t], step)
-        worst = max(worst, abs(moved - point.cuts[p, t]))
-    if sub.shape.size > 0:
-        wanted = buffers.drawn[0]
+        moved = clip_scaled(point.cuts[p, t] - step * gradient.cuts[p, t], step)
+        worst = larger(worst, abs(moved - point.cuts[p, t]))
+    if simple.shape.size > 0:
         for leaf in range(wanted.size):
-            wanted[leaf] = point.logit[0, leaf] - buffers.logit_gradient[0, leaf]
+            wanted[leaf] = point.logit[0, leaf] - gradient.logit[0, leaf]
         for leaf in range(wanted.size):
-            bound = bound_value(sub.shape, wanted, leaf)
-            worst = max(worst, abs(bound - point.logit[0, leaf]))
+            bound = bound_value(simple.shape, wanted, leaf)
+            worst = larger(worst, abs(bound - point.logit[0, leaf]))
         return worst
     for k in range(point.logit.shape[0]):
         for leaf in range(point.logit.shape[1]):
-            worst = max(worst, abs(buffers.logit_gradient[k, leaf]))
+            worst = larger(worst, abs(gradient.logit[k, leaf]))
     return worst
 
 
-@compiled_apart
+@compiled_here
 def _relabel(
     sub: Subproblem,
     point: Point,

@@ -7,7 +7,7 @@ Solvers use thresholds times the number of groups p (see ``Point``), so their bo
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.problem.compilation import compiled_inside
+from sorct.problem.compilation import compiled_inside, larger, smaller
 
 
 def clip_thresholds(threshold: FloatArray | float) -> FloatArray:
@@ -18,7 +18,7 @@ def clip_thresholds(threshold: FloatArray | float) -> FloatArray:
 @compiled_inside
 def clip_scaled(threshold: float, p: int) -> float:
     """Put a solver's threshold into its box."""
-    return min(max(threshold, -1.0 * p), 1.0 * p)
+    return smaller(larger(threshold, -1.0 * p), 1.0 * p)
 
 
 @compiled_inside

@@ -23,9 +23,10 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from sorct._typing import IntArray
+from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
 from sorct.search.log import (
-    Descent,
+    Logged,
     SearchCallback,
     SearchLog,
     SearchMemory,
@@ -39,7 +40,6 @@ from sorct.search.polish import Polisher
 from sorct.search.starts import Start, make_start
 from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution, Status
 
 _CHAINS = 4
@@ -275,7 +275,7 @@ class _Search:
         """Solve to the end from a tree that was found roughly, or on fewer rows."""
         start = Start("polished", solution.params, 0)
 
-        def polish() -> Descent:
+        def polish() -> Logged:
             begun = time.perf_counter()
             polisher = Polisher.of(problem, self.solver, self.hard)
             return finish(polisher, start, run, self.hard, begun)
@@ -305,7 +305,7 @@ def _steps(
     round_key: tuple[int, int, int],
     part: IntArray,
     stop: IntArray,
-) -> list[Descent]:
+) -> list[Logged]:
     """One descent of every chain in a part; none when the search is over.
 
     The first chain of a run always has a tree, be it the one without features.
@@ -322,7 +322,7 @@ def _step(
     chains: list[Solution],
     key: tuple[int, int, int, int],
     stop: IntArray,
-) -> Descent:
+) -> Logged:
     """One descent of one chain."""
     seed, run, n_rounds, c = key
     begun = time.perf_counter()

@@ -1,15 +1,13 @@
 """Forest: trees on bags of rows, grown one by one, then polished under one penalty.
 
 A tree begins with starts of its own on its own bag. What the whole forest pays for is
-settled afterwards, by ``solvers/jointly.py``: along a path of rising global penalties,
-each point begins with the trees of the one before, so that a whole path costs little
-more than its first point. A forest that was selected is refitted on its variables under
-a small share of the penalty, tree by tree (``relax.py`` says why).
+settled afterwards, by ``solvers/jointly.py``. A forest that was selected is refitted on
+its variables under a small share of the penalty, tree by tree (``relax.py`` says why).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -33,8 +31,6 @@ from sorct.tree.params import Params
 
 #: Solver for trees within a forest: predictions do not change beyond.
 IN_FOREST = AugmentedLagrangian(tol=1e-4, max_iter=200)
-#: Along a path it is the variables that count.
-ALONG_PATH = JointPolish(IN_FOREST, tol=1e-3, max_rounds=8)
 # Starts of a tree have seeds of their own, far from those of others.
 _APART = 1_000_003
 
@@ -153,15 +149,6 @@ class Grove:
             for problem in self.problems
         )
         return replace(self, problems=problems)
-
-    def path(
-        self, params: Sequence[Params], strengths: Sequence[Strengths]
-    ) -> Iterator[tuple[IntArray, JointEnd]]:
-        """Polish under one strength after the other; groups used, and the trees."""
-        for pair in strengths:
-            found = self.at(pair).polished(params, ALONG_PATH)
-            params = found.params
-            yield self.used(params), found
 
     def polished(self, params: Sequence[Params], polish: JointPolish) -> JointEnd:
         """All trees together under the penalty of the forest."""

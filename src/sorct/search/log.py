@@ -58,14 +58,14 @@ class StartResult:
         return self.violation <= FEASIBLE
 
 
-class Descent(NamedTuple):
+class Logged(NamedTuple):
     """A solution, and the line of the log that tells how it was found."""
 
     result: StartResult
     solution: Solution
 
     @classmethod
-    def of(cls, kind: str, run: int, solution: Solution, seconds: float) -> Descent:
+    def of(cls, kind: str, run: int, solution: Solution, seconds: float) -> Logged:
         """Write the line of a solution."""
         result = StartResult(
             kind,
@@ -178,12 +178,12 @@ class SearchLog:
     ended: str = "stopped by callback"
     rough: bool = False
 
-    def add(self, descent: Descent) -> None:
+    def add(self, logged: Logged) -> None:
         """Take note of a descent; ask the callback whether to go on."""
-        self.starts.append(descent.result)
-        self.n_evaluations += descent.result.n_evaluations
-        if self.best is None or descent.solution.better_than(self.best):
-            self.best = descent.solution
+        self.starts.append(logged.result)
+        self.n_evaluations += logged.result.n_evaluations
+        if self.best is None or logged.solution.better_than(self.best):
+            self.best = logged.solution
         if self.callback is not None and not self.stopped:
             progress = SearchProgress(
                 len(self.starts), self.n_starts, self.best.objective, self.seconds

@@ -12,10 +12,11 @@ from functools import partial
 
 from sorct._typing import IntArray
 from sorct.data.parts import OutOfTimeError, PartedSet
+from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
 from sorct.search.log import (
     NO_RUN,
-    Descent,
+    Logged,
     SearchCallback,
     SearchLog,
     SearchMemory,
@@ -25,7 +26,6 @@ from sorct.search.polish import Polisher
 from sorct.search.starts import Start, draw_start
 from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution, Status
 
 # Share of the time limit for starts on some of the rows, the rest being for all rows.
@@ -120,7 +120,7 @@ class Multistart:
 
     def _start(
         self, polisher: Polisher, seed: int, k: int, stop: IntArray
-    ) -> Descent | None:
+    ) -> Logged | None:
         """Solve start k; None, but never for start 0, if the search was over before."""
         begun = time.perf_counter()
         if stop[0] != 0:
@@ -138,10 +138,10 @@ class Multistart:
         return best.status
 
 
-def too_late(polisher: Polisher, run: int, begun: float) -> Descent:
+def too_late(polisher: Polisher, run: int, begun: float) -> Logged:
     """The tree without features, where time is up before there is another."""
     solution = replace(polisher.empty, status=Status.TIME_LIMIT)
-    return Descent.of("empty", run, solution, time.perf_counter() - begun)
+    return Logged.of("empty", run, solution, time.perf_counter() - begun)
 
 
 def finish(
@@ -151,7 +151,7 @@ def finish(
     stop: IntArray,
     begun: float,
     bar: float | None = None,
-) -> Descent:
+) -> Logged:
     """Descend from a start and account for what making it took.
 
     A move comes with a bar, the objective it should beat, and needs no help where it
@@ -163,7 +163,7 @@ def finish(
         solution = polisher.descend(start.params, stop, bar)
     spent = start.n_evaluations + solution.n_evaluations
     solution = replace(solution, n_evaluations=spent)
-    return Descent.of(start.kind, run, solution, time.perf_counter() - begun)
+    return Logged.of(start.kind, run, solution, time.perf_counter() - begun)
 
 
 def finished_on_all(
@@ -184,7 +184,7 @@ def finished_on_all(
         problem = replace(problem, data=PartedSet.of_samples(problem.data))
     start = Start("polished", solution.params, 0)
 
-    def polish() -> Descent:
+    def polish() -> Logged:
         begun = time.perf_counter()
         try:
             polisher = Polisher.of(problem, solver, stop)
@@ -192,7 +192,7 @@ def finished_on_all(
         except OutOfTimeError:
             late = replace(solution, status=Status.TIME_LIMIT)
             seconds = time.perf_counter() - begun
-            return Descent.of("polished", NO_RUN, late, seconds)
+            return Logged.of("polished", NO_RUN, late, seconds)
 
     (found,) = workers.run([polish])
     log.add(found)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sorct._typing import IntArray
+from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction, used_groups
 from sorct.search.polish import ROUGH, without_idle_cuts
 from sorct.search.starts import draw_start
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution
 from sorct.tree.params import Params
 

@@ -15,11 +15,12 @@ from dataclasses import replace
 import numpy as np
 
 from sorct._typing import IntArray
+from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
 from sorct.search.polish import ROUGH, Polisher
 from sorct.search.starts import draw_start, empty_tree
-from sorct.solvers.descent import gradient_at, never
+from sorct.solvers.descent import gradient_at
 from sorct.solvers.solution import Solution
 
 # Rounds at most; where below the ratio the next tree is solved for; gains that end the

@@ -19,6 +19,7 @@ from functools import partial
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
 from sorct.search.moves import Chain, move
@@ -26,7 +27,6 @@ from sorct.search.polish import HOLD, ROUGH, Polisher, without_idle_cuts
 from sorct.search.starts import draw_start, empty_tree
 from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import never
 from sorct.solvers.solution import Solution, Status
 from sorct.tree.params import Params
 

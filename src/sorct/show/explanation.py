@@ -14,7 +14,8 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
-from sorct.data.table import as_table, refuse_masked
+from sorct.data.plain import is_finite_number
+from sorct.data.table import Table, as_table, refuse_masked
 from sorct.data.variables import Variable, is_missing
 from sorct.data.wording import printable, readable, shown
 from sorct.show.caveats import decision_text
@@ -209,20 +210,20 @@ def explain(
     if isinstance(tree, Forest):
         if reach is not None:
             raise ValueError("reach is for single trees of a quantity, not forests.")
-        table = _one_row(tree, x)
-        return explain_row(tree, table, _values(tree.encoder, table))
+        row, _ = _one_row(tree, x)
+        return explain_row(tree, row, _values(tree.encoder, row))
     check_tree(tree)
-    table = _one_row(tree, x)
-    values = _values(tree.encoder, table)
-    scaled = tree.encoder.encode(table)[0]
+    row, table = _one_row(tree, x)
+    values = _values(tree.encoder, row)
+    scaled = tree.encoder.encode_table(table)[0]
     if tree.of_quantity:
         return _of_quantity(tree, table, values, scaled, reach)
     if reach is not None:
         raise ValueError("reach is for quantities; this tree predicts classes.")
-    labels, proba = tree.classes.tolist(), tree.predict_proba(table)[0]
-    code = int(tree.class_target.codes(tree.predict(table))[0])
+    labels, proba = tree.classes.tolist(), tree.predict_proba_table(table)[0]
+    code = int(tree.class_target.codes(tree.predict_table(table))[0])
     steps, leaf = _route(tree, scaled, values)
-    chances = tree.leaf_reach(table)[0]
+    chances = tree.leaf_reach_table(table)[0]
     says = None
     if tree.leaf_proba is not None:
         says = dict(zip(labels, leaf.proba.tolist(), strict=True))
@@ -237,27 +238,26 @@ def explain(
             for i in tree.variables_at().tolist()
         ),
         leaf_says=says,
-        by_hand=None if tree.routed is None else _plain(tree.follow(table)[0]),
+        by_hand=None if tree.routed is None else _plain(tree.follow_table(table)[0]),
         decision=" ".join(decision_text(tree)),
         calibrated=tree.calibration is not None,
     )
 
 
 def _of_quantity(
-    tree: Tree, table: Any, values: dict[str, Any], scaled: FloatArray, goal: Any
+    tree: Tree, table: Table, values: dict[str, Any], scaled: FloatArray, goal: Any
 ) -> ValueExplanation:
-    number = isinstance(goal, (int, float, np.number)) and not isinstance(goal, bool)
-    if goal is not None and not (number and np.isfinite(goal)):
+    if goal is not None and not is_finite_number(goal):
         raise ValueError(f"reach must be a finite number or None, got {shown(goal)}.")
     typical, moves = moves_of(tree, scaled, values)
     steps, leaf = _route(tree, scaled, values)
     return ValueExplanation(
-        predicted=float(tree.predict(table)[0]),
+        predicted=float(tree.predict_table(table)[0]),
         typical=typical,
         moves=tuple(moves),
         steps=tuple(steps),
         leaf=" ".join(says_parts(tree, leaf)),
-        leaf_proba=float(tree.leaf_reach(table)[0][leaf.leaves].sum()),
+        leaf_proba=float(tree.leaf_reach_table(table)[0][leaf.leaves].sum()),
         reach=None if goal is None else float(goal),
         changes=() if goal is None else reaches(tree, scaled, values, float(goal)),
     )
@@ -266,8 +266,11 @@ def _of_quantity(
 # -- the sample ------------------------------------------------------------------------
 
 
-def _one_row(tree: Tree | Forest, x: Any) -> Any:
-    """The sample as a table of one row; what the tree does not use may be left out."""
+def _one_row(tree: Tree | Forest, x: Any) -> tuple[Any, Table]:
+    """The sample as a row, and as it is read.
+
+    What the tree does not use may be left out.
+    """
     encoder = tree.encoder
     if not isinstance(x, dict) and np.ndim(x) == 2:
         if len(x) != 1:
@@ -283,8 +286,7 @@ def _one_row(tree: Tree | Forest, x: Any) -> Any:
     else:
         refuse_masked(x, "x")
         table = as_table([np.atleast_1d(x)])
-    encoder.read(table)
-    return table
+    return table, encoder.read(table)
 
 
 def _in_order(encoder: TableEncoder, row: dict[Any, Any]) -> dict[Any, Any]:

@@ -15,16 +15,10 @@ from sorct._typing import FloatArray, IntArray
 from sorct.data.parts import Sums
 from sorct.data.samples import Samples
 from sorct.problem.constraints import Constraint, recall_of
+from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
 from sorct.problem.subproblem import Point, Subproblem
-from sorct.solvers.descent import (
-    Progress,
-    Scratch,
-    descend,
-    make_scratch,
-    masses_at,
-    never,
-)
+from sorct.solvers.descent import Descent, Progress
 from sorct.solvers.in_parts import descend_in_parts
 from sorct.solvers.solution import FEASIBLE, Solution, Status
 from sorct.tree.params import Params
@@ -45,14 +39,12 @@ class _RoundEnd:
     attained: FloatArray
 
     @classmethod
-    def at(
-        cls, problem: Problem, sub: Subproblem, point: Point, scratch: Scratch
-    ) -> _RoundEnd:
+    def at(cls, problem: Problem, point: Point, descent: Descent) -> _RoundEnd:
         """Where rows lie in memory."""
         params = problem.params(point)
-        samples = problem.data.samples
-        mass = masses_at(samples, sub, problem.point(params), scratch)
-        return cls._of(problem, params, mass, float(scratch.buffers.loss[0]))
+        mass = descent.masses(problem.point(params))
+        loss = float(descent.evaluator.buffers.loss[0])
+        return cls._of(problem, params, mass, loss)
 
     @classmethod
     def of_sums(cls, problem: Problem, point: Point, sums: Sums) -> _RoundEnd:
@@ -187,18 +179,10 @@ class AugmentedLagrangian:
                 problem, sub, point, self.tol, self.max_iter, stop
             )
             return parted.progress, _RoundEnd.of_sums(problem, point, parted.sums)
-        scratch = make_scratch(sub, point)
-        progress = descend(
-            samples,
-            sub,
-            point,
-            self.tol,
-            self.max_iter,
-            stop,
-            monotone=self.monotone,
-            scratch=scratch,
-        )
-        return progress, _RoundEnd.at(problem, sub, point, scratch)
+        until = self.tol, self.max_iter, stop
+        descent = Descent(samples, sub, point, *until, monotone=self.monotone)
+        descent.step()
+        return descent.progress, _RoundEnd.at(problem, point, descent)
 
     def _solution(
         self,

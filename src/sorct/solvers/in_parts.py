@@ -26,21 +26,11 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.data.parts import OutOfTimeError, Parts, Sums
 from sorct.data.samples import Samples
+from sorct.problem.evaluation import GRADIENT, NO_ROWS, Evaluator, never
 from sorct.problem.problem import Problem
 from sorct.problem.subproblem import Point, Subproblem
 from sorct.problem.thresholds import clip_thresholds
-from sorct.solvers.descent import (
-    NO_ROWS,
-    Progress,
-    Scratch,
-    Stepper,
-    descend,
-    evaluate_once,
-    leaf_masses,
-    make_scratch,
-    make_small_scratch,
-    never,
-)
+from sorct.solvers.descent import Descent, Progress, descend, leaf_masses
 from sorct.tree.params import Params
 
 #: Passes of one descent, at most.
@@ -82,10 +72,10 @@ class Evaluation:
 
     def __call__(self, samples: Samples) -> Sums:
         """Sums over some rows."""
-        scratch = make_small_scratch(self.sub, self.point)
-        scratch.renewed[:] = self.marked
-        evaluate_once(samples, self.sub, self.point, scratch)
-        buffers, has = scratch.buffers, self.marked > 0.0
+        evaluator = Evaluator(samples, self.sub, self.point, self.point, never())
+        evaluator.renewed[:] = self.marked
+        evaluator.ask(GRADIENT)
+        buffers, has = evaluator.buffers, self.marked > 0.0
         return Sums(
             mass=buffers.mass,
             drawn=buffers.drawn,
@@ -104,10 +94,10 @@ class Look(NamedTuple):
     label: IntArray
 
 
-def _fill(sub: Subproblem, sums: Sums, scratch: Scratch) -> None:
+def _fill(sub: Subproblem, sums: Sums, evaluator: Evaluator) -> None:
     """Put sums where an evaluation would have left them."""
-    buffers, has = scratch.buffers, sub.floors.floor > 0.0
-    scratch.renewed[:] = has
+    buffers, has = evaluator.buffers, sub.floors.floor > 0.0
+    evaluator.renewed[:] = has
     buffers.mass[:], buffers.drawn[:] = sums["mass"], sums["drawn"]
     buffers.loss[:], buffers.gradient[:] = sums["loss"], sums["gradient"]
     buffers.second_gradient[has] = sums["second_gradient"]
@@ -118,10 +108,10 @@ def look(sub: Subproblem, point: Point, sums: Sums, *, relabel: bool) -> Look:
     seen = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
     if not relabel:
         sub = sub._replace(tilt=np.zeros((2, point.cuts.size + point.logit.size)))
-    scratch = make_scratch(sub, seen)
-    _fill(sub, sums, scratch)
-    buffers = scratch.buffers
-    progress = descend(NO_ROWS, sub, seen, 0.0, 1, never(), scratch=scratch)
+    descent = Descent(NO_ROWS, sub, seen, 0.0, 1, never())
+    _fill(sub, sums, descent.evaluator)
+    descent.step()
+    buffers, progress = descent.evaluator.buffers, descent.progress
     slope = np.concatenate(
         [buffers.gradient.ravel(), buffers.logit_gradient[: len(seen.logit)].ravel()]
     )
@@ -189,18 +179,17 @@ class _PartedDescent:
     def step(self, most: int) -> None:
         """Go on by the steps of a descent in memory, each evaluated by a pass."""
         sub, point = self.sub, self.point
-        stepper = Stepper(sub, point, self.tol, most, self.stop)
-        trial = stepper.scratch.work.trial
+        descent = Descent(NO_ROWS, sub, point, self.tol, most, self.stop)
         due = True
         while due and self.n_passes < most:
-            asked = Evaluation.of(sub, _copy(trial))
+            asked = Evaluation.of(sub, _copy(descent.trial))
             sums = self.parts.total(asked, self.stop)
             self.n_passes += 1
-            _fill(sub, sums, stepper.scratch)
-            due = stepper.step()
+            _fill(sub, sums, descent.evaluator)
+            due = descent.step()
             if np.array_equal(asked.point.cuts, point.cuts):
                 self.sums = sums
-                found = stepper.progress
+                found = descent.progress
                 self.best = self.best._replace(
                     value=found.objective, residual=found.residual
                 )

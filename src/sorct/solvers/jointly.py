@@ -25,13 +25,14 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.problem.evaluation import never
 from sorct.problem.penalty import Penalty
 from sorct.problem.penalty_wide import joint_prox
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction
 from sorct.problem.subproblem import Point, Subproblem
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.descent import descend, make_scratch, never
+from sorct.solvers.descent import Descent
 from sorct.tree.params import Params
 
 # Spectral steps in a row, values that a step is compared with, and the lengths of
@@ -256,9 +257,9 @@ def _plain(problem: Problem, point: Point) -> Subproblem:
 def _look(problem: Problem, sub: Subproblem, point: Point) -> tuple[float, FloatArray]:
     """Fit and gradient of a tree."""
     seen = Point(point.cuts.copy(), point.label.copy(), point.logit.copy())
-    scratch, samples = make_scratch(sub, seen), problem.data.samples
-    progress = descend(samples, sub, seen, 0.0, 1, never(), scratch=scratch)
-    return progress.objective, scratch.buffers.gradient
+    descent = Descent(problem.data.samples, sub, seen, 0.0, 1, never())
+    descent.step()
+    return descent.progress.objective, descent.evaluator.buffers.gradient
 
 
 def _within(

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.problem.compilation import compiled_apart, compiled_inside
-from sorct.problem.kernels import Buffers
+from sorct.problem.compilation import compiled_apart, compiled_inside, larger
 from sorct.problem.penalty_face import face_gradient, move_on_face, project_on_face
-from sorct.problem.subproblem import Point, Subproblem
+from sorct.problem.subproblem import Gradient, Point, Simple
 from sorct.problem.thresholds import at_bound
 from sorct.solvers.work import (
     CHANGE,
@@ -63,23 +62,23 @@ def forget(memory: Memory) -> None:
 
 
 @compiled_inside
-def fill_face(sub: Subproblem, point: Point, work: Work) -> float:
+def fill_face(simple: Simple, point: Point, work: Work) -> float:
     """Gradient of the objective along the face; return its largest coordinate."""
-    p, n_branches = sub.centre.size, point.cuts.shape[1]
-    n_groups = sub.penalty.linf.size
+    p, n_branches = simple.centre.size, point.cuts.shape[1]
+    n_groups = simple.penalty.linf.size
     slope, face = work.vector[SLOPE], work.vector[FACE]
-    largest = face_gradient(sub.penalty, point.cuts, slope, face)
+    largest = face_gradient(simple.penalty, point.cuts, slope, face)
     for t in range(n_branches):
         threshold, i = point.cuts[p, t], p * n_branches + t
         blocked = at_bound(threshold, n_groups) and threshold * slope[i] < 0.0
         face[i] = 0.0 if blocked else slope[i]
-        largest = max(largest, abs(face[i]))
+        largest = larger(largest, abs(face[i]))
     for i in range(point.cuts.size, face.size):
         face[i] = slope[i]
-    if sub.shape.size > 0:
-        _bind_values(sub.shape, point.logit[0], face[point.cuts.size :])
+    if simple.shape.size > 0:
+        _bind_values(simple.shape, point.logit[0], face[point.cuts.size :])
     for i in range(point.cuts.size, face.size):
-        largest = max(largest, abs(face[i]))
+        largest = larger(largest, abs(face[i]))
     return largest
 
 
@@ -107,21 +106,22 @@ def _two_loops(work: Work, memory: Memory) -> None:
     direction, number = work.vector[DIRECTION], memory.number
     n_pairs = memory.n_pairs[0]
     combine(direction, 0.0, -1.0, work.vector[FACE])
-    for back in range(min(n_pairs, _PAIRS)):
+    n_kept = n_pairs if n_pairs < _PAIRS else _PAIRS
+    for back in range(n_kept):
         i = (n_pairs - 1 - back) % _PAIRS
         number[_ALPHA, i] = dot(memory.move[i], direction) / number[_CURVATURE, i]
         combine(direction, 1.0, -number[_ALPHA, i], memory.change[i])
     latest = (n_pairs - 1) % _PAIRS
     combine(direction, number[_SCALE, latest], 0.0, direction)
-    for ahead in range(min(n_pairs, _PAIRS)):
-        i = (max(n_pairs - _PAIRS, 0) + ahead) % _PAIRS
+    for ahead in range(n_kept):
+        i = (n_pairs - n_kept + ahead) % _PAIRS
         beta = dot(memory.change[i], direction) / number[_CURVATURE, i]
         combine(direction, 1.0, number[_ALPHA, i] - beta, memory.move[i])
 
 
 @compiled_apart
 def fill_direction(
-    sub: Subproblem, point: Point, work: Work, memory: Memory, length: float
+    simple: Simple, point: Point, work: Work, memory: Memory, length: float
 ) -> None:
     """Minus the inverse Hessian estimate times the gradient, along the face.
 
@@ -131,8 +131,8 @@ def fill_direction(
     direction, face = work.vector[DIRECTION], work.vector[FACE]
     if memory.n_pairs[0] > 0:
         _two_loops(work, memory)
-        project_on_face(sub.penalty, point.cuts, face, direction)
-        for i in range(sub.centre.size * point.cuts.shape[1], direction.size):
+        project_on_face(simple.penalty, point.cuts, face, direction)
+        for i in range(simple.centre.size * point.cuts.shape[1], direction.size):
             if face[i] == 0.0:
                 direction[i] = 0.0
         if dot(direction, face) < 0.0:
@@ -142,17 +142,17 @@ def fill_direction(
 
 
 @compiled_apart
-def propose_on_face(sub: Subproblem, point: Point, scale: float, work: Work) -> int:
+def propose_on_face(simple: Simple, point: Point, scale: float, work: Work) -> int:
     """Fill the trial with the point moved along the direction; say how that went."""
-    n_coefs = sub.centre.size * point.cuts.shape[1]
+    n_coefs = simple.centre.size * point.cuts.shape[1]
     direction, move, trial = work.vector[DIRECTION], work.vector[MOVE], work.trial
     outcome = ON_FACE
-    if move_on_face(sub.penalty, point.cuts, direction, scale, trial.cuts, move):
+    if move_on_face(simple.penalty, point.cuts, direction, scale, trial.cuts, move):
         outcome = CUT
     for i in range(n_coefs, move.size):
         move[i] = scale * direction[i]
-    settle_logits(sub, point, work)
-    if not settle_thresholds(sub, point, work):
+    settle_logits(simple, point, work)
+    if not settle_thresholds(simple, point, work):
         return UNSETTLED
     for i in range(n_coefs, move.size):
         if move[i] != scale * direction[i]:
@@ -178,9 +178,9 @@ def remember(work: Work, memory: Memory) -> None:
 
 @compiled_apart
 def learn_on_face(
-    sub: Subproblem,
+    simple: Simple,
     point: Point,
-    buffers: Buffers,
+    gradient: Gradient,
     work: Work,
     memory: Memory,
     was_cut: bool,
@@ -191,8 +191,8 @@ def learn_on_face(
     """
     change, face = work.vector[CHANGE], work.vector[FACE]
     combine(change, 0.0, -1.0, face)
-    fill_slope(sub, buffers, work)
-    along = fill_face(sub, point, work)
+    fill_slope(simple, gradient, work)
+    along = fill_face(simple, point, work)
     combine(change, 1.0, 1.0, face)
     if not was_cut:
         remember(work, memory)

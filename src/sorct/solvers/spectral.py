@@ -4,10 +4,9 @@ A step is accepted when the objective falls below the largest of the last few va
 (Wright, Nowak and Figueiredo, 2009; Grippo, Lampariello and Lucidi, 1986).
 """
 
-from sorct.problem.compilation import compiled_apart, compiled_inside
-from sorct.problem.kernels import Buffers
+from sorct.problem.compilation import compiled_apart, compiled_inside, larger, smaller
 from sorct.problem.penalty import prox
-from sorct.problem.subproblem import Point, Subproblem
+from sorct.problem.subproblem import Gradient, Point, Simple
 from sorct.solvers.work import (
     CHANGE,
     MOVE,
@@ -24,9 +23,9 @@ SHORTEST_STEP, _LONGEST_STEP = 1e-12, 1e10
 
 
 @compiled_apart
-def propose_spectral(sub: Subproblem, point: Point, step: float, work: Work) -> None:
+def propose_spectral(simple: Simple, point: Point, step: float, work: Work) -> None:
     """Fill the trial with the proximal gradient step."""
-    p, n_branches = sub.centre.size, point.cuts.shape[1]
+    p, n_branches = simple.centre.size, point.cuts.shape[1]
     move, slope, trial = work.vector[MOVE], work.vector[SLOPE], work.trial.cuts
     settled = False
     while not settled:
@@ -34,14 +33,14 @@ def propose_spectral(sub: Subproblem, point: Point, step: float, work: Work) -> 
             for t in range(n_branches):
                 down = step * slope[j * n_branches + t]
                 trial[j, t] = point.cuts[j, t] - down
-        prox(sub.penalty, step, trial)
+        prox(simple.penalty, step, trial)
         for j in range(p):
             for t in range(n_branches):
                 move[j * n_branches + t] = trial[j, t] - point.cuts[j, t]
         for i in range(p * n_branches, move.size):
             move[i] = -step * slope[i]
-        settled = settle_thresholds(sub, point, work)
-    settle_logits(sub, point, work)
+        settled = settle_thresholds(simple, point, work)
+    settle_logits(simple, point, work)
 
 
 @compiled_inside
@@ -55,22 +54,22 @@ def next_step(work: Work, short: bool, step: float) -> float:
     if step == 0.0:
         steepest = 1e-8
         for i in range(slope.size):
-            steepest = max(steepest, abs(slope[i]))
+            steepest = larger(steepest, abs(slope[i]))
         return 0.1 / steepest
     sy, ss = dot(move, change), dot(move, move)
     if sy <= 1e-14 * ss:
-        return min(2.0 * step, _LONGEST_STEP)
+        return smaller(2.0 * step, _LONGEST_STEP)
     length = sy / dot(change, change) if short else ss / sy
-    return min(max(length, SHORTEST_STEP), _LONGEST_STEP)
+    return smaller(larger(length, SHORTEST_STEP), _LONGEST_STEP)
 
 
 @compiled_apart
 def learn_spectral(
-    sub: Subproblem, buffers: Buffers, work: Work, short: bool, step: float
+    simple: Simple, gradient: Gradient, work: Work, short: bool, step: float
 ) -> float:
     """Renew the slope at the accepted point; return the length of the next step."""
     change, slope = work.vector[CHANGE], work.vector[SLOPE]
     combine(change, 0.0, -1.0, slope)
-    fill_slope(sub, buffers, work)
+    fill_slope(simple, gradient, work)
     combine(change, 1.0, 1.0, slope)
     return next_step(work, short, step)

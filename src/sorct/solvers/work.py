@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray
-from sorct.problem.compilation import compiled_apart, compiled_inside
+from sorct.problem.compilation import compiled_apart, compiled_inside, larger
 from sorct.problem.datafit import bound_value
-from sorct.problem.kernels import Buffers
-from sorct.problem.subproblem import Point, Subproblem
+from sorct.problem.subproblem import Gradient, Point, Simple
 from sorct.problem.thresholds import clip_scaled, leaves_box
 
 # Rows of ``Work.vector``. SLOPE is the gradient of the smooth part at the point in the
@@ -67,7 +66,7 @@ def largest(values: FloatArray) -> float:
     """Largest entry."""
     found = float(values[0])
     for i in range(1, values.size):
-        found = max(found, values[i])
+        found = larger(found, values[i])
     return found
 
 
@@ -86,34 +85,34 @@ def combine(out: FloatArray, keep: float, by: float, b: FloatArray) -> None:
 
 
 @compiled_inside
-def fill_slope(sub: Subproblem, buffers: Buffers, work: Work) -> None:
+def fill_slope(simple: Simple, gradient: Gradient, work: Work) -> None:
     """Gradient of the smooth part in the coordinates of every cut, and of leaves."""
-    slope, p, gradient = work.vector[SLOPE], sub.centre.size, buffers.gradient
-    n_branches = gradient.shape[1]
+    slope, p, steep = work.vector[SLOPE], simple.centre.size, gradient.cuts
+    n_branches = steep.shape[1]
     for t in range(n_branches):
-        slope[p * n_branches + t] = gradient[p, t]
-        work.scratch[p, t] = gradient[p, t] if work.centred[t] else 0.0
+        slope[p * n_branches + t] = steep[p, t]
+        work.scratch[p, t] = steep[p, t] if work.centred[t] else 0.0
     for j in range(p):
         for t in range(n_branches):
-            shift = sub.centre[j] * work.scratch[p, t]
-            slope[j * n_branches + t] = gradient[j, t] + shift
-    i, logit = gradient.size, work.trial.logit
+            shift = simple.centre[j] * work.scratch[p, t]
+            slope[j * n_branches + t] = steep[j, t] + shift
+    i, logit = steep.size, work.trial.logit
     for k in range(logit.shape[0]):
         for leaf in range(logit.shape[1]):
-            slope[i] = _LOGIT * buffers.logit_gradient[k, leaf]
+            slope[i] = _LOGIT * gradient.logit[k, leaf]
             i += 1
 
 
 @compiled_apart
-def settle_logits(sub: Subproblem, point: Point, work: Work) -> None:
+def settle_logits(simple: Simple, point: Point, work: Work) -> None:
     """Logits of the trial from the move; values of leaves stay within their bounds."""
     i, move = point.cuts.size, work.vector[MOVE]
-    if sub.shape.size > 0:
+    if simple.shape.size > 0:
         wanted = work.wanted
         for leaf in range(point.logit.shape[1]):
             wanted[leaf] = point.logit[0, leaf] + _LOGIT * move[i + leaf]
         for leaf in range(point.logit.shape[1]):
-            bound = bound_value(sub.shape, wanted, leaf)
+            bound = bound_value(simple.shape, wanted, leaf)
             work.trial.logit[0, leaf] = bound
             if bound != wanted[leaf]:
                 move[i + leaf] = (bound - point.logit[0, leaf]) / _LOGIT
@@ -125,26 +124,26 @@ def settle_logits(sub: Subproblem, point: Point, work: Work) -> None:
 
 
 @compiled_inside
-def settle_thresholds(sub: Subproblem, point: Point, work: Work) -> bool:
+def settle_thresholds(simple: Simple, point: Point, work: Work) -> bool:
     """Thresholds of the trial from the move; False if a move must be proposed again.
 
     A centred cut whose threshold leaves the box is put back to plain coordinates, where
     another move is due; a plain one is clipped.
     """
-    p, n_branches = sub.centre.size, point.cuts.shape[1]
-    n_groups = sub.penalty.linf.size
+    p, n_branches = simple.centre.size, point.cuts.shape[1]
+    n_groups = simple.penalty.linf.size
     move, slope = work.vector[MOVE], work.vector[SLOPE]
     for t in range(n_branches):
         own = p * n_branches + t
         threshold = point.cuts[p, t] + move[own]
         if work.centred[t]:
             for j in range(p):
-                threshold += sub.centre[j] * move[j * n_branches + t]
+                threshold += simple.centre[j] * move[j * n_branches + t]
         if leaves_box(threshold, n_groups):
             if work.centred[t]:
                 work.centred[t] = False
                 for j in range(p):
-                    slope[j * n_branches + t] -= sub.centre[j] * slope[own]
+                    slope[j * n_branches + t] -= simple.centre[j] * slope[own]
                 return False
             threshold = clip_scaled(threshold, n_groups)
             move[own] = threshold - point.cuts[p, t]

@@ -4,8 +4,3 @@
 describes a tree for everyone who shows it. Nothing here needs a compiler or a solver,
 and cuts are taken apart in this room alone.
 """
-
-from sorct.tree.path import Path
-from sorct.tree.tree import Tree
-
-__all__ = ["Path", "Tree"]

@@ -171,7 +171,10 @@ class Tree(TreeFields):
         rules by hand; where costs, floors or calibration move the decision of a tree of
         one cut, they take the side that is predicted.
         """
-        table = self.read(X, check_finite=False)
+        return self.apply_table(self.read(X, check_finite=False))
+
+    def apply_table(self, table: Table) -> IntArray:
+        """Leaves by hand for a table that the encoder has read."""
         leaf = np.empty(table.n_samples, dtype=np.int64)
 
         def fill(rows: slice) -> None:
@@ -195,16 +198,20 @@ class Tree(TreeFields):
 
     def follow(self, X: Any) -> AnyArray:
         """What people find who follow the rules, yes or no at each cut."""
+        return self.follow_table(self.read(X, check_finite=False))
+
+    def follow_table(self, table: Table) -> AnyArray:
+        """What people find in a table that the encoder has read."""
+        leaf = self.apply_table(table)
         if self.of_quantity:
-            table = self.read(X, check_finite=False)
             said = self._said(table, slice(0, table.n_samples))
             if self.leaf_mean is not None and self.tells_means:
                 # Where cuts are flat, no row gets what a single leaf says.
                 said = self.leaf_mean[:, np.newaxis]
             said = np.broadcast_to(said, (self.n_leaves, table.n_samples))
-            own = np.take_along_axis(said, self.apply(X)[np.newaxis], axis=0)
+            own = np.take_along_axis(said, leaf[np.newaxis], axis=0)
             return np.asarray(own[0])
-        return np.take(self.classes, self.leaf_class[self.apply(X)])
+        return np.take(self.classes, self.leaf_class[leaf])
 
     def leaf_reach(self, X: Any) -> FloatArray:
         """Probability of ending in every leaf, shape (n_samples, n_leaves)."""

@@ -71,3 +71,7 @@ def test_texts_say_that_it_is_a_forest(rng):
     found, _ = MAKERS["forest-iris"](rng)
     for text in (to_sql(found), to_python(found), to_javascript(found)):
         assert "classification forest as" in text.splitlines()[0]
+    spark = to_sql(found, dialect="spark")
+    assert "classification forest as SQL for Spark" in spark.splitlines()[0]
+    assert "MATERIALIZED" not in spark
+    assert '"' not in spark
