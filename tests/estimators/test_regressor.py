@@ -255,13 +255,6 @@ def test_targets_that_are_no_quantity_are_refused(houses):
             ask(X)
 
 
-@pytest.mark.parametrize("kind", [SORCTRegressor, SORCTRegressorCV])
-def test_files_are_refused_before_they_are_read(kind):
-    """Only classifiers train on tables that come in batches."""
-    with pytest.raises(ValueError, match=f"{kind.__name__} takes a table in memory"):
-        kind().fit("folder/*.parquet", "y")
-
-
 def test_what_is_chosen_on_some_rows_is_finished_on_all(houses, monkeypatch):
     X, y = houses
     for place in ("folds", "finishing", "regressor_cv"):

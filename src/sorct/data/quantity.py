@@ -68,13 +68,7 @@ class Quantity:
         A quantity that does not vary has spread 1.
         """
         low, high = float(y.min()), float(y.max())
-        # Halved numbers have a finite difference, however large they are.
-        width = 2.0 * (0.5 * high - 0.5 * low)
-        if not math.isfinite(width):
-            raise ValueError(
-                f"y ranges from {low:g} to {high:g}, more than can be computed with; "
-                "divide it by a power of ten."
-            )
+        width = check_width(low, high)
         if width == 0.0:
             return cls(low, 1.0, low, high)
         part = (y - low) / width
@@ -168,6 +162,18 @@ class Quantity:
         expect(found.spread > 0.0, "'spread' must be positive")
         expect(found.low <= found.high, "'low' must not be above 'high'")
         return found
+
+
+def check_width(low: float, high: float) -> float:
+    """Width of a range; an error if it is more than can be computed with."""
+    # Halved numbers have a finite difference, however large they are.
+    width = 2.0 * (0.5 * high - 0.5 * low)
+    if not math.isfinite(width):
+        raise ValueError(
+            f"y ranges from {low:g} to {high:g}, more than can be computed with; "
+            "divide it by a power of ten."
+        )
+    return width
 
 
 def number_column(y: Any) -> FloatArray:

@@ -160,11 +160,16 @@ def make_samples(
 
 
 def lay_out_part(
-    columns: GivenColumns, codes: IntArray, weight: FloatArray, n_codes: int
+    columns: GivenColumns,
+    codes: IntArray,
+    weight: FloatArray,
+    n_codes: int,
+    response: FloatArray | None = None,
 ) -> Samples:
     """Lay out some of the rows, with their shares of the weight of all of them."""
     order = np.argsort(codes, kind="stable")
-    return _lay_out(columns, order, codes[order], weight[order], n_codes, None)
+    response = None if response is None else response[order]
+    return _lay_out(columns, order, codes[order], weight[order], n_codes, response)
 
 
 def row_keys(columns: GivenColumns, n_rows: int, n_threads: int = 1) -> IntArray:

@@ -18,8 +18,10 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import MOST_COUNTED, TableEncoder
 from sorct.data.kinds import learn_sketch, sketch_column
+from sorct.data.moments import Moments
 from sorct.data.options import TableOptions
 from sorct.data.parts import PartedSet, Parts, Sums
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.samples import (
     HeldColumns,
     Rows,
@@ -53,6 +55,8 @@ class Survey:
     label_count, label_weight : arrays, rows of every label and what they weigh
     whole : bool
         Whether all weights are whole numbers: numbers of rows.
+    moments : Moments or None
+        What a quantity is like; it has no labels, its rows count as those of one.
     """
 
     names: list[Any]
@@ -62,6 +66,7 @@ class Survey:
     label_count: IntArray
     label_weight: FloatArray
     whole: bool
+    moments: Moments | None = None
 
     def __add__(self, other: Survey) -> Survey:
         if [str(n) for n in self.names] != [str(n) for n in other.names]:
@@ -86,6 +91,7 @@ class Survey:
             label_count=np.bincount(place, count).astype(np.int64),
             label_weight=np.bincount(place, weight).astype(np.float64),
             whole=self.whole and other.whole,
+            moments=_both(self.moments, other.moments),
         )
 
     @property
@@ -93,8 +99,10 @@ class Survey:
         """Number of rows."""
         return int(self.label_count.sum())
 
-    def target(self) -> Classes:
-        """The classes."""
+    def target(self) -> Classes | Quantity:
+        """The classes, or the quantity."""
+        if self.moments is not None:
+            return self.moments.quantity()
         return Classes.learn(self.labels, self.label_weight)
 
     def encoder(self, options: TableOptions) -> TableEncoder:
@@ -112,6 +120,10 @@ class Survey:
         return TableEncoder(
             tuple(variables), self.named, options.handle_unknown, options.handle_missing
         )
+
+
+def _both(one: Moments | None, two: Moments | None) -> Moments | None:
+    return None if one is None or two is None else one + two
 
 
 def _added(name: str, one: Any, two: Any) -> Sketch:
@@ -134,6 +146,7 @@ class Surveyor:
     """The question of the first pass."""
 
     options: TableOptions
+    of_quantity: bool = False
 
     def __call__(self, batch: Batch) -> Survey:
         """Sketch the columns of a batch, and count its labels."""
@@ -158,11 +171,16 @@ class Surveyor:
             )
             for j, (name, text) in enumerate(zip(names, texts, strict=True))
         ]
-        labels, place = np.unique(batch.y, return_inverse=True)
+        moments, y = None, batch.y
+        if self.of_quantity:
+            numbers = number_column(y)
+            moments = Moments.of(numbers, batch.weights)
+            y = np.zeros(len(y), dtype=np.int64)
+        labels, place = np.unique(y, return_inverse=True)
         count = np.bincount(place, minlength=labels.size)
         own = np.bincount(place, batch.weights, labels.size).astype(np.float64)
         whole = weight is None or bool((weight == np.floor(weight)).all())
-        return Survey(names, named, found, labels, count, own, whole)
+        return Survey(names, named, found, labels, count, own, whole, moments)
 
 
 # -- encoded batches -------------------------------------------------------------------
@@ -175,26 +193,33 @@ class Encoding:
     Attributes
     ----------
     encoder : TableEncoder
-    target : Classes
+    target : Classes or Quantity
     factor : array of shape (n_classes,)
         What the weight of a row of each class is multiplied by; with it, all weights
         of the table sum to 1.
     """
 
     encoder: TableEncoder
-    target: Classes
+    target: Classes | Quantity
     factor: FloatArray
 
     def weights(self, batch: Batch, codes: IntArray) -> FloatArray:
         """Share of every row in the weight of all."""
         return batch.weights * self.factor[codes]
 
+    def response(self, batch: Batch) -> FloatArray | None:
+        """The quantity to predict, as training sees it."""
+        if isinstance(self.target, Classes):
+            return None
+        return self.target.scaled(number_column(batch.y))
+
     def samples(self, batch: Batch) -> Samples:
         """Samples of a batch."""
         codes = self.target.known_codes(batch.y)
         columns = self.encoder.columns(batch.X)
         weight = self.weights(batch, codes)
-        return lay_out_part(columns, codes, weight, len(self.target))
+        n_codes, response = self.factor.size, self.response(batch)
+        return lay_out_part(columns, codes, weight, n_codes, response)
 
 
 @dataclass(frozen=True)
@@ -229,6 +254,8 @@ class Draw:
         Whether all rows so far are here.
     sums : Sums
         Weighted sums of the columns and of their squares.
+    response : array with an entry per row drawn, or None
+        The quantity to predict.
     """
 
     X: Any
@@ -241,9 +268,12 @@ class Draw:
     most: int
     whole: bool
     sums: Sums
+    response: FloatArray | None = None
 
     def __add__(self, other: Draw) -> Draw:
-        X = _stacked(self.X, other.X)
+        X, response = _stacked(self.X, other.X), None
+        if self.response is not None and other.response is not None:
+            response = np.concatenate([self.response, other.response])
         drawn = replace(
             self,
             X=X,
@@ -254,6 +284,7 @@ class Draw:
             encoded=np.hstack([self.encoded, other.encoded]),
             whole=self.whole and other.whole,
             sums=self.sums + other.sums,
+            response=response,
         )
         return drawn.merged().cut()
 
@@ -267,13 +298,18 @@ class Draw:
             keys=self.keys[rows],
             weight=weight,
             encoded=self.encoded[:, rows],
+            response=None if self.response is None else self.response[rows],
         )
 
     def least_keys(self) -> Draw:
         """Without rows whose keys are too large for them to come; not yet merged."""
-        order = np.lexsort((self.keys, self.codes))
+        # A quantity comes after the keys, as where rows are merged.
+        last = [] if self.response is None else [self.response]
+        order = np.lexsort((*last, self.keys, self.codes))
         codes, keys = self.codes[order], self.keys[order]
         changed = (codes[1:] != codes[:-1]) | (keys[1:] != keys[:-1])
+        for values in last:
+            changed |= np.diff(values[order]) != 0.0
         number = np.append(0, np.cumsum(changed))
         if number[-1] < self.most:
             return self
@@ -287,7 +323,9 @@ class Draw:
     def merged(self) -> Draw:
         """Equal rows as one; sorted by code and key."""
         return self.take(
-            *merge_equal_rows(HeldColumns(self.encoded), self.codes, self.weight)
+            *merge_equal_rows(
+                HeldColumns(self.encoded), self.codes, self.weight, self.response
+            )
         )
 
     def cut(self) -> Draw:
@@ -305,7 +343,8 @@ class Draw:
 
     def rows(self, share: FloatArray) -> Rows:
         """Rows for a search; every class has its share."""
-        return Rows(self.encoded, self.codes, self.weight).with_shares(share)
+        rows = Rows(self.encoded, self.codes, self.weight, self.response)
+        return rows.with_shares(share)
 
 
 def _stacked(one: Any, two: Any) -> Any:
@@ -335,7 +374,7 @@ class Drawer:
         keys = row_keys(HeldColumns(encoded), codes.size)
         drawn = Draw(
             batch.X, batch.y, codes, keys, weight, encoded,
-            quota, most, True, sums,
+            quota, most, True, sums, encoding.response(batch),
         )  # fmt: skip
         return drawn.least_keys().merged().cut()
 

@@ -36,11 +36,10 @@ from sorct.estimators.column_rules import ColumnRules, penalised_by_spread
 from sorct.estimators.decisions import Said, Told, decision_for, meets, told_by_parts
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
-    by_spread,
     check_directions,
     check_quantity_model,
     checked_depth,
-    datafit_of,
+    problem_of_quantity,
     target_of,
     tree_of_quantity,
 )
@@ -316,6 +315,26 @@ class Prepared:
         X, y, weight = checked_samples(X, y, sample_weight, number_column)
         encoder = TableEncoder.learn(X, model.table, weight)
         target = target_of(y, weight, model)
+
+        def data() -> TrainingSet:
+            codes, columns = np.zeros(len(y), dtype=np.int64), encoder.columns(X)
+            response = target.scaled(y)
+            return TrainingSet.from_columns(columns, codes, weight, 1, response)
+
+        return cls.built_of_quantity(encoder, target, model, data, len(y), call, begun)
+
+    @classmethod
+    def built_of_quantity(
+        cls,
+        encoder: TableEncoder,
+        target: Quantity,
+        model: Model,
+        data: Callable[[], TrainingSet],
+        n_samples: int,
+        call: str,
+        begun: float,
+    ) -> Prepared:
+        """Check the model against a table that is known; make the data after that."""
         topology = checked_depth(model.depth, model.leaf)
         given = model.monotonic_cst, model.feature_cost
         rules = ColumnRules.of_quantity(*given, encoder)
@@ -323,31 +342,10 @@ class Prepared:
         if encoder.n_columns == 0:
             raise ValueError("Expected a column with at least two levels, got none.")
         begun += _load_compiled_code()
-        from sorct.problem.constraints import Constraint
-        from sorct.problem.penalty import Penalty, Strengths
-        from sorct.problem.problem import Problem
-
-        codes = np.zeros(len(y), dtype=np.int64)
-        columns, response = encoder.columns(X), target.scaled(y)
-        data = TrainingSet.from_columns(columns, codes, weight, 1, response)
-        penalty = Penalty.of(
-            Strengths(),
-            encoder.n_columns,
-            1,
-            start=encoder.group_start,
-            **by_spread(rules.arrays(encoder), data.variance, encoder.group_start),
-        )
-        problem = Problem(
-            data,
-            datafit_of(model).within(response, falling=bool(rules.signs)),
-            penalty._replace(boxed=topology.n_branches),
-            Constraint.none(1),
-            topology,
-            model.steepness(encoder.group_start.size - 1),
-        )
+        problem = problem_of_quantity(encoder, target, model, rules, topology, data())
         seconds = time.perf_counter() - begun
         level = float(model.quantile) if model.loss == "quantile" else None
-        parts = encoder, target, problem, len(y), call, seconds, rules, np.zeros(0)
+        parts = encoder, target, problem, n_samples, call, seconds, rules, np.zeros(0)
         return cls(*parts, loss=str(model.loss), quantile=level)
 
     def tree(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 _SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
 # Columns that make a table wide, and the share of the strongest penalty tried there.
-_WIDE, _WEAKEST_WIDE = 60, 2.0**-8
+_WIDE, _WEAKEST_WIDE = 60, 2.0**-6
 #: Rows that paths of a quantity are traced on, at most.
 PATH_ROWS = 3000
 

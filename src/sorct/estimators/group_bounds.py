@@ -184,8 +184,21 @@ class BoundProblem:
         columns = prepared.encoder.columns(X)
         return cls(problem, columns, target.scaled(y), weight, found, target.spread)
 
-    def solve(self, best: Solution, effort: Effort) -> Solution:
-        """A tree within the bounds, from the best tree without; or an error."""
+    def solve(
+        self, best: Solution, effort: Effort, seconds: float | None = None
+    ) -> Solution:
+        """A tree within the bounds, from the best tree without; or an error.
+
+        The error also comes where so many seconds were not enough.
+        """
+        from sorct.problem.evaluation import never
+        from sorct.search.workers import deadline
+
+        stop = never()
+        with deadline(seconds, stop):
+            return self._solved(best, effort, stop)
+
+    def _solved(self, best: Solution, effort: Effort, stop: IntArray) -> Solution:
         solver, rate = effort.solver(), 1.0
         multiplier = np.zeros(len(self.bounds.labels))
         attained = self._attained(best.params)
@@ -198,7 +211,9 @@ class BoundProblem:
                 rate = min(_FASTER * rate, _FASTEST)
             least = min(least, missed)
             multiplier = self.bounds.renewed(multiplier, rate, attained)
-            best = solver.solve(self._moved(multiplier), best.params)
+            if stop[0] != 0:
+                raise self._error(attained, " before time_limit")
+            best = solver.solve(self._moved(multiplier), best.params, stop=stop)
             attained = self._attained(best.params)
         raise self._error(attained)
 
@@ -230,7 +245,7 @@ class BoundProblem:
         residual = self.response - predicted(rows, params, reach)
         return self.bounds.attained(residual, self.weight)
 
-    def _error(self, attained: FloatArray) -> InfeasibleError:
+    def _error(self, attained: FloatArray, late: str = "") -> InfeasibleError:
         """The bounds could not be met, and by how much they are missed."""
         spread, bounds = self.spread, self.bounds
         reached = {
@@ -243,8 +258,8 @@ class BoundProblem:
             for (label, value), bound in zip(reached.items(), bounds.bound, strict=True)
         )
         return InfeasibleError(
-            f"group_bounds could not be met. The {what} of the groups came to {told}. "
-            "Widen the bounds, lower the alphas, raise depth, or give columns that "
-            "tell the groups apart.",
+            f"group_bounds could not be met{late}. The {what} of the groups came to "
+            f"{told}. Widen the bounds, lower the alphas, raise depth, or give columns "
+            "that tell the groups apart.",
             reached,
         )

@@ -21,7 +21,11 @@ from sorct.tree.training import TrainingRecord
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
+    from sorct.data.encoder import TableEncoder
+    from sorct.data.samples import TrainingSet
+    from sorct.estimators.column_rules import ColumnRules
     from sorct.estimators.fitting import Model, Prepared
+    from sorct.problem.problem import Problem
     from sorct.problem.residual import Residual
     from sorct.solvers.solution import Solution
 
@@ -86,6 +90,37 @@ def datafit_of(model: Model) -> Residual:
     linear = model.leaf == "linear"
     found = Residual.of(model.loss, float(model.quantile), linear=linear)
     return replace(found, mixed=float(model.mixed))
+
+
+def problem_of_quantity(
+    encoder: TableEncoder,
+    target: Quantity,
+    model: Model,
+    rules: ColumnRules,
+    topology: Topology,
+    data: TrainingSet,
+) -> Problem:
+    """The problem of a table, without penalties yet."""
+    from sorct.problem.constraints import Constraint
+    from sorct.problem.penalty import Penalty, Strengths
+    from sorct.problem.problem import Problem
+
+    penalty = Penalty.of(
+        Strengths(),
+        encoder.n_columns,
+        1,
+        start=encoder.group_start,
+        **by_spread(rules.arrays(encoder), data.variance, encoder.group_start),
+    )
+    ends = target.scaled(np.array([target.low, target.high]))
+    return Problem(
+        data,
+        datafit_of(model).within(ends, falling=bool(rules.signs)),
+        penalty._replace(boxed=topology.n_branches),
+        Constraint.none(1),
+        topology,
+        model.steepness(encoder.group_start.size - 1),
+    )
 
 
 def check_directions(signs: dict[str, int], topology: Topology) -> None:

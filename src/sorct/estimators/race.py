@@ -78,6 +78,9 @@ class Choices:
     class_weights: tuple[Any, ...] = (None,)
     leaves: tuple[str, ...] = ("constant",)
     shares: tuple[float, ...] = (MIXED,)
+    # What is simpler leads if it is behind the best by no more than so many standard
+    # errors, or by little.
+    errors: float = 1.0
 
     # Settings that are traced in full, and whether the smallest tree is one of them;
     # whether settings and strengths that promise nothing are left out early.
@@ -160,7 +163,6 @@ class QuantityChoices(Choices):
     """
 
     keeps_smallest = False
-    thrifty = False
 
     @property
     def first(self) -> list[Settings]:
@@ -389,7 +391,8 @@ class Race:
     def leader(self) -> Heat:
         """The simplest of those that are not clearly behind the best."""
         top, little = self._top, self._share(_LITTLE)
-        near = [heat for heat in self._running if not heat.is_behind(top, little)]
+        errors = self.choices.errors
+        near = [one for one in self._running if not one.is_behind(top, little, errors)]
         return min(near, key=lambda heat: self._complexity(heat.settings))
 
     def place_of_best(self, settings: Settings) -> int | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from sorct._typing import FloatArray
 from sorct.data.options import TableOptions
+from sorct.data.sources import Source
 from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
@@ -25,12 +28,14 @@ from sorct.estimators.searching import (
     starts_frame,
     warn_if_slow,
 )
-from sorct.estimators.streaming import refuse_source
+from sorct.estimators.streaming import Streamed, source_of
 from sorct.estimators.tree_estimator import TreeEstimator
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from sorct.search.log import SearchCallback
+    from sorct.problem.problem import Problem
+    from sorct.search.log import SearchCallback, SearchResult
+    from sorct.solvers.solution import Solution
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
@@ -130,7 +135,7 @@ class SORCTRegressor(TreeRegressor):
         Penalised objective and mean loss in spreads of y, with a little for the squared
         values of leaves (see docs/regression.md).
     local_sparsity_, global_sparsity_, residual_, n_iter_, status_, starts_, search_,
-    tree_, feature_importances_, feature_names_in_, n_features_in_
+    n_passes_, tree_, feature_importances_, feature_names_in_, n_features_in_
         As in ``SORCTClassifier``.
 
     Examples
@@ -210,7 +215,9 @@ class SORCTRegressor(TreeRegressor):
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_variables)
-        y : array of shape (n_samples,), numbers
+            Or a table that comes in batches, as in ``SORCTClassifier.fit``: paths of
+            files, a pyarrow Dataset, a frame of Dask (``loss`` "square" or "huber").
+        y : array of shape (n_samples,), numbers, or the name of a column of files
         sample_weight : array of shape (n_samples,) or None
             Weight 2 is the sample twice, weight 0 the sample left out.
         groups : array of shape (n_samples,) or None
@@ -244,29 +251,72 @@ class SORCTRegressor(TreeRegressor):
             )
         if groups is not None and self.group_bounds is None:
             raise ValueError("groups needs group_bounds, which say what holds of them.")
-        refuse_source(X, type(self).__name__)
-        X = as_table(X)
-        validate_data(self, X, skip_check_array=True)
         seed, call = effort.seed(), call_text(type(self), self.get_params(deep=False))
+        source = source_of(X, y, sample_weight)
+        if source is not None:
+            self._fit_source(source, model, effort, seed, call, callback)
+            return
+        begun, X = time.perf_counter(), as_table(X)
+        validate_data(self, X, skip_check_array=True)
         prepared = Prepared.of(X, y, sample_weight, model, call)
-        from sorct.problem.penalty import Strengths
-
-        alphas = float(self.alpha_local), float(self.alpha_global)
-        problem = prepared.problem.at(Strengths(*alphas))
-        bound = None
+        problem, bound = self._penalised(prepared), None
         if self.group_bounds is not None:
             asked = self.group_bounds, groups, self.group_measure
             bound = BoundProblem.of(prepared, problem, X, y, sample_weight, *asked)
         result = searched(prepared, problem, effort, self.n_starts, seed, callback)
         best = prepared.finished(problem, result.best, effort)
         if bound is not None:
-            best = bound.solve(best, effort)
+            left = effort.seconds_left(time.perf_counter() - begun)
+            best = bound.solve(best, effort, left)
+        self.n_passes_ = 0
+        self._keep(prepared, best, result, effort)
+
+    def _fit_source(
+        self,
+        source: Source,
+        model: Model,
+        effort: Effort,
+        seed: int,
+        call: str,
+        callback: SearchCallback | None,
+    ) -> None:
+        """Train on a table that comes in batches."""
+        if self.group_bounds is not None:
+            raise ValueError(
+                "group_bounds needs the group of every row, which a table that comes "
+                "in batches does not tell; train on a sample of it in memory."
+            )
+        streamed = Streamed.of(source, model, call)
+        prepared = streamed.prepared
+        validate_data(self, prepared.encoder.typical_row(), skip_check_array=True)
+        problem = self._penalised(prepared)
+        result = searched(prepared, problem, effort, self.n_starts, seed, callback)
+        best = prepared.finished(problem, result.best, effort)
+        self.n_passes_ = streamed.n_passes
+        self._keep(prepared, best, result, effort)
+        if source.target is not None:
+            told = replace(self.tree_.training, target=source.target)
+            self.tree_ = replace(self.tree_, training=told)
+
+    def _penalised(self, prepared: Prepared) -> Problem:
+        """The problem with the penalties asked for."""
+        from sorct.problem.penalty import Strengths
+
+        return prepared.problem.at(Strengths(*self._alphas))
+
+    @property
+    def _alphas(self) -> tuple[float, float]:
+        return float(self.alpha_local), float(self.alpha_global)
+
+    def _keep(
+        self, prepared: Prepared, best: Solution, result: SearchResult, effort: Effort
+    ) -> None:
         ended = result.status is result.best.status
         self.status_ = best.status if ended else result.status
         self.starts_, self.search_ = starts_frame(result), result.summary
         told = str(self.status_), str(result.summary)
-        self._keep_tree(prepared.tree(best, alphas, *told))
-        warn_if_slow(self.status_, best, effort, stacklevel=5)
+        self._keep_tree(prepared.tree(best, self._alphas, *told))
+        warn_if_slow(self.status_, best, effort, stacklevel=6)
 
     def _checked_options(self) -> tuple[Model, Effort]:
         check_real("alpha_local", self.alpha_local, "a finite number >= 0")

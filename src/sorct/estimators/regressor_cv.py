@@ -28,7 +28,7 @@ from sorct.estimators.checks import (
     checked_samples,
     require_target,
 )
-from sorct.estimators.contest import Contest, run_in_parallel
+from sorct.estimators.contest import FEW_ROWS, Contest, run_in_parallel
 from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
 from sorct.estimators.finishing import finished_on_all
@@ -45,6 +45,8 @@ from sorct.estimators.tree_search import TreeSearch, listed_values
 
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
+# Variables from which on, or rows above PATH_ROWS, one setting is traced in full.
+_MANY_VARIABLES = 40
 # Shares of the loss that leaves pay by themselves.
 _SHARES = (MIXED, 0.0)
 #: Depths that a race goes through.
@@ -279,6 +281,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         scalings: tuple[Any, ...] = (self.scaling,)
         if _is_free(self.scaling):
             scalings = ("auto", "quantile") if has_numbers(X) else ("auto",)
+        small = len(X) <= PATH_ROWS and X.shape[1] <= _MANY_VARIABLES
         return QuantityChoices(
             (self.loss,),
             tuple(dict.fromkeys(depths)),
@@ -287,7 +290,10 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             every_depth=not free,
             leaves=tuple(leaves),
             shares=_SHARES if _is_free(self.mixed) else (float(self.mixed),),
-            n_finalists=FINALISTS if len(X) <= PATH_ROWS else 1,
+            n_finalists=FINALISTS if small else 1,
+            # Folds of few rows differ so much that the simplest would always lead; two
+            # folds of more rows are too few to follow what is best on them.
+            errors=0.0 if len(X) < FEW_ROWS else 1.0,
         )
 
     @property

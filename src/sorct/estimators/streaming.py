@@ -22,6 +22,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.in_order import sum_of
 from sorct.data.kinds import variable_from_dict
 from sorct.data.parts import Sums
+from sorct.data.quantity import Quantity
 from sorct.data.samples import TrainingSet, quotas
 from sorct.data.sources import FileSource, Source, names_files
 from sorct.data.survey import Draw, Drawer, Encoding, Survey, Surveyor, training_set
@@ -60,9 +61,24 @@ def refuse_source(X: Any, who: str) -> None:
     """Refuse a table that comes in batches, where that is not known how to train on."""
     if is_dask(X) or names_files(X):
         raise ValueError(
-            f"{who} takes a table in memory, got {type(X).__name__}; only classifiers "
-            "train on files and on Dask. Read it first, as by sorct.read_table, or "
-            "take a sample of its rows."
+            f"{who} takes a table in memory, got {type(X).__name__}; classifiers and "
+            "SORCTRegressor train on files and on Dask. Read it first, as by "
+            "sorct.read_table, or take a sample of its rows."
+        )
+
+
+def refuse_in_batches(model: Model) -> None:
+    """Refuse what a quantity of a table in batches cannot have."""
+    if model.of_quantity and model.loss in ("absolute", "quantile"):
+        raise ValueError(
+            f"loss={model.loss!r} centres y at a quantile, which a table that comes in "
+            "batches does not tell; take loss='square' or 'huber', or a sample of the "
+            "rows in memory."
+        )
+    if model.of_quantity and model.leaf == "linear":
+        raise ValueError(
+            "leaf='linear' needs the table in memory; on a table that comes in batches "
+            "take leaf='constant', or a sample of the rows."
         )
 
 
@@ -92,12 +108,13 @@ class Streamed:
     ) -> Streamed:
         """Survey, check and draw."""
         begun = time.perf_counter()
+        refuse_in_batches(model)
         known = _Known.of(source, model, checkpoint)
-        target, weight = known.target, known.label_weight
-        factor = class_factors(
-            model.class_weight, target, np.arange(len(target)), weight
-        )
-        own = np.ones(len(target)) if factor is None else factor
+        target, weight, factor = known.target, known.label_weight, None
+        if isinstance(target, Classes):
+            codes = np.arange(len(target))
+            factor = class_factors(model.class_weight, target, codes, weight)
+        own = np.ones(weight.size) if factor is None else factor
         whole = float((weight * own).sum())
         encoding = Encoding(known.encoder, target, own / whole)
         share = weight * own / whole
@@ -111,9 +128,11 @@ class Streamed:
             spent.append(time.perf_counter() - before)
             return training_set(made[0], share, parts)
 
-        prepared = Prepared.built(
-            known.encoder, target, model, factor, data, known.n_rows, call, begun
-        )
+        more = data, known.n_rows, call, begun
+        if isinstance(target, Quantity):
+            prepared = Prepared.built_of_quantity(known.encoder, target, model, *more)
+        else:
+            prepared = Prepared.built(known.encoder, target, model, factor, *more)
         # One more pass tells of the tree, unless all rows are in memory.
         telling = 0.0 if made[0].whole else spent[0]
         return cls(replace(prepared, telling=telling), parts, made[0])
@@ -188,7 +207,7 @@ class _Known:
     """What the survey tells."""
 
     encoder: TableEncoder
-    target: Classes
+    target: Classes | Quantity
     label_weight: FloatArray
     n_rows: int
 
@@ -201,9 +220,10 @@ class _Known:
             encoder = TableEncoder(
                 variables, kept["named"], table.handle_unknown, table.handle_missing
             )
-            target = Classes.from_dict(kept["target"])
+            kind = Quantity if model.of_quantity else Classes
+            target = kind.from_dict(kept["target"])
             return cls(encoder, target, np.array(kept["weight"]), kept["n_rows"])
-        survey: Survey = _all_of(source, Surveyor(model.table))
+        survey: Survey = _all_of(source, Surveyor(model.table, model.of_quantity))
         known = cls(
             survey.encoder(model.table),
             survey.target(),
@@ -242,9 +262,9 @@ def _drawn(source: Source, drawer: Drawer, checkpoint: Checkpoint | None) -> Dra
         )  # fmt: skip
     draw: Draw = _all_of(source, drawer)
     if checkpoint is not None:
-        arrays = {
-            name: getattr(draw, name) for name in ("codes", "keys", "weight", "encoded")
-        }
+        names = ["codes", "keys", "weight", "encoded"]
+        names += [] if draw.response is None else ["response"]
+        arrays = {name: getattr(draw, name) for name in names}
         checkpoint.keep_arrays(
             "draw", {**arrays, **draw.sums, "whole": np.array([draw.whole])}
         )

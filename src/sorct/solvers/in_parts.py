@@ -249,9 +249,14 @@ class _PartedDescent:
         self.promised = own.value - found.objective
         self.steps.append((_flat(here), _flat(trial)))
         del self.steps[:-_MEMORY]
-        mixed = _combined(self.steps)
+        mixed = None if self._in_order else _combined(self.steps)
         self.combined = mixed is not None
         return trial if mixed is None else self._placed(mixed)
+
+    @property
+    def _in_order(self) -> bool:
+        """Whether values of leaves must be in order, which combinations are not."""
+        return bool(self.sub.shape.size and self.sub.shape[6])
 
     def _placed(self, flat: FloatArray) -> Point:
         """A point from its flat form, within its bounds."""
@@ -261,6 +266,9 @@ class _PartedDescent:
         cuts[:-1] = self.sub.penalty.clip(cuts[:-1])
         cuts[-1] = n_groups * clip_thresholds(cuts[-1] / n_groups)
         logit = flat[n_cuts:].reshape(self.point.logit.shape).copy()
+        if self.sub.shape.size:
+            # Values of leaves lie between the least and the largest response.
+            logit = np.clip(logit, *self.sub.shape[4:6])
         return Point(cuts, self.point.label.copy(), logit)
 
 
