@@ -337,3 +337,16 @@ def test_relaxed_trees_are_fitted_under_the_strength_that_was_best(rng):
     ]  # fmt: skip
     own, eased = path.trees[2].training, path.relaxed[2].training
     assert eased.cost <= own.cost
+
+
+@pytest.mark.parametrize(("n_variables", "depths", "n_finalists"), [
+    (40, (0, 1, 2, 3), 2), (41, (0, 1, 2), 1),
+])  # fmt: skip
+def test_races_on_wide_tables_try_less(rng, n_variables, depths, n_finalists):
+    """Fewer depths, one scaling, one share; what a user gives stays."""
+    X = pd.DataFrame(rng.normal(size=(50, n_variables)))
+    found = SORCTRegressorCV()._choices(X)
+    assert found.depths == depths
+    assert found.n_finalists == n_finalists == len(found.shares) == len(found.scalings)
+    given = SORCTRegressorCV(depths=[3], mixed=0.0, scaling="quantile")._choices(X)
+    assert (given.depths, given.shares, given.scalings) == ((3,), (0.0,), ("quantile",))

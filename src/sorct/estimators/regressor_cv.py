@@ -46,7 +46,8 @@ from sorct.estimators.tree_search import TreeSearch, listed_values
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
 # Variables from which on, or rows above PATH_ROWS, one setting is traced in full.
-_MANY_VARIABLES = 40
+# On so wide tables fewer depths, one scaling and one share are tried.
+_MANY_VARIABLES, _WIDE_DEPTHS = 40, 3
 # Shares of the loss that leaves pay by themselves.
 _SHARES = (MIXED, 0.0)
 #: Depths that a race goes through.
@@ -269,8 +270,8 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
     def _choices(self, X: Any) -> QuantityChoices:
         """Values of every setting; what was listed is a choice of its own."""
         leaves = LEAVES if _is_free(self.leaf) else (self.leaf,)
-        free = _is_free(self.depths)
-        depths = list(DEPTHS)
+        free, wide = _is_free(self.depths), X.shape[1] > _MANY_VARIABLES
+        depths = list(DEPTHS[:_WIDE_DEPTHS] if wide else DEPTHS)
         if not free:
             most = "linear" if "linear" in leaves else "constant"
             listed = listed_values("depths", self.depths)
@@ -280,8 +281,10 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             Model(gamma=gamma).check()
         scalings: tuple[Any, ...] = (self.scaling,)
         if _is_free(self.scaling):
-            scalings = ("auto", "quantile") if has_numbers(X) else ("auto",)
-        small = len(X) <= PATH_ROWS and X.shape[1] <= _MANY_VARIABLES
+            both = has_numbers(X) and not wide
+            scalings = ("auto", "quantile") if both else ("auto",)
+        shares = _SHARES[:1] if wide else _SHARES
+        small = len(X) <= PATH_ROWS and not wide
         return QuantityChoices(
             (self.loss,),
             tuple(dict.fromkeys(depths)),
@@ -289,7 +292,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             scalings,
             every_depth=not free,
             leaves=tuple(leaves),
-            shares=_SHARES if _is_free(self.mixed) else (float(self.mixed),),
+            shares=shares if _is_free(self.mixed) else (float(self.mixed),),
             n_finalists=FINALISTS if small else 1,
             # Folds of few rows differ so much that the simplest would always lead; two
             # folds of more rows are too few to follow what is best on them.
