@@ -63,6 +63,11 @@ def test_single_precision_is_refused_where_a_leaf_would_say_something_else(case)
     assert outcome.ends["onnx float32 refused"] == 1
 
 
+def test_every_tree_of_a_forest_without_variables_counts_in_sql():
+    """The query had what the first of its two trees says, and no more."""
+    assert run("exports", seed=0, n_cases=1, first=1948).failures == []
+
+
 def test_a_level_of_training_that_is_empty_stays_one():
     """Were such a tree not refused, the attack would see that it differs."""
     category = Categorical("v", ("", "a"), None, separate=True)

@@ -220,7 +220,8 @@ def _value_query(
         top = top if steps else [f"t.{name} AS {name}" for name in top]
     parts = formula.parts_of_value(names.left, names.says, double)
     if not formula.scores and not formula.has_slopes:
-        parts = [f"CAST({parts[0]} AS DOUBLE PRECISION)"]
+        # A forest has a summand for every tree.
+        parts = [f"CAST({' + '.join(parts)} AS DOUBLE PRECISION)"]
     text = f"\n{INDENT}+ ".join(parts)
     said = [f"{names.says}{leaf.number}" for leaf in formula.leaves if leaf.terms]
     if said:
