@@ -64,6 +64,11 @@ def _called(call, options):
             call(**options)
         except (ValueError, TypeError, ImportError, UnwillingError) as error:
             return refusal(error)
+        except FileNotFoundError as error:
+            # Only where a file is asked for.
+            if error.filename != str(options.get("path")):
+                raise
+            return "refused"
         except IndexError as error:
             # Only where a position is asked for.
             if "there is no number" not in str(error):

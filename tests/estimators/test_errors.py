@@ -237,11 +237,20 @@ def test_what_cannot_be_reached_is_told_in_words():
         explain(tree, X[:1], reach=HUGE)
 
 
-def test_a_fraction_is_a_number():
+@pytest.mark.parametrize("quarter", [Fraction(1, 4), np.float32(0.25)])
+def test_a_number_is_one_of_any_type(quarter):
     """A penalty of one quarter is that, however it is written."""
-    whole = SORCTClassifier(alpha_local=Fraction(1, 4), n_starts=1, random_state=0)
+    whole = SORCTClassifier(alpha_local=quarter, n_starts=1, random_state=0)
     same = SORCTClassifier(alpha_local=0.25, n_starts=1, random_state=0)
     assert whole.fit(X, Y).tree_ == same.fit(X, Y).tree_
+
+
+def test_dates_are_no_labels_to_compare_with():
+    """Said in our words, not in those of NumPy."""
+    tree = SORCTClassifier(alpha_local=0.1, n_starts=1).fit(X, Y).tree_
+    days = pd.date_range("2026", periods=N)
+    with pytest.raises(TypeError, match="y must have labels of classes.*datetime64"):
+        tree.round(2, X, days)
 
 
 def test_messages_are_one_short_line(no_work):

@@ -364,6 +364,18 @@ def test_no_time_still_gives_a_whole_path(name, n_jobs):
         assert (solution.status is Status.TIME_LIMIT) == late
 
 
+def test_whoever_asks_may_set_the_stop():
+    """It ends a sweep as the time limit does, and is theirs: it stays as it was."""
+    problem, own = problem_of(truth_of("iris")), Sweep(SOLVER, 5, 1)
+    before, never = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    ended = own.run(problem, SMALL, SEED, stop=before).solutions
+    assert Status.TIME_LIMIT in {solution.status for solution in ended}
+    assert_identical(
+        own.run(problem, SMALL, SEED, stop=never).solutions, sweep(problem, SMALL)
+    )
+    assert (before[0], never[0]) == (1, 0)
+
+
 def test_only_a_lack_of_time_is_called_so():
     """Without a limit, a tree that did not converge says that of its iterations."""
     grid = Grid((0.0, 0.1), (0.0,))

@@ -6,6 +6,7 @@ which file it was.
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 from typing import Any
 
@@ -27,8 +28,10 @@ def is_finite_number(value: Any) -> bool:
     """Whether a value is a number that a float can hold; True is no number."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
-    size: Any = abs(value)
-    return bool(size <= float(np.finfo(np.float64).max))
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def expect(condition: bool, message: str) -> None:

@@ -309,6 +309,11 @@ def label_column(y: Any) -> AnyArray:
     refuse_masked(y, "y")
     y = column_or_1d(y)
     assert_all_finite(y, input_name="y")
+    if y.dtype.kind not in _LABEL_KINDS:
+        raise TypeError(
+            "y must have labels of classes, that is strings, numbers or booleans, got "
+            f"{y.dtype}."
+        )
     return np.asarray(y)
 
 

@@ -204,7 +204,7 @@ class ForestFit:
 
         sweep = Sweep(IN_FOREST, _CARRIED, self.n_jobs)
         grid = Grid((self.alpha_local,), tuple(alphas.tolist()))
-        swept = sweep.run(problem, grid, self.seed, lambda _: self.soft[0] != 0)
+        swept = sweep.run(problem, grid, self.seed, stop=self.soft)
         found = [np.arange(problem.n_groups)]
         found += [used_groups(problem, one.params) for one in swept.solutions[1:]]
         return [

@@ -132,9 +132,13 @@ class Sweep:
         grid: Grid,
         seed: int,
         callback: SweepCallback | None = None,
+        stop: IntArray | None = None,
     ) -> Swept:
-        """Sweep; a callback that returns True ends it as the time limit would."""
-        stop = never()
+        """Sweep; a callback that returns True ends it as the time limit would.
+
+        So does whoever sets the first entry of ``stop``.
+        """
+        stop = never() if stop is None else stop
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
             sweep = _SweepState(self, problem, grid, seed, callback, workers, stop)
             if workers.n_threads == 1 and callback is None:
@@ -143,6 +147,9 @@ class Sweep:
             else:
                 sweep.go()
             late = stop[0] != 0
+        if not late:
+            # Workers set it when they leave.
+            stop[0] = 0
         solutions = tuple(sweep.best)
         if late:
             solutions = tuple(_late(solution, self.solver) for solution in solutions)

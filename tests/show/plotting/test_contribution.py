@@ -83,7 +83,9 @@ def test_levels_that_add_least_are_counted(rng, table):
     names = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert names == ["Paris", "other", "others"]
     assert "3 levels that add less are not shown" in display.ax_.get_xlabel()
-    with pytest.raises(ValueError, match="max_levels must be at least 1, got 0"):
+    with pytest.raises(
+        ValueError, match="max_levels must be a whole number >= 1, got 0"
+    ):
         display.plot(max_levels=0)
 
 

@@ -65,7 +65,7 @@ def test_variables_left_out_are_counted():
     display.plot(max_variables=1)
     assert len(display.dots_) == 1
     assert display.ax_.get_xlabel() == "not shown: 2 used less often, 1 never used"
-    with pytest.raises(ValueError, match="max_variables must be at least 1"):
+    with pytest.raises(ValueError, match="max_variables must be a whole number >= 1"):
         display.plot(max_variables=0)
 
 

@@ -349,5 +349,7 @@ def test_wrong_inputs_are_refused(rng):
         TreeDisplay.from_tree(tree, X)
     with pytest.raises(ValueError, match=r"not among the classes: \['c'\]"):
         TreeDisplay.from_tree(tree, X, ["a", "c"])
-    with pytest.raises(ValueError, match="max_terms must be at least 1, got 0"):
+    with pytest.raises(
+        ValueError, match="max_terms must be a whole number >= 1, got 0"
+    ):
         TreeDisplay.from_tree(tree).plot(max_terms=0)

@@ -15,6 +15,7 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.variables import Variable
 from sorct.data.wording import listed, shown
+from sorct.estimators.checks import check_whole
 from sorct.show.plotting._inputs import tree_of
 from sorct.show.plotting._style import (
     INK,
@@ -147,8 +148,7 @@ class ContributionDisplay:
             Most levels shown, those that add most; of others the number is told.
         """
         need_matplotlib("ContributionDisplay.plot")
-        if max_levels < 1:
-            raise ValueError(f"max_levels must be at least 1, got {max_levels}.")
+        check_whole("max_levels", max_levels)
         if self.values.dtype == object:
             self._plot_levels(ax, max_levels)
         else:

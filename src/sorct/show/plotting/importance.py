@@ -9,6 +9,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.wording import shown
+from sorct.estimators.checks import check_whole
 from sorct.show.plotting._inputs import forest_of
 from sorct.show.plotting._style import (
     BLUE,
@@ -135,8 +136,7 @@ class ImportanceDisplay:
         need_matplotlib("ImportanceDisplay.plot")
         from sorct.show.plotting._scaled_text import text_width
 
-        if max_variables < 1:
-            raise ValueError(f"max_variables must be at least 1, got {max_variables}.")
+        check_whole("max_variables", max_variables)
         names = self.names[:max_variables]
         n = len(names)
         longest = max([0.0, *(text_width(name, 9.0) for name in names)]) / 72.0

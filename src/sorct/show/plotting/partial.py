@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.estimators.checks import check_whole
 from sorct.show.forests import partial_curve
 from sorct.show.plotting._inputs import forest_of
 from sorct.show.plotting._style import (
@@ -126,8 +127,7 @@ class PartialDisplay:
             Most levels shown; of others the number is told.
         """
         need_matplotlib("PartialDisplay.plot")
-        if max_levels < 1:
-            raise ValueError(f"max_levels must be at least 1, got {max_levels}.")
+        check_whole("max_levels", max_levels)
         self.ax_ = ax = axes_for(ax, _SIZE)
         self.figure_ = ax.figure
         bare(ax)

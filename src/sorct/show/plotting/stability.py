@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sorct._typing import FloatArray, IntArray
 from sorct.data.quantity import Quantity, number_column
 from sorct.data.table import as_table
-from sorct.estimators.checks import check_n_jobs
+from sorct.estimators.checks import check_n_jobs, check_whole
 from sorct.estimators.rows import Data
 from sorct.show.plotting._inputs import tree_of
 from sorct.show.plotting._style import (
@@ -141,8 +141,7 @@ class StabilityDisplay:
         need_matplotlib("StabilityDisplay.plot")
         from sorct.show.plotting._scaled_text import text_width
 
-        if max_variables < 1:
-            raise ValueError(f"max_variables must be at least 1, got {max_variables}.")
+        check_whole("max_variables", max_variables)
         shown = self.order[:max_variables]
         longest = max([0.0, *(text_width(self.names[j], 9.0) for j in shown)]) / 72.0
         size = longest + _DOTS + _AROUND, _ROW * max(len(shown), 4) + _AROUND

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from sorct.estimators.checks import check_whole
 from sorct.show.plotting._inputs import leaf_mass, tree_of
 from sorct.show.plotting._style import check_axes, drawn_names, need_matplotlib
 from sorct.show.plotting._tree_layout import Layout, lay_out
@@ -133,8 +134,7 @@ class TreeDisplay:
         need_matplotlib("TreeDisplay.plot")
         from sorct.show.plotting._scaled_text import text_width
 
-        if max_terms < 1:
-            raise ValueError(f"max_terms must be at least 1, got {max_terms}.")
+        check_whole("max_terms", max_terms)
         layout = lay_out(self.parts, self.classes, max_terms, text_width, self.note)
         self.ax_ = _axes(ax, layout)
         self.figure_ = self.ax_.figure
