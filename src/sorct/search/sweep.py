@@ -134,10 +134,7 @@ class Sweep:
         callback: SweepCallback | None = None,
         stop: IntArray | None = None,
     ) -> Swept:
-        """Sweep; a callback that returns True ends it as the time limit would.
-
-        So does whoever sets the first entry of ``stop``.
-        """
+        """Sweep; a callback that returns True, or ``stop``, ends it like the limit."""
         stop = never() if stop is None else stop
         with deadline(self.time_limit, stop), Workers(self.n_jobs, stop) as workers:
             sweep = _SweepState(self, problem, grid, seed, callback, workers, stop)
@@ -147,13 +144,9 @@ class Sweep:
             else:
                 sweep.go()
             late = stop[0] != 0
-        if not late:
-            # Workers set it when they leave.
-            stop[0] = 0
-        solutions = tuple(sweep.best)
-        if late:
-            solutions = tuple(_late(solution, self.solver) for solution in solutions)
-        return Swept(solutions, np.array(sweep.seconds))
+        stop[0] = late  # which workers set when they leave
+        solutions = (_late(one, self.solver) if late else one for one in sweep.best)
+        return Swept(tuple(solutions), np.array(sweep.seconds))
 
 
 @dataclass
