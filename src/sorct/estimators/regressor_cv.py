@@ -48,8 +48,9 @@ _EVERY = 2
 # Variables from which on, or rows above PATH_ROWS, one setting is traced in full.
 # On so wide tables fewer depths, one scaling and one share are tried.
 _MANY_VARIABLES, _WIDE_DEPTHS = 40, 3
-# Shares of the loss that leaves pay by themselves.
-_SHARES = (MIXED, 0.0)
+# Shares of the loss that leaves pay by themselves. Not 0: leaves of flat cuts may then
+# say anything, and who follows the rules by hand is misled.
+_SHARES = (MIXED, 0.02)
 #: Depths that a race goes through.
 DEPTHS = (0, 1, 2, 3)
 
@@ -75,7 +76,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         What leaves say; "choose" tries both.
     mixed : "choose" or float, default="choose"
         How far leaves are held to what their rows are, see ``SORCTRegressor``; "choose"
-        tries 0.1 and, if that is better beyond chance, 0.
+        tries 0.1 and, if that is better beyond chance, 0.02.
     gamma : "auto", float or sequence of float, default="auto"
         Steepnesses to choose from; with "auto" (64 per variable) gentler and steeper
         cuts are tried as well.
