@@ -92,7 +92,7 @@ def draw_forest() -> Any:
     from matplotlib import pyplot
 
     train, _ = cancer()
-    model = SORCTForestClassifier(10, 1, max_features=4, random_state=0).fit(*train)
+    model = SORCTForestClassifier(10, 2, max_features=4, random_state=0).fit(*train)
     _, (left, right) = pyplot.subplots(1, 2, figsize=(9.6, 3.2), layout="constrained")
     first = ImportanceDisplay.from_estimator(model).plot(left)
     return PartialDisplay.from_estimator(model, first.names[0]).plot(right)
