@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.data.file_batches import batches_of
 from sorct.data.in_order import in_order
 from sorct.data.table import as_table, take_rows
 from sorct.data.target import plain_labels
@@ -25,16 +26,20 @@ from sorct.data.wording import listed, shown
 
 Found = TypeVar("Found")
 
-#: Rows of a batch, at most.
-BATCH_ROWS = 65_536
+#: Rows of a batch, at most, and cells: wide tables have fewer rows in a batch.
+BATCH_ROWS, _BATCH_CELLS, _FEWEST_ROWS = 65_536, 2**22, 256
 _FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".gz": "csv",
     ".feather": "feather", ".arrow": "feather",
 }  # fmt: skip
-# Bytes of a column of a Parquet file that are read at a time.
-_BUFFER = 1 << 20
 # Bytes of a CSV file that tell the types of its columns.
 _LOOKED_AT = 1 << 24
+
+
+def rows_of_batch(n_columns: int) -> int:
+    """Rows of a batch of a table with so many columns, at most."""
+    fit = max(_BATCH_CELLS // max(n_columns, 1), _FEWEST_ROWS)
+    return min(fit, BATCH_ROWS)
 
 
 class Batch(NamedTuple):
@@ -82,8 +87,9 @@ class Batch(NamedTuple):
 
     def split(self) -> Iterator[Batch]:
         """The same rows in batches that are not too large."""
-        for first in range(0, self.n_rows, BATCH_ROWS):
-            rows = slice(first, first + BATCH_ROWS)
+        most = rows_of_batch(self.X.shape[1])
+        for first in range(0, self.n_rows, most):
+            rows = slice(first, first + most)
             own = None if self.weight is None else self.weight[rows]
             yield Batch(take_rows(self.X, rows), self.y[rows], own)
 
@@ -168,7 +174,7 @@ class FileSource:
         """One result per batch; all cores work."""
         return in_order(
             lambda frame: task(self._batch(frame)),
-            frames_of(self._dataset, self._names),
+            batches_of(self._dataset, self._names, rows_of_batch(len(self._names))),
             os.cpu_count() or 1,
         )
 
@@ -269,24 +275,6 @@ def column_names(dataset: Any) -> list[str]:
     told = dataset.schema.pandas_metadata or {}
     index = [name for name in told.get("index_columns", []) if isinstance(name, str)]
     return [name for name in dataset.schema.names if name not in index]
-
-
-def frames_of(dataset: Any, columns: list[str]) -> Iterator[Any]:
-    """Batches of a dataset in order, as record batches with rows."""
-    options = {}
-    if getattr(getattr(dataset, "format", None), "default_extname", "") == "parquet":
-        # Or files and groups of rows would be held as a whole while they are read.
-        options["fragment_scan_options"] = _pyarrow().ParquetFragmentScanOptions(
-            pre_buffer=False, use_buffered_stream=True, buffer_size=_BUFFER
-        )
-    batches = dataset.to_batches(
-        columns=columns,
-        batch_size=BATCH_ROWS,
-        batch_readahead=0,
-        fragment_readahead=0,
-        **options,
-    )
-    return (batch for batch in batches if batch.num_rows > 0)
 
 
 def to_pandas(batch: Any) -> Any:
