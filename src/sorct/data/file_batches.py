@@ -39,7 +39,9 @@ def _all_batches(dataset: Any, columns: list[str], most: int) -> Iterator[Any]:
             yield from _scanned(fragment, columns, most, schema=dataset.schema)
 
 
-def _scanned(given: Any, columns: list[str], most: int, **options: Any) -> Iterator[Any]:
+def _scanned(
+    given: Any, columns: list[str], most: int, **options: Any
+) -> Iterator[Any]:
     """Batches by the scanner of pyarrow, which reads as little ahead as it can."""
     return iter(
         given.to_batches(
@@ -69,7 +71,9 @@ def _parquet(
     groups = [group.id for group in fragment.row_groups]
     with (
         fragment.filesystem.open_input_file(fragment.path) as opened,
-        parquet.ParquetFile(opened, buffer_size=_COLUMN_BYTES, pre_buffer=False) as file,
+        parquet.ParquetFile(
+            opened, buffer_size=_COLUMN_BYTES, pre_buffer=False
+        ) as file,
     ):
         for batch in file.iter_batches(most, groups, columns, use_threads=False):
             yield batch.select(columns)

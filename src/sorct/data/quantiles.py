@@ -1,9 +1,9 @@
 """Quantiles: the exact quantile of a column that comes in batches.
 
 A sketch tells the bucket that a quantile lies in, and how much weight lies below. If
-the bucket holds several values, another pass sketches these alone, in finer buckets, and
-so on until every value has one of its own: one more pass, unless there are more than
-some hundred million rows.
+the bucket holds several values, another pass sketches these alone, in finer buckets,
+and so on until every value has one of its own: one more pass, unless there are more
+than some hundred million rows.
 """
 
 from __future__ import annotations

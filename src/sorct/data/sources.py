@@ -43,14 +43,19 @@ def rows_of_batch(n_columns: int) -> int:
 
 
 class Batch(NamedTuple):
-    """Some rows of a table: variables, labels, and weights > 0 if there are any."""
+    """Some rows of a table: variables, labels, and weights > 0 if there are any.
+
+    ``place`` is the same in every pass and tells where in the table the rows are: the
+    number of a part, and rows of that part before these.
+    """
 
     X: Any
     y: AnyArray
     weight: FloatArray | None
+    place: tuple[int, int] = (0, 0)
 
     @classmethod
-    def of(cls, X: Any, y: Any, weight: Any = None) -> Batch:
+    def of(cls, X: Any, y: Any, weight: Any = None, part: int = 0) -> Batch:
         """Check some rows; messages are those of a whole table."""
         if hasattr(y, "isna") and y.isna().any():
             raise ValueError(
@@ -65,15 +70,16 @@ class Batch(NamedTuple):
             )
         assert_all_finite(y, input_name="y")
         y = plain_labels(np.asarray(y))
+        place = part, 0
         if weight is None:
-            return cls(X, y, None)
+            return cls(X, y, None, place)
         weight = np.asarray(column_or_1d(weight), dtype=np.float64)
         if not np.isfinite(weight).all() or (weight < 0.0).any():
             raise ValueError("sample_weight must be finite and >= 0.")
         kept = np.flatnonzero(weight > 0.0)
         if kept.size < weight.size:
-            return cls(take_rows(X, kept), y[kept], weight[kept])
-        return cls(X, y, weight)
+            return cls(take_rows(X, kept), y[kept], weight[kept], place)
+        return cls(X, y, weight, place)
 
     @property
     def n_rows(self) -> int:
@@ -91,7 +97,8 @@ class Batch(NamedTuple):
         for first in range(0, self.n_rows, most):
             rows = slice(first, first + most)
             own = None if self.weight is None else self.weight[rows]
-            yield Batch(take_rows(self.X, rows), self.y[rows], own)
+            place = self.place[0], self.place[1] + first
+            yield Batch(take_rows(self.X, rows), self.y[rows], own, place)
 
 
 class Source(Protocol):
@@ -114,7 +121,8 @@ class Source(Protocol):
     def gather(self, task: Callable[[Batch], Found]) -> Iterator[Found]:
         """What a task says of every part, in a fixed order.
 
-        What it says of two batches must add up: one result may stand for several.
+        What it says of two batches must add up: one result may stand for several. None
+        counts for nothing.
         """
 
 
@@ -172,17 +180,19 @@ class FileSource:
 
     def gather(self, task: Callable[[Batch], Found]) -> Iterator[Found]:
         """One result per batch; all cores work."""
-        return in_order(
-            lambda frame: task(self._batch(frame)),
-            batches_of(self._dataset, self._names, rows_of_batch(len(self._names))),
+        most = rows_of_batch(len(self._names))
+        found = in_order(
+            lambda numbered: task(self._batch(*numbered)),
+            enumerate(batches_of(self._dataset, self._names, most)),
             os.cpu_count() or 1,
         )
+        return (one for one in found if one is not None)
 
-    def _batch(self, table: Any) -> Batch:
+    def _batch(self, number: int, table: Any) -> Batch:
         frame = to_pandas(table)
         taken = [name for name in (self.target, self._weight) if name is not None]
         weight = None if self._weight is None else frame[self._weight].to_numpy()
-        return Batch.of(frame.drop(columns=taken), frame[self.target], weight)
+        return Batch.of(frame.drop(columns=taken), frame[self.target], weight, number)
 
 
 def _pyarrow() -> Any:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -34,13 +34,16 @@ from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.limiting import within_limits
+from sorct.estimators.promises import Promise, hold_out_of_source
 from sorct.estimators.quantities import centred_at
+from sorct.tree.path import Limits
 from sorct.tree.tree import Tree
 
 Found = TypeVar("Found")
 
-# Passes before training: survey and draw.
-_FIRST_PASSES = 2
+# Passes before training: survey and draw, and what it takes to hold rows out.
+_FIRST_PASSES, _HOLDING_OUT = 2, 2
 
 
 def source_of(X: Any, y: Any, sample_weight: Any) -> Source | None:
@@ -134,35 +137,54 @@ class Streamed:
         return self.n_before + self.parts.n_passes
 
 
+class Begun(NamedTuple):
+    """A problem to train on, and what belongs to it.
+
+    The seed is that of the first call where a checkpoint goes on. The source is without
+    the rows that are held out for a promise.
+    """
+
+    streamed: Streamed
+    source: Source
+    seed: int
+    memory: Checkpoint | None
+    promise: Promise | None
+
+
 def begin(
     source: Source,
     model: Model,
     seed: int,
     call: str,
-    checkpoint: str | os.PathLike[str] | None,
-) -> tuple[Streamed, int, Checkpoint | None]:
-    """Begin to train on a source, or go on where a checkpoint was left.
-
-    Beside the problem come the seed, which is that of the first call, and the
-    checkpoint.
-    """
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Begun:
+    """Begin to train on a source, or go on where a checkpoint was left."""
+    memory: Checkpoint | None = None
+    if checkpoint is not None:
+        if model.calibration is not None:
+            raise ValueError(
+                "calibration needs rows as they are in the table, which a checkpoint "
+                "does not keep; set one of the two to None."
+            )
+        memory = Checkpoint(checkpoint, {"call": call, **source.identity}, seed)
+        seed = memory.seed
+    promise: Promise | None = None
     if model.confidence is not None:
-        raise ValueError(
-            "confidence holds rows out, which a table that comes in batches cannot do; "
-            "train on a sample of it in memory, or set confidence=None."
-        )
-    if checkpoint is None:
-        return Streamed.of(source, model, call), seed, None
-    if model.calibration is not None:
-        raise ValueError(
-            "calibration needs rows as they are in the table, which a checkpoint does "
-            "not keep; set one of the two to None."
-        )
-    memory = Checkpoint(checkpoint, {"call": call, **source.identity}, seed)
-    return Streamed.of(source, model, call, memory), memory.seed, memory
+        source, promise = hold_out_of_source(source, model, seed)
+    streamed = Streamed.of(source, model, call, memory)
+    if promise is not None:
+        streamed = replace(streamed, n_before=streamed.n_before + _HOLDING_OUT)
+    return Begun(streamed, source, seed, memory, promise)
 
 
-def choice_on_all(tree: Tree, source: Source, model: Model, effort: Effort) -> Tree:
+def choice_on_all(
+    tree: Tree,
+    source: Source,
+    model: Model,
+    effort: Effort,
+    limits: Limits,
+    promise: Promise | None,
+) -> Tree:
     """The settings that a tree of the search's rows was chosen with, on all rows.
 
     The tree keeps its score on held-out rows and its calibration, which are of the
@@ -180,10 +202,12 @@ def choice_on_all(tree: Tree, source: Source, model: Model, effort: Effort) -> T
     if not result.best.feasible:
         prepared.refuse(result.best.recall, "the search", "n_solutions")
     best = prepared.finished(problem, result.best, effort)
-    if told.relaxed is not None:
+    if limits.on_variables:
+        best = within_limits(prepared, limits, problem, best, effort)
+    elif told.relaxed is not None:
         best = relaxed(problem, best, solver, told.relaxed)
     status, search = str(best.status), str(result.summary)
-    found = prepared.tree(best, alphas, status, search, tree.calibration)
+    found = prepared.tree(best, alphas, status, search, tree.calibration, promise)
     kept = {
         one.name: getattr(told, one.name)
         for one in fields(told)
