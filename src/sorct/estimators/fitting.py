@@ -16,7 +16,7 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
-from sorct.data.quantity import MIXED, Quantity, number_column
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.samples import MANY_ROWS, Samples, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
@@ -45,6 +45,7 @@ from sorct.estimators.quantities import (
 )
 from sorct.solvers.solution import Status
 from sorct.tree.calibration import Calibration
+from sorct.tree.params import MIXED
 from sorct.tree.training import TrainingRecord
 from sorct.tree.tree import Tree
 
