@@ -56,9 +56,10 @@ _AGREE, _AGREE_CHAINS = 2, 6
 # At most so many runs. No run begins after so much work, counted in rows x columns x
 # cuts x evaluations (20 seconds or so), and no run does more than so much.
 _MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
-# Rows that chains look at where there are very many: so many per column, and at least
-# so many.
-_ROWS_PER_COLUMN, _FEWEST_ROWS = 64, 4096
+# Rows that chains look at where there are very many: so many per column, but not more
+# than so many cells, and at least so many rows. With one cut, all rows of the search,
+# unless they have so many columns.
+_ROWS_PER_COLUMN, _MOST_CELLS, _FEWEST_ROWS, _WIDE = 64, 2**24, 4096, 1024
 # What a core does in a second, of the same work; evaluations of a descent, about; and
 # seconds from which on a search says beforehand what it may take.
 _WORK_PER_SECOND, _USUAL_EVALUATIONS, _LONG = 2e9, 150, 30.0
@@ -96,7 +97,8 @@ class IteratedSearch:
         log = SearchLog(callback, unit=problem.trivial_cost)
         subsampled = problem.subsampled
         many = subsampled is not problem
-        log.rough = many and problem.topology.depth > 1
+        wide = problem.data.n_columns > _WIDE
+        log.rough = many and (problem.topology.depth > 1 or wide)
         rough = subsampled.fewer(_few(problem)) if log.rough else subsampled
         n_jobs = effective_n_jobs(-1 if many and self.n_jobs is None else self.n_jobs)
         soft, hard, limit = never(), never(), self.time_limit
@@ -345,7 +347,8 @@ def _step(
 
 def _few(problem: Problem) -> int:
     """Rows that chains look at where there are very many."""
-    return max(_ROWS_PER_COLUMN * problem.data.n_columns, _FEWEST_ROWS)
+    p = problem.data.n_columns
+    return max(min(_ROWS_PER_COLUMN * p, _MOST_CELLS // p), _FEWEST_ROWS)
 
 
 def _patience(problem: Problem) -> int:
