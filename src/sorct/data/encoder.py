@@ -349,11 +349,18 @@ class TableEncoder:
         if len(self._place) < len(self.variables):
             return self.scale(table, slice(None), np.arange(self.n_columns))
         # Numbers alone, side by side: all of them at once.
-        lower, span = np.array([v.affine for v in self.variables]).T
+        lower, span, still = self._ranges
         scaled = np.asarray(table.numbers - lower)
-        scaled /= np.where(span == 0.0, 1.0, span)
-        scaled[:, span == 0.0] = 0.0
+        scaled /= span
+        if still.size:
+            scaled[:, still] = 0.0
         return scaled.T
+
+    @cached_property
+    def _ranges(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Lower ends and spans of numbers side by side, and those that do not vary."""
+        lower, span = np.array([v.affine for v in self.variables]).T
+        return lower, np.where(span == 0.0, 1.0, span), np.flatnonzero(span == 0.0)
 
     @cached_property
     def _place(self) -> dict[int, int]:
