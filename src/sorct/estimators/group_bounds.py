@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sorct.data.samples import GivenColumns
     from sorct.estimators.fitting import Prepared
     from sorct.problem.problem import Problem
+    from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
     from sorct.solvers.solution import Solution
     from sorct.tree.params import Params
 
@@ -229,7 +230,11 @@ class BoundProblem:
         raise self._error(attained)
 
     def _solution(
-        self, solver: Any, problem: Problem, params: Params, stop: IntArray
+        self,
+        solver: AugmentedLagrangian,
+        problem: Problem,
+        params: Params,
+        stop: IntArray,
     ) -> Solution:
         """The solution from a tree on, with its own variables where these are kept."""
         if self.kept is None:
