@@ -176,7 +176,7 @@ def test_compiled_code_is_kept_and_read_again(run):
     ],
     indirect=["run"],
 )
-def test_a_damaged_cache_is_told_once_and_not_used(run, kind, content):
+def test_a_damaged_cache_is_told_and_written_anew_once(run, kind, content):
     """Whether the index or the code is empty, zeros or cut in half."""
     _, folder = run()
     damaged = [path for path in _files(folder) if path.suffix == f".{kind}"]
@@ -185,8 +185,21 @@ def test_a_damaged_cache_is_told_once_and_not_used(run, kind, content):
         path.write_bytes(whole[: len(whole) // 2] if content is None else content)
     assert damaged
     (warning,), _ = run()
-    assert warning.startswith(f"WARNING The cache of compiled code in {folder} cannot")
-    assert "Delete the folder" in warning
+    assert warning.startswith(
+        f"WARNING The cache of compiled code in {folder} is damaged"
+    )
+    assert run() == ([], folder)
+
+
+@pytest.mark.slow
+def test_a_damaged_cache_on_a_full_disk_is_done_without(run):
+    """Both are told, and what is compiled is used all the same."""
+    _, folder = run()
+    for path in _files(folder):
+        path.write_bytes(b"")
+    (damaged, full), _ = run(after=FULL)
+    assert damaged.startswith(f"WARNING The cache of compiled code in {folder} is dam")
+    assert full.startswith(f"WARNING The cache of compiled code in {folder} cannot")
 
 
 @pytest.mark.slow
@@ -205,7 +218,8 @@ def test_the_real_code_is_read_and_if_damaged_compiled_again(run, tmp_path):
             whole = path.read_bytes()
             path.write_bytes(whole[: len(whole) // 2])
     (warning,), _ = run()
-    assert warning.startswith(f"WARNING The cache of compiled code in {copy} cannot")
+    assert warning.startswith(f"WARNING The cache of compiled code in {copy} is dam")
+    assert run() == ([], str(copy))
 
 
 @pytest.mark.slow
