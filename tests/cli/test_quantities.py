@@ -147,6 +147,7 @@ def test_depth_zero_is_for_quantities(table, capsys):
     assert "Tree of depth 0" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_compare_recognises_a_quantity(table, capsys, monkeypatch):
     """The race is left out, which takes long and is tried elsewhere."""
     run, plain = comparison.compare, {"leaf": "constant", "gamma": "auto"}

@@ -403,7 +403,7 @@ def test_what_is_ahead_of_a_useful_method_is_useful():
     assert said.startswith("These data support a line: L1 logistic is ahead of CART")
 
 
-@pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [30, pytest.param(300, marks=pytest.mark.slow)])
 def test_every_outcome_gives_one_sentence(n):
     """Whatever the scores are, and whichever of their gaps are shown."""
     rng, pairs = np.random.default_rng(0), all_pairs()

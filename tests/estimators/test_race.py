@@ -15,7 +15,7 @@ from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Setti
 from tests.budget import examples
 from tests.estimators.test_cross_validated import assert_same_search
 
-check = settings(derandomize=True, deadline=None, max_examples=examples(60))
+check = settings(derandomize=True, deadline=None, max_examples=examples(20))
 #: What is left to choose on a table of numbers with two classes.
 FREE = Choices(("log", "cost"), (1, 2, 3, 4), ("auto",), ("auto", "quantile"))
 SIMPLE = Settings("log", 1, "auto", "auto")

@@ -17,7 +17,7 @@ from experiments.rivals import rpart_program  # noqa: E402
 from experiments.run import HERE  # noqa: E402
 
 needs_rpart = pytest.mark.skipif(
-    rpart_program() is None, reason="Rscript with rpart is not installed"
+    "rpart_program() is None", reason="Rscript with rpart is not installed"
 )
 TINY = {"alphas_local": [0.05, 8.0], "n_solutions": 2, "cv": 2}
 #: Nothing is left to choose: races have tests of their own.

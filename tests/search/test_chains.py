@@ -15,7 +15,7 @@ from sorct.search.multistart import Multistart
 from sorct.search.polish import Polisher
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import Status
-from tests.conftest import problem_of
+from tests.cases import problem_of
 from tests.reference import Reference
 from tests.search.test_multistart import assert_identical
 

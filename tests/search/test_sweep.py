@@ -17,7 +17,7 @@ from sorct.search.sweep import Grid, Sweep
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import FEASIBLE, Status
 from sorct.tree.params import Params
-from tests.conftest import draw_tree, problem_of
+from tests.cases import draw_tree, problem_of
 from tests.reference import Reference
 
 SEED = int(os.environ.get("SORCT_TEST_SEED", "0"))

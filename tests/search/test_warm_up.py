@@ -155,6 +155,7 @@ def _files(folder):
     return [path for path in Path(folder).rglob("*.nb*") if path.is_file()]
 
 
+@pytest.mark.slow
 def test_compiled_code_is_kept_and_read_again(run):
     """In silence; the second process writes nothing."""
     warnings, folder = run()

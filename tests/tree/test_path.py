@@ -15,7 +15,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.target import Classes
 from sorct.tree.path import Path
 from sorct.tree.training import TrainingRecord
-from tests.conftest import draw_stream
+from tests.cases import draw_stream
 from tests.data.test_encoder import mixed_table
 from tests.tree.test_tree import random_tree
 

@@ -110,7 +110,8 @@ def split(tree, results):
     return labels, [result["proba"] for result in results]
 
 
-@each_tree
+@pytest.mark.every_case
+@each_tree("javascript")
 def test_the_function_predicts_as_the_tree(rng, make, run):
     """Class and probabilities of every row, from raw values."""
     tree, X = make(rng)

@@ -30,7 +30,8 @@ def function_of(source, name="predict"):
     return scope[name]
 
 
-@each_tree
+@pytest.mark.every_case
+@each_tree("python")
 def test_the_function_predicts_as_the_tree(rng, make):
     """Class and probabilities of every row, from raw values."""
     tree, X = make(rng)

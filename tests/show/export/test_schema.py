@@ -117,7 +117,8 @@ def test_it_is_a_schema_of_the_draft(kind):
     assert not re.search(r'"\$ref": "(?!#/)', json.dumps(schema))
 
 
-@each_tree
+@pytest.mark.every_case
+@each_tree("python")
 def test_every_tree_is_valid(rng, make):
     """Whatever its columns, labels and depth."""
     tree, _ = make(rng)

@@ -79,7 +79,7 @@ def assert_rows_agree(tree, X, rows):
 
 
 @pytest.mark.every_value
-@each_tree
+@each_tree("sql")
 @pytest.mark.stands_for_all
 def test_every_database_predicts_as_the_tree(rng, make, database):
     """Class and probabilities of every row, from raw columns."""

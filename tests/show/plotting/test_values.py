@@ -49,7 +49,7 @@ def path(rows):
 @pytest.fixture(scope="module")
 def search(rows):
     return SORCTRegressorCV(
-        1, alphas_local=[0.1, 5.0, 50.0], alphas_global=0, n_solutions=2, cv=2,
+        1, alphas_local=[0.1, 5.0, 50.0], alphas_global=0, n_solutions=1, cv=2,
         leaf="constant", scaling="auto", gamma="auto", random_state=0,
     ).fit(*rows)  # fmt: skip
 

@@ -133,7 +133,6 @@ def said_of_rows(page, n):
     return found
 
 
-@pytest.mark.stands_for_all
 def test_the_page_says_what_the_forest_says(visit, told):
     """Probabilities to 1e-9, agreement, what single values do; no traffic, no error."""
     forest, X, _, report = told

@@ -100,7 +100,6 @@ def test_leaves_have_the_rows_that_come_by_hand(rng, table, depth):
     assert sum(sum(entry["found"]["counts"]) for entry in leaves) == len(y)
 
 
-@pytest.mark.stands_for_all
 def test_the_page_shows_them(visit, rng, table):
     """A point per bin, a table of them, and no section where there are no data."""
     tree, y = told(rng, table, 3)
