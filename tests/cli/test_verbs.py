@@ -225,7 +225,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(
     "verb",
     [
-        "fit --alpha-local 1",
+        "fit --alpha-local 1 --n-starts 2",
         *(pytest.param(v, marks=pytest.mark.slow) for v in ("fit", "path", "compare")),
     ],
 )

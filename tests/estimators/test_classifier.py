@@ -119,7 +119,7 @@ def test_the_contract_of_scikit_learn_holds(estimator, check):
 
 
 @pytest.mark.slow
-@each_check(SORCTClassifier())
+@each_check(SORCTClassifier(), shares=2)
 def test_the_contract_holds_by_default(estimator, check):
     """With the search that users get."""
     check(estimator)

@@ -191,7 +191,7 @@ def test_linear_classes_are_found_by_the_linear_rival(n_classes, bar):
     X, y = linear_classes(n_classes, 1200)
     data = Data(X, y, None)
     train, test = data.part(np.arange(200)), data.part(np.arange(200, 1200))
-    found = fit_logistic(train, test, Plan(5, "best", None, 0, {}))
+    found = fit_logistic(train, test, Plan(2, "best", None, 0, {}))
     assert found.score > bar
 
 

@@ -105,6 +105,7 @@ def test_the_contract_holds_by_default(check):
     SORCTClassifierCV(
         alphas_local=ALPHAS, n_solutions=2, cv=2, rule="one-standard-error", **PLAIN
     ),
+    shares=2,
 )
 def test_the_contract_holds_for_a_real_search(estimator, check):
     """With a choice to make, by either rule; loss and scaling race."""
@@ -407,7 +408,7 @@ def test_floors_that_cannot_be_met_are_reported(rng, race):
     assert not hasattr(search, "cv_results_")
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "options", [{"loss": "cost"}, {"loss": "log"}, {"max_features": 1}], ids=str
 )

@@ -35,6 +35,7 @@ def test_sklearn_compatible(estimator, check):
     SORCTForestClassifier(2, n_starts=1, n_folds=2),
     SORCTForestClassifier(2, 2, 0.1, 0.1, n_starts=1, relax=False, loss="both"),
     SORCTForestRegressor(2, 1, n_starts=1, n_folds=2, gamma=100.0),
+    shares=3,
 )
 def test_sklearn_compatible_whatever_is_chosen(estimator, check):
     """The same where depth, steepness and variables are chosen, or trees polished."""

@@ -165,6 +165,7 @@ def test_weights_come_from_a_column(table, tmp_path):
     same_tree(found(files, "y", "w"), whole(X[some], y[some], weight[some]))
 
 
+@pytest.mark.slow
 def test_a_calibrated_tree_streams(table, tmp_path):
     """Maps come from the rows of the search."""
     frame = table[2][table[2]["y"] != "rare"]

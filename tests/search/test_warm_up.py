@@ -2,7 +2,7 @@
 
 In processes of their own, which choose their cache when they begin. A function of a
 line stands for the real one, which takes half a minute to compile; ``make test-slow``
-reads the real one, which this process has kept, and damages it once.
+reads the real one, which this process has kept.
 """
 
 import json
@@ -192,7 +192,7 @@ def test_a_damaged_cache_is_told_once_and_not_used(run, kind, content):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("run", [REAL], indirect=True)
-def test_the_real_code_is_read_and_if_damaged_compiled_again(run, tmp_path):
+def test_the_real_code_is_read_by_another_process(run, tmp_path):
     """What this process has compiled serves another, which writes nothing."""
     warm_up()
     kept = compilation._CACHE_FOLDER
@@ -201,12 +201,6 @@ def test_the_real_code_is_read_and_if_damaged_compiled_again(run, tmp_path):
     written = {path: path.stat().st_mtime_ns for path in _files(copy)}
     assert run() == ([], str(copy))
     assert {path: path.stat().st_mtime_ns for path in _files(copy)} == written
-    for path in written:
-        if path.suffix == ".nbc":
-            whole = path.read_bytes()
-            path.write_bytes(whole[: len(whole) // 2])
-    (warning,), _ = run()
-    assert warning.startswith(f"WARNING The cache of compiled code in {copy} cannot")
 
 
 @pytest.mark.slow

@@ -51,11 +51,12 @@ def test_python_says_what_the_tree_predicts(rng, name):
     assert_said([predict(row) for row in rows_of(X)], tree, X)
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("database", [run_in_sqlite, run_in_duckdb])
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", each_name("sql", NAMES))
-def test_sql_says_what_the_tree_predicts(rng, name, database):
+def test_sql_says_what_the_tree_predicts(rng, name):
+    """In SQLite, and in DuckDB for every fourth tree."""
     tree, X = tree_and_rows(rng, name)
+    database = run_in_duckdb if NAMES.index(name) % 4 == 0 else run_in_sqlite
     frame = as_frame(X).assign(**{KEY: np.arange(len(X))})
     names, rows = database(to_sql(tree, keep=[KEY]), frame)
     rows = sorted(rows, key=lambda row: row[names.index(KEY)])
