@@ -1,10 +1,10 @@
 """Which tests are quick, and what tests of several rooms share.
 
 Tests hold for any seed: try another with ``SORCT_TEST_SEED=7 pytest``. Of the cases of
-a test the quick suite runs a third, two at least, spread over all; of tests marked
-``a_few(n)`` n cases, of tests marked ``every_value`` as many as every value needs to
-occur, of tests marked ``every_case`` all. Of tests that need a browser or a server of a
-database it runs those marked ``stands_for_all``.
+a test the quick suite runs a third, spread over all; of tests marked ``a_few(n)`` n
+cases, of tests marked ``every_value`` as many as every value needs to occur, of tests
+marked ``every_case`` all. Of tests that need a browser or a server of a database it
+runs those marked ``stands_for_all``.
 
 Fixtures import what they need: the process that hands out tests to others reads this
 file as well, and would load all libraries for nothing.
@@ -83,8 +83,8 @@ def pytest_collection() -> Iterator[None]:
 
 
 def usual(n_cases: int) -> int:
-    """How many of the cases of a test are quick: a third, and two at least."""
-    return max(2, math.ceil(n_cases / 3))
+    """How many of the cases of a test are quick: a third."""
+    return math.ceil(n_cases / 3)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -4,9 +4,6 @@ import os
 import signal
 from pathlib import Path
 
-import dask
-import dask.array as da
-import dask.dataframe as dd
 import joblib
 import numpy as np
 import pytest
@@ -21,7 +18,19 @@ from tests.estimators.large_tables import (
     small_limits,  # noqa: F401
 )
 
-pytestmark = pytest.mark.usefixtures("small_limits")
+pytestmark = pytest.mark.usefixtures("loaded", "small_limits")
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """Load Dask for these tests alone: it would take long wherever tests are collected.
+
+    Its parts are names of this module from then on.
+    """
+    global da, dask, dd
+    import dask
+    import dask.array as da
+    import dask.dataframe as dd
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +41,7 @@ def frame():
 
 
 @pytest.fixture(scope="module")
-def fitted(frame):
+def fitted(frame, loaded):
     """The tree of three partitions."""
     with pytest.MonkeyPatch.context() as patch:
         shrink(patch)
