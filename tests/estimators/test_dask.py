@@ -172,7 +172,7 @@ def test_a_worker_that_is_lost_costs_a_retry(frame, fitted, tmp_path):
         ) as cluster,
         distributed.Client(cluster),
     ):
-        table = dd.from_pandas(frame, npartitions=6)
+        table = dd.from_pandas(frame, npartitions=3)
         table = table.map_partitions(die_once, str(place), meta=frame.iloc[:0])
         found = SORCTClassifier(**QUICK).fit(table, "y")
         assert len(place.read_text()) > 5

@@ -98,6 +98,7 @@ def test_twenty_starts_of_ipopt_are_no_better(cell):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("cell", QUICK, indirect=True, ids=name_of)
 def test_the_bests_of_ipopt_are_those_kept(cell):
     """Its twenty starts, run anew, end no lower than the file says."""
     found = twenty_starts(cell.X, cell.y, cell.depth, **cell.terms)
