@@ -336,3 +336,14 @@ def test_the_page_of_public_names_is_what_the_docstrings_say():
         for text in (scope["PAGE"].read_text("utf-8"), scope["page"]())
     )
     assert kept == told
+
+
+@pytest.mark.slow
+def test_the_descent_is_compiled_without_tables():
+    """The second process of a first compilation has no time for other libraries."""
+    code = "import sys, sorct.solvers.descent; print('numba' in sys.modules, "
+    code += "sorted({'pandas', 'sklearn'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True []\n"

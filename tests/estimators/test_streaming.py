@@ -11,6 +11,7 @@ from sorct.data.samples import TrainingSet
 from sorct.data.sources import FileSource
 from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.fitting import Model
+from sorct.estimators.promises import hold_out, hold_out_of_source
 from sorct.estimators.streaming import Streamed
 from tests.estimators.large_tables import (
     QUICK,
@@ -131,27 +132,75 @@ OPTIONS = {
     "log floor": {"loss": "log", "min_recall": {"yes": 0.9}},
     "balanced": {"class_weight": "balanced"},
     "direction": {"monotonic_cst": {"plain": 1}, "positive_class": "yes"},
+    "prices": {"feature_cost": {"plain": 2.0}, "loss": "log"},
+    "costs": {"cost_matrix": [[0, 1], [5, 0]], "loss": "log"},
+    "promise": {"loss": "log", "min_recall": {"yes": 0.94}, "confidence": 0.9},
+    "promised cost": {"min_recall": {"yes": 0.94}, "confidence": 0.9},
 }
 
 
-@pytest.mark.a_few(1)
-@pytest.mark.parametrize(
-    "name",
-    [n if "log" in n else pytest.param(n, marks=pytest.mark.slow) for n in OPTIONS],
-)
-def test_every_loss_and_floor_streams(table, tmp_path, name):
-    """Floors hold on all rows; objectives are those of the table in memory."""
+@pytest.fixture(scope="module")
+def two_classes(table):
+    """The table without its rare class."""
     X, y, frame = table
-    X, y, frame = X[y != "rare"], y[y != "rare"], frame[frame["y"] != "rare"]
-    options = QUICK | {"depth": 1} | OPTIONS[name]
-    found = SORCTClassifier(**options).fit(write_parts(frame, tmp_path / "x", 3), "y")
+    return X[y != "rare"], y[y != "rare"], frame[frame["y"] != "rare"]
+
+
+@pytest.mark.a_few(3)
+@pytest.mark.parametrize("n_parts", [1, 3])
+@pytest.mark.parametrize("name", ["promise", *(n for n in OPTIONS if n != "promise")])
+def test_every_loss_and_floor_streams(two_classes, tmp_path, name, n_parts):
+    """Objectives are those of the table in memory; floors hold on all rows."""
+    X, y, frame = two_classes
+    options = QUICK | {"depth": 1, "tol": 1e-8} | OPTIONS[name]
+    files = write_parts(frame, tmp_path / "x", n_parts)
+    found = SORCTClassifier(**options).fit(files, "y")
     whole = SORCTClassifier(**options).fit(X, y)
-    assert found.objective_ == pytest.approx(whole.objective_, abs=1e-6)
+    assert found.objective_ == pytest.approx(whole.objective_, abs=1e-9)
     if "floor" in name:
         yes = found.classes_.tolist().index("yes")
         assert found.recall_[yes] >= 0.9 - 1e-5
         if "log" in name:
             assert (found.predict(X[y == "yes"]) == "yes").mean() >= 0.9 - 1e-9
+    else:
+        np.testing.assert_allclose(found.recall_, whole.recall_, atol=1e-5)
+    if "promise" in name:
+        decisions = [one.tree_.decision_cost for one in (found, whole)]
+        np.testing.assert_allclose(*decisions, rtol=1e-5)
+        assert found.tree_.training.confidence == 0.9
+        assert found.tree_.training.n_samples == whole.tree_.training.n_samples
+
+
+def test_rows_held_out_of_files_are_those_held_out_in_memory(two_classes, tmp_path):
+    """Whatever batches they come in; nobody else sees them."""
+    X, y, frame = two_classes
+    model = Model(1, min_recall={"yes": 0.8}, confidence=0.9)
+    kept, own = hold_out(X, y, None, model, 5)
+    for n_parts in (1, 4):
+        source = FileSource(write_parts(frame, tmp_path / str(n_parts), n_parts), "y")
+        left, promise = hold_out_of_source(source, model, 5)
+        order = ["plain", "tail"]
+        held = (one.X.sort_values(order, ignore_index=True) for one in (promise, own))
+        pd.testing.assert_frame_equal(*held, check_dtype=False)
+        assert sum(left.gather(lambda batch: batch.n_rows)) == len(kept.y)
+        assert sum(left.gather(lambda batch: batch.weights.sum())) == pytest.approx(
+            kept.weight.sum()
+        )
+
+
+def test_a_promise_on_files_is_refused_as_in_memory(two_classes, tmp_path):
+    """Too few rows of the class, or different weights: before training begins."""
+    frame = two_classes[2]
+    files = write_parts(frame, tmp_path / "x", 2)
+    asked = {"min_recall": {"yes": 0.999}, "confidence": 0.99}
+    with pytest.raises(ValueError, match="needs at least 4603 rows of the class"):
+        SORCTClassifier(**QUICK, **asked).fit(files, "y")
+    weighted = frame.assign(w=1.0 + np.arange(len(frame)) % 2)
+    asked = {"min_recall": {"yes": 0.8}, "confidence": 0.9}
+    with pytest.raises(ValueError, match="sample_weight must be the same for"):
+        SORCTClassifier(**QUICK, **asked).fit(
+            write_parts(weighted, tmp_path / "w", 2), "y", "w"
+        )
 
 
 def test_weights_come_from_a_column(table, tmp_path):
@@ -192,8 +241,37 @@ def test_a_path_is_found_on_some_rows_and_finished_on_all(table, tmp_path):
         ):
             told = one.training, other.training
             assert told[0].objective == pytest.approx(told[1].objective, abs=1e-7)
-    with pytest.raises(ValueError, match="max_features and max_cost exchange"):
-        sorct_path(str(tmp_path / "x"), "y", **options, max_features=1)
+
+
+@pytest.mark.parametrize("limit", ["max_features", "max_cost"])
+def test_limits_hold_on_files(two_classes, tmp_path, limit):
+    """Variables are exchanged on the search's rows; objectives are those of memory."""
+    X, y, frame = two_classes
+    options = {
+        "alphas_local": [0.05], "alphas_global": 0, "n_solutions": 2, "depth": 1,
+        "random_state": 0, "loss": "log", "tol": 1e-8, limit: 2,
+        "feature_cost": dict.fromkeys(X.columns, 1.0),
+    }  # fmt: skip
+    found = sorct_path(write_parts(frame, tmp_path / "x", 2), "y", **options)
+    whole = sorct_path(X, y, **options)
+    (one,), (other,) = found.relaxed, whole.relaxed
+    assert len(one.variables_used) == 2
+    assert one.variables_used == other.variables_used
+    there = pytest.approx(other.training.objective, abs=1e-9)
+    assert one.training.objective == there
+
+
+def test_a_choice_on_files_keeps_its_limits_and_promises(two_classes, tmp_path):
+    """The tree of all rows has no more variables than asked for, and its promise."""
+    frame = two_classes[2]
+    search = SORCTClassifierCV(
+        depths=1, loss="log", scaling="auto", alphas_local=[0.01], alphas_global=[0],
+        cv=2, n_solutions=2, max_features=2, min_recall={"yes": 0.8}, confidence=0.9,
+        random_state=0,
+    ).fit(write_parts(frame, tmp_path / "x", 2), "y")  # fmt: skip
+    assert len(search.tree_.variables_used) == 2
+    assert search.tree_.training.confidence == 0.9
+    assert 400 < search.tree_.training.n_samples < len(frame)
 
 
 def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
@@ -289,10 +367,6 @@ def test_what_cannot_be_read_is_told(table, tmp_path):
         fit(files, table[1])
     with pytest.raises(TypeError, match="sample_weight must be the name of a column"):
         fit(files, "y", np.ones(3))
-    with pytest.raises(ValueError, match="confidence holds rows out"):
-        SORCTClassifier(**QUICK, min_recall={"yes": 0.5}, confidence=0.9).fit(
-            files, "y"
-        )
     gaps = table[2].assign(y=table[2]["y"].where(np.arange(len(table[2])) != 600))
     with pytest.raises(ValueError, match="y contains NaN"):
         fit(write_parts(gaps, tmp_path / "z", 2), "y")

@@ -6,7 +6,9 @@ import pytest
 
 from sorct import SORCTRegressor, SORCTRegressorCV, sorct_path
 from sorct.data.moments import Moments
+from sorct.data.quantiles import exact_quantile
 from sorct.data.quantity import Quantity
+from sorct.data.sketch import NumberSketch
 from sorct.estimators.streaming import Streamed, source_of
 from tests.estimators.large_tables import small_limits  # noqa: F401
 
@@ -37,16 +39,50 @@ def files(prices, tmp_path):
     return str(tmp_path / "*.parquet")
 
 
-@pytest.mark.parametrize("loss", ["square", "huber"])
-def test_files_give_the_tree_of_the_table_in_memory(prices, files, loss):
+KINDS = {
+    "square": {"loss": "square"},
+    "huber": {"loss": "huber"},
+    "absolute": {"loss": "absolute"},
+    "quantile": {"loss": "quantile", "quantile": 0.8},
+    "one linear leaf": {"leaf": "linear", "depth": 0},
+    "linear leaves": {"leaf": "linear"},
+    "linear quantile": {"leaf": "linear", "loss": "quantile", "quantile": 0.2},
+}
+
+
+@pytest.mark.a_few(4)
+@pytest.mark.parametrize("name", KINDS)
+def test_files_give_the_tree_of_the_table_in_memory(prices, files, name):
     """The objective is equal to rounding, and so are predictions."""
-    own = SORCTRegressor(**EXACT, loss=loss).fit(*prices)
-    streamed = SORCTRegressor(**EXACT, loss=loss).fit(files, "price")
+    options = EXACT | KINDS[name]
+    own = SORCTRegressor(**options).fit(*prices)
+    streamed = SORCTRegressor(**options).fit(files, "price")
     assert streamed.objective_ == pytest.approx(own.objective_, abs=1e-9)
     assert streamed.n_passes_ > 2
     assert streamed.tree_.training.target == "price"
     X = prices[0]
     np.testing.assert_allclose(streamed.predict(X), own.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_quantiles_of_parts_are_exact(rng, weighted):
+    """However coarse the buckets are, and however often a pass has to be made."""
+    y = np.append(rng.lognormal(0.0, 3.0, 500), rng.integers(-3, 3, 200))
+    weight = rng.integers(1, 4, 700).astype(float) if weighted else None
+    share = (np.ones(700) if weight is None else weight) / 700.0
+    for level in (0.01, 0.5, 0.9):
+        passes = []
+
+        def sketched(question, passes=passes):
+            passes.append(question)
+            inside = (y >= question.lower) & (y <= question.upper)
+            own = None if weight is None else weight[inside]
+            return NumberSketch.of(y[inside], own, 8)
+
+        found = exact_quantile(NumberSketch.of(y, weight, 8), level, sketched)
+        exact = Quantity.learn(y, share, level).centre
+        assert found == pytest.approx(exact, rel=1e-12)
+        assert passes
 
 
 def test_dask_gives_the_tree_of_the_table_in_memory(prices):
@@ -92,8 +128,6 @@ def test_rows_of_a_search_are_those_of_the_table_in_memory(prices, files):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"leaf": "linear"}, "leaf='linear' needs the table in memory"),
-        ({"loss": "absolute"}, "take loss='square' or 'huber'"),
         ({"group_bounds": 1.0}, "group_bounds needs the group of every row"),
     ],
 )

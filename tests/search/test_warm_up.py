@@ -2,7 +2,7 @@
 
 In processes of their own, which choose their cache when they begin. A function of a
 line stands for the real one, which takes half a minute to compile; ``make test-slow``
-reads the real one, which this process has kept.
+reads the real one, which this process has kept, and damages it once.
 """
 
 import json
@@ -177,7 +177,7 @@ def test_compiled_code_is_kept_and_read_again(run):
     ],
     indirect=["run"],
 )
-def test_a_damaged_cache_is_told_once_and_not_used(run, kind, content):
+def test_a_damaged_cache_is_told_and_written_anew_once(run, kind, content):
     """Whether the index or the code is empty, zeros or cut in half."""
     _, folder = run()
     damaged = [path for path in _files(folder) if path.suffix == f".{kind}"]
@@ -186,13 +186,26 @@ def test_a_damaged_cache_is_told_once_and_not_used(run, kind, content):
         path.write_bytes(whole[: len(whole) // 2] if content is None else content)
     assert damaged
     (warning,), _ = run()
-    assert warning.startswith(f"WARNING The cache of compiled code in {folder} cannot")
-    assert "Delete the folder" in warning
+    assert warning.startswith(
+        f"WARNING The cache of compiled code in {folder} is damaged"
+    )
+    assert run() == ([], folder)
+
+
+@pytest.mark.slow
+def test_a_damaged_cache_on_a_full_disk_is_done_without(run):
+    """Both are told, and what is compiled is used all the same."""
+    _, folder = run()
+    for path in _files(folder):
+        path.write_bytes(b"")
+    (damaged, full), _ = run(after=FULL)
+    assert damaged.startswith(f"WARNING The cache of compiled code in {folder} is dam")
+    assert full.startswith(f"WARNING The cache of compiled code in {folder} cannot")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("run", [REAL], indirect=True)
-def test_the_real_code_is_read_by_another_process(run, tmp_path):
+def test_the_real_code_is_read_and_if_damaged_compiled_again(run, tmp_path):
     """What this process has compiled serves another, which writes nothing."""
     warm_up()
     kept = compilation._CACHE_FOLDER
@@ -201,6 +214,13 @@ def test_the_real_code_is_read_by_another_process(run, tmp_path):
     written = {path: path.stat().st_mtime_ns for path in _files(copy)}
     assert run() == ([], str(copy))
     assert {path: path.stat().st_mtime_ns for path in _files(copy)} == written
+    for path in written:
+        if path.suffix == ".nbc":
+            whole = path.read_bytes()
+            path.write_bytes(whole[: len(whole) // 2])
+    (warning,), _ = run()
+    assert warning.startswith(f"WARNING The cache of compiled code in {copy} is dam")
+    assert run() == ([], str(copy))
 
 
 @pytest.mark.slow

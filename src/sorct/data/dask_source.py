@@ -103,8 +103,10 @@ class DaskSource:
         question = dask.delayed(task, pure=False)
         weights = self._weight or [None] * len(self._X)
         asked = [
-            _ask(question, X, y, weight)
-            for X, y, weight in zip(self._X, self._y, weights, strict=True)
+            _ask(question, number, X, y, weight)
+            for number, (X, y, weight) in enumerate(
+                zip(self._X, self._y, weights, strict=True)
+            )
         ]
         options = {"retries": _RETRIES} if _has_client() else {}
         answers = dask.compute(*asked, **options)
@@ -127,17 +129,19 @@ def _partitions(X: Any) -> list[Any]:
     return list(np.ravel(X.to_delayed()))
 
 
-def _ask(question: Any, X: Any, y: Any, weight: Any) -> Any:
+def _ask(question: Any, number: int, X: Any, y: Any, weight: Any) -> Any:
     import dask
 
-    return dask.delayed(_answer, pure=False)(question, X, y, weight)
+    return dask.delayed(_answer, pure=False)(question, number, X, y, weight)
 
 
-def _answer(task: Callable[[Batch], Any], X: Any, y: Any, weight: Any) -> Any:
+def _answer(
+    task: Callable[[Batch], Any], number: int, X: Any, y: Any, weight: Any
+) -> Any:
     """What a task says of a partition; None if it has no rows."""
     if len(X) == 0:
         return None
-    whole = Batch.of(X, y, weight)
+    whole = Batch.of(X, y, weight, number)
     return sum_of(task(batch) for batch in whole.split() if batch.n_rows)
 
 

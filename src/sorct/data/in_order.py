@@ -36,8 +36,10 @@ def in_order(
 
 
 def sum_of(results: Iterable[Any]) -> Any:
-    """Add results in the order given; None if there are none."""
+    """Add results in the order given, without those that are None; None if all are."""
     total = None
     for result in results:
+        if result is None:
+            continue
         total = result if total is None else total + result
     return total

@@ -25,9 +25,6 @@ from sorct.data.plain import expect, number
 from sorct.data.table import refuse_masked
 from sorct.data.wording import shown
 
-#: Share of the loss of a row that a leaf drawn at random pays instead of the mean of
-#: all leaves; see ``problem/residual.py``.
-MIXED = 0.1
 # Numbers of a leaf are told to so many digits of what it misses by.
 _DIGITS = 2
 # Numbers whose last digit is beyond these powers of ten are not written out.

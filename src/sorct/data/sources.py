@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.data.file_batches import batches_of
 from sorct.data.in_order import in_order
 from sorct.data.table import as_table, take_rows
 from sorct.data.target import plain_labels
@@ -25,27 +26,36 @@ from sorct.data.wording import listed, shown
 
 Found = TypeVar("Found")
 
-#: Rows of a batch, at most.
-BATCH_ROWS = 65_536
+#: Rows of a batch, at most, and cells: wide tables have fewer rows in a batch.
+BATCH_ROWS, _BATCH_CELLS, _FEWEST_ROWS = 65_536, 2**22, 256
 _FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".gz": "csv",
     ".feather": "feather", ".arrow": "feather",
 }  # fmt: skip
-# Bytes of a column of a Parquet file that are read at a time.
-_BUFFER = 1 << 20
 # Bytes of a CSV file that tell the types of its columns.
 _LOOKED_AT = 1 << 24
 
 
+def rows_of_batch(n_columns: int) -> int:
+    """Rows of a batch of a table with so many columns, at most."""
+    fit = max(_BATCH_CELLS // max(n_columns, 1), _FEWEST_ROWS)
+    return min(fit, BATCH_ROWS)
+
+
 class Batch(NamedTuple):
-    """Some rows of a table: variables, labels, and weights > 0 if there are any."""
+    """Some rows of a table: variables, labels, and weights > 0 if there are any.
+
+    ``place`` is the same in every pass and tells where in the table the rows are: the
+    number of a part, and rows of that part before these.
+    """
 
     X: Any
     y: AnyArray
     weight: FloatArray | None
+    place: tuple[int, int] = (0, 0)
 
     @classmethod
-    def of(cls, X: Any, y: Any, weight: Any = None) -> Batch:
+    def of(cls, X: Any, y: Any, weight: Any = None, part: int = 0) -> Batch:
         """Check some rows; messages are those of a whole table."""
         if hasattr(y, "isna") and y.isna().any():
             raise ValueError(
@@ -60,15 +70,16 @@ class Batch(NamedTuple):
             )
         assert_all_finite(y, input_name="y")
         y = plain_labels(np.asarray(y))
+        place = part, 0
         if weight is None:
-            return cls(X, y, None)
+            return cls(X, y, None, place)
         weight = np.asarray(column_or_1d(weight), dtype=np.float64)
         if not np.isfinite(weight).all() or (weight < 0.0).any():
             raise ValueError("sample_weight must be finite and >= 0.")
         kept = np.flatnonzero(weight > 0.0)
         if kept.size < weight.size:
-            return cls(take_rows(X, kept), y[kept], weight[kept])
-        return cls(X, y, weight)
+            return cls(take_rows(X, kept), y[kept], weight[kept], place)
+        return cls(X, y, weight, place)
 
     @property
     def n_rows(self) -> int:
@@ -82,10 +93,12 @@ class Batch(NamedTuple):
 
     def split(self) -> Iterator[Batch]:
         """The same rows in batches that are not too large."""
-        for first in range(0, self.n_rows, BATCH_ROWS):
-            rows = slice(first, first + BATCH_ROWS)
+        most = rows_of_batch(self.X.shape[1])
+        for first in range(0, self.n_rows, most):
+            rows = slice(first, first + most)
             own = None if self.weight is None else self.weight[rows]
-            yield Batch(take_rows(self.X, rows), self.y[rows], own)
+            place = self.place[0], self.place[1] + first
+            yield Batch(take_rows(self.X, rows), self.y[rows], own, place)
 
 
 class Source(Protocol):
@@ -108,7 +121,8 @@ class Source(Protocol):
     def gather(self, task: Callable[[Batch], Found]) -> Iterator[Found]:
         """What a task says of every part, in a fixed order.
 
-        What it says of two batches must add up: one result may stand for several.
+        What it says of two batches must add up: one result may stand for several. None
+        counts for nothing.
         """
 
 
@@ -166,17 +180,19 @@ class FileSource:
 
     def gather(self, task: Callable[[Batch], Found]) -> Iterator[Found]:
         """One result per batch; all cores work."""
-        return in_order(
-            lambda frame: task(self._batch(frame)),
-            frames_of(self._dataset, self._names),
+        most = rows_of_batch(len(self._names))
+        found = in_order(
+            lambda numbered: task(self._batch(*numbered)),
+            enumerate(batches_of(self._dataset, self._names, most)),
             os.cpu_count() or 1,
         )
+        return (one for one in found if one is not None)
 
-    def _batch(self, table: Any) -> Batch:
+    def _batch(self, number: int, table: Any) -> Batch:
         frame = to_pandas(table)
         taken = [name for name in (self.target, self._weight) if name is not None]
         weight = None if self._weight is None else frame[self._weight].to_numpy()
-        return Batch.of(frame.drop(columns=taken), frame[self.target], weight)
+        return Batch.of(frame.drop(columns=taken), frame[self.target], weight, number)
 
 
 def _pyarrow() -> Any:
@@ -269,24 +285,6 @@ def column_names(dataset: Any) -> list[str]:
     told = dataset.schema.pandas_metadata or {}
     index = [name for name in told.get("index_columns", []) if isinstance(name, str)]
     return [name for name in dataset.schema.names if name not in index]
-
-
-def frames_of(dataset: Any, columns: list[str]) -> Iterator[Any]:
-    """Batches of a dataset in order, as record batches with rows."""
-    options = {}
-    if getattr(getattr(dataset, "format", None), "default_extname", "") == "parquet":
-        # Or files and groups of rows would be held as a whole while they are read.
-        options["fragment_scan_options"] = _pyarrow().ParquetFragmentScanOptions(
-            pre_buffer=False, use_buffered_stream=True, buffer_size=_BUFFER
-        )
-    batches = dataset.to_batches(
-        columns=columns,
-        batch_size=BATCH_ROWS,
-        batch_readahead=0,
-        fragment_readahead=0,
-        **options,
-    )
-    return (batch for batch in batches if batch.num_rows > 0)
 
 
 def to_pandas(batch: Any) -> Any:

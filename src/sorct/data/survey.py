@@ -57,6 +57,8 @@ class Survey:
         Whether all weights are whole numbers: numbers of rows.
     moments : Moments or None
         What a quantity is like; it has no labels, its rows count as those of one.
+    responses : NumberSketch or None
+        The quantity itself, where a quantile of it is asked for.
     """
 
     names: list[Any]
@@ -67,6 +69,7 @@ class Survey:
     label_weight: FloatArray
     whole: bool
     moments: Moments | None = None
+    responses: NumberSketch | None = None
 
     def __add__(self, other: Survey) -> Survey:
         if [str(n) for n in self.names] != [str(n) for n in other.names]:
@@ -92,6 +95,7 @@ class Survey:
             label_weight=np.bincount(place, weight).astype(np.float64),
             whole=self.whole and other.whole,
             moments=_both(self.moments, other.moments),
+            responses=_both(self.responses, other.responses),
         )
 
     @property
@@ -122,7 +126,7 @@ class Survey:
         )
 
 
-def _both(one: Moments | None, two: Moments | None) -> Moments | None:
+def _both(one: Any, two: Any) -> Any:
     return None if one is None or two is None else one + two
 
 
@@ -147,6 +151,7 @@ class Surveyor:
 
     options: TableOptions
     of_quantity: bool = False
+    of_quantile: bool = False
 
     def __call__(self, batch: Batch) -> Survey:
         """Sketch the columns of a batch, and count its labels."""
@@ -171,16 +176,19 @@ class Surveyor:
             )
             for j, (name, text) in enumerate(zip(names, texts, strict=True))
         ]
-        moments, y = None, batch.y
+        moments, responses, y = None, None, batch.y
         if self.of_quantity:
             numbers = number_column(y)
             moments = Moments.of(numbers, batch.weights)
+            if self.of_quantile:
+                responses = NumberSketch.of(numbers, weight)
             y = np.zeros(len(y), dtype=np.int64)
         labels, place = np.unique(y, return_inverse=True)
         count = np.bincount(place, minlength=labels.size)
         own = np.bincount(place, batch.weights, labels.size).astype(np.float64)
         whole = weight is None or bool((weight == np.floor(weight)).all())
-        return Survey(names, named, found, labels, count, own, whole, moments)
+        counted = labels, count, own, whole
+        return Survey(names, named, found, *counted, moments, responses)
 
 
 # -- encoded batches -------------------------------------------------------------------

@@ -375,7 +375,8 @@ class SORCTClassifier(TreeClassifier):
         checkpoint: str | os.PathLike[str] | None,
     ) -> None:
         """Train on a table that comes in batches."""
-        streamed, seed, memory = begin(source, model, effort.seed(), call, checkpoint)
+        begun = begin(source, model, effort.seed(), call, checkpoint)
+        streamed, seed = begun.streamed, begun.seed
         prepared, draw = streamed.prepared, streamed.draw
         validate_data(self, prepared.encoder.typical_row(), skip_check_array=True)
         folds = None
@@ -384,10 +385,10 @@ class SORCTClassifier(TreeClassifier):
             effort = effort.shared(len(folds.folds) + 1)
         problem = self._penalised(prepared.problem)
         result = searched(
-            prepared, problem, effort, self.n_starts, seed, callback, memory
+            prepared, problem, effort, self.n_starts, seed, callback, begun.memory
         )
         calibration = self._calibration(folds, effort, seed, callback)
-        self._keep(prepared, problem, result, calibration, None)
+        self._keep(prepared, problem, result, calibration, begun.promise)
         self.n_passes_ = streamed.n_passes
         if source.target is not None:
             told = replace(self.tree_.training, target=source.target)

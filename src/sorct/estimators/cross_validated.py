@@ -8,6 +8,7 @@ through joblib.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,7 +44,7 @@ from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import PathTask
 from sorct.estimators.path import checked_alphas, warn_if_slow
-from sorct.estimators.promises import hold_out
+from sorct.estimators.promises import Kept, Promise, hold_out
 from sorct.estimators.race import DEEPEST, Choices
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, scorer_name
@@ -279,7 +280,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
                 "scoring must be one scorer, by which to choose, got "
                 f"{shown(self.scoring)}."
             )
-        named = None if self.scoring is None else check_scoring(self, self.scoring)
+        if self.scoring is not None:
+            check_scoring(self, self.scoring)
         source = source_of(X, y, sample_weight)
         if source is not None:
             self._fit_source(source)
@@ -288,9 +290,16 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         validate_data(self, X, skip_check_array=True)
         asked, effort = self._checked_options()
         kept, promise = hold_out(X, y, sample_weight, asked, effort.seed())
+        self._choose(kept, promise, asked, effort)
+
+    def _choose(
+        self, kept: Kept, promise: Promise | None, asked: Model, effort: Effort
+    ) -> None:
+        """Choose on rows in memory, of which those for a promise are held out."""
+        named = None if self.scoring is None else check_scoring(self, self.scoring)
         _, seen, weight = checked_samples(*kept)
         target = Classes.learn(seen, weight)
-        task, choices = self._task(target, asked, effort), self._choices(X, target)
+        task, choices = self._task(target, asked, effort), self._choices(kept.X, target)
         costs = checked_cost_matrix(self.cost_matrix, target)
         factor = class_factors(self.class_weight, target, target.codes(seen), weight)
         scorer = named or DefaultScorer(costs, target, self.loss != "cost", factor)
@@ -306,17 +315,35 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         name = scorer_name(self.scoring, default)
         found = Candidates.of(traced, name, by_hand=self._is_race)
         self._keep(found, partial(settled, data=data, asked=asked, promise=promise))
-        warn_if_slow(self.path_, effort, stacklevel=5)
+        warn_if_slow(self.path_, effort, stacklevel=6)
 
     def _fit_source(self, source: Source) -> None:
         """Choose on the rows of the search, and train with that on all rows."""
         asked, effort = self._checked_options()
-        streamed, _, _ = begin(source, asked, effort.seed(), "", None)
-        draw = streamed.draw
-        self._fit(draw.X, draw.y, draw.own_weight(streamed.prepared.factor))
-        if not draw.whole and self._model is not None:
-            model = replace(self._model, calibration=None, confidence=None)
-            self._keep_tree(choice_on_all(self.tree_, source, model, effort))
+        begun = begin(source, asked, effort.seed(), "")
+        draw, factor = begun.streamed.draw, begun.streamed.prepared.factor
+        validate_data(self, draw.X, skip_check_array=True)
+        rows = Kept(draw.X, draw.y, draw.own_weight(factor))
+        self._choose(rows, begun.promise, asked, effort)
+        if draw.whole or self._model is None:
+            return
+        model = replace(self._model, calibration=None)
+        if begun.promise is not None:
+            told = {"confidence": asked.confidence, "min_recall": asked.min_recall}
+            model = replace(model, **told)
+        given = model, effort, self._limits, begun.promise
+        found = choice_on_all(self.tree_, begun.source, *given)
+        most = self._limits.max_features_per_cut
+        if most is not None and found.most_variables_per_cut > most:
+            warnings.warn(
+                f"On all rows a cut would use {found.most_variables_per_cut} "
+                f"variables, more than max_features_per_cut={most}: tree_ is the one "
+                "of the search's rows. Limit max_features instead.",
+                UserWarning,
+                stacklevel=5,
+            )
+            return
+        self._keep_tree(found)
 
     def _checked_options(self) -> tuple[Model, Effort]:
         """What trees are asked to be, and how hard to try."""

@@ -16,7 +16,7 @@ import numpy as np
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
-from sorct.data.quantity import MIXED, Quantity, number_column
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.samples import MANY_ROWS, Samples, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
@@ -45,6 +45,7 @@ from sorct.estimators.quantities import (
 )
 from sorct.solvers.solution import Status
 from sorct.tree.calibration import Calibration
+from sorct.tree.params import MIXED
 from sorct.tree.training import TrainingRecord
 from sorct.tree.tree import Tree
 
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from sorct.estimators.promises import Promise
     from sorct.problem.problem import Problem
     from sorct.solvers.solution import Solution
-    from sorct.tree.path import Limits
 
 LOSSES = ("cost", "log")
 #: What a variable's range changes the score of a cut by at most, by the name of gamma.
@@ -191,17 +191,6 @@ class Prepared:
     def group_variable(self) -> IntArray:
         """Position of the variable that every group of columns belongs to."""
         return self.encoder.column_variable[self.encoder.group_start[:-1]]
-
-    def allows(self, limits: Limits, variables: IntArray) -> bool:
-        """Whether a tree may use these variables together."""
-        most = limits.max_features
-        if most is not None and len(variables) > most:
-            return False
-        if limits.max_cost is None:
-            return True
-        prices = self.rules.record(self.target)["feature_cost"] or {}
-        names = [self.encoder.names[i] for i in variables]
-        return bool(sum(prices.get(name, 0.0) for name in names) <= limits.max_cost)
 
     @property
     def by_log(self) -> bool:
@@ -418,7 +407,7 @@ class Prepared:
         if promise is not None:
             equal = 0.5 * (1.0 - np.eye(len(self.classes)))
             costs = promise.decision(tree, tree.cost_matrix if by_costs else equal)
-            recall = said.recall(said.predicted(costs))
+            recall = self._told(tree, said, costs).recall
             promise.warn_if_empty(said.predicted(costs), self.classes)
         elif by_costs:
             costs, recall = self._by_costs(tree, said)

@@ -36,6 +36,7 @@ from sorct.estimators.forest_measures import (
     seen_by_none,
 )
 from sorct.estimators.forest_setting import LEAST, N_CHOOSING, ForestSetting
+from sorct.estimators.limiting import allows
 from sorct.solvers.solution import Status
 from sorct.tree.forest import Forest, ForestRecord
 from sorct.tree.path import Limits
@@ -219,7 +220,7 @@ class ForestFit:
         kept: list[int] = []
         for group in order.tolist():
             together = np.unique(variable[[*kept, group]])
-            if self.prepared.allows(limits, together):
+            if allows(self.prepared, limits, together):
                 kept.append(group)
         return np.array(sorted(kept), dtype=np.int64)
 

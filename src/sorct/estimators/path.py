@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.limiting import within_limits
 from sorct.estimators.quantities import QUANTITY_LOSSES
 from sorct.estimators.streaming import Streamed, source_of
 from sorct.solvers.solution import Status
@@ -169,7 +169,7 @@ def sorct_path(
     checked_alphas("alphas_local", alphas_local)
     checked_alphas("alphas_global", alphas_global)
     seed = effort.seed()
-    prepared = _prepared(X, y, sample_weight, model, limits, call)
+    prepared = _prepared(X, y, sample_weight, model, call)
     alphas = path_alphas(prepared, alphas_local, alphas_global, seed)
     path = trace(
         prepared,
@@ -185,9 +185,7 @@ def sorct_path(
     return path
 
 
-def _prepared(
-    X: Any, y: Any, sample_weight: Any, model: Model, limits: Limits, call: str
-) -> Prepared:
+def _prepared(X: Any, y: Any, sample_weight: Any, model: Model, call: str) -> Prepared:
     """The problem of a table in memory, or of rows that come in parts."""
     if y is None:
         raise ValueError(
@@ -196,11 +194,6 @@ def _prepared(
     source = source_of(X, y, sample_weight)
     if source is None:
         return Prepared.of(X, y, sample_weight, model, call)
-    if limits.on_variables:
-        raise ValueError(
-            "max_features and max_cost exchange variables, for which the table "
-            "must be in memory; select from the path with limits instead."
-        )
     return Streamed.of(source, model, call).prepared
 
 
@@ -360,7 +353,6 @@ def _relaxed(
     Where it misses a floor on recall that the point's own tree meets, it is the latter.
     """
     from sorct.search.relax import relaxed, relaxed_share
-    from sorct.search.subset import Subsets
 
     trees, of_quantity = [], prepared.problem.of_quantity
     weak = _WEAK * max(sum(_alphas(strengths)) for _, strengths in points)
@@ -376,10 +368,7 @@ def _relaxed(
             trees.append(before)
             continue
         if limits.on_variables:
-            allows = partial(prepared.allows, limits)
-            groups = prepared.group_variable
-            subsets = Subsets(problem, effort.solver(), groups, allows)
-            found = subsets.within(solution)
+            found = within_limits(prepared, limits, problem, solution, effort)
         else:
             found = relaxed(problem, solution, effort.solver(), share, seed=seed)
         tree = _tree_or_error(prepared, found, strengths)

@@ -21,10 +21,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.random import default_rng
 from scipy.special import betainc
 
 from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.held_out import Census, HeldOut, count_classes
+from sorct.data.in_order import sum_of
 from sorct.data.options import TableOptions
+from sorct.data.sources import Source
 from sorct.data.table import take_rows
 from sorct.data.target import Classes, unequal
 from sorct.data.wording import shown
@@ -40,6 +44,9 @@ if TYPE_CHECKING:
 # Half of the rows of the class are held out, but not more than so many times the number
 # without which nothing can be promised: the limit is sharp enough then.
 _ENOUGH = 20
+# Of larger classes rows are drawn without shuffling the numbers of all, which take
+# memory.
+_MOST_SHUFFLED = 10_000_000
 # Larger weights mean that the tree gives a row no probability at all.
 _LARGEST = 1e60
 
@@ -179,14 +186,37 @@ def hold_out(
     floor = float(checked_floor(model.min_recall, target)[code])
     own = np.flatnonzero(target.codes(y) == code)
     label = target.labels.tolist()[code]
-    held = _chosen(own, weight, floor, float(model.confidence), label, seed)
+    confidence = float(model.confidence)
+    held = own[_chosen(own.size, weight[own], floor, confidence, label, seed)]
     kept = np.setdiff1d(np.arange(len(y)), held)
     left = np.setdiff1d(own, held)
     weight[left] *= own.size / left.size
     promise = Promise(
-        take_rows(X, held), code, floor, float(model.confidence), model.table.forgiving
+        take_rows(X, held), code, floor, confidence, model.table.forgiving
     )
     return Kept(take_rows(X, kept), y[kept], weight[kept]), promise
+
+
+def hold_out_of_source(
+    source: Source, model: Model, seed: int
+) -> tuple[HeldOut, Promise]:
+    """The same for a table that comes in batches; it takes two passes."""
+    census: Census | None = sum_of(source.gather(count_classes))
+    if census is None:
+        raise ValueError("Expected at least one row, got none.")
+    labels = np.array(census.labels)
+    target = Classes.learn(labels, np.ones(labels.size))
+    code = _promised_class(model.min_recall, target)
+    floor, label = (
+        float(checked_floor(model.min_recall, target)[code]),
+        target.labels.tolist()[code],
+    )
+    ends = np.array([census.lightest[label], census.heaviest[label]])
+    n_own, confidence = census.n_rows(label), float(model.confidence)
+    rows = _chosen(n_own, ends, floor, confidence, label, seed)
+    held = HeldOut(source, census, label, rows)
+    table = model.table.forgiving
+    return held, Promise(held.held(), code, floor, confidence, table)
 
 
 def _promised_class(min_recall: Any, target: Classes) -> int:
@@ -209,28 +239,30 @@ def _promised_class(min_recall: Any, target: Classes) -> int:
 
 
 def _chosen(
-    own: IntArray,
+    n_own: int,
     weight: FloatArray,
     floor: float,
     confidence: float,
     label: Any,
     seed: int,
 ) -> IntArray:
-    """Rows of the class to hold out, drawn at random."""
+    """Numbers of the rows of a class to hold out, drawn at random."""
     needed = rows_needed(floor, confidence)
-    if own.size < needed + 1:
+    if n_own < needed + 1:
         raise ValueError(
             f"A recall of {floor:g} for class {label!r} with confidence {confidence:g} "
             f"needs at least {needed} rows of the class to set the limit by (n >= "
             "log(1 - confidence) / log(min_recall)) and others to train on, better as "
-            f"many again; there are {own.size}. Lower the floor or the confidence, or "
+            f"many again; there are {n_own}. Lower the floor or the confidence, or "
             "gather more rows."
         )
-    if (weight[own] != weight[own[0]]).any():
+    if (weight != weight[0]).any():
         raise ValueError(
             "confidence counts held-out rows, so sample_weight must be the same for "
             f"all rows of class {label!r}, or 0; got different weights. Use "
             "class_weight to make a class count more."
         )
-    size = max(needed, min(own.size // 2, _ENOUGH * needed))
-    return np.random.default_rng(seed).permutation(own)[:size]
+    size, rng = max(needed, min(n_own // 2, _ENOUGH * needed)), default_rng(seed)
+    if n_own > _MOST_SHUFFLED:
+        return np.asarray(rng.choice(n_own, size, replace=False))
+    return rng.permutation(n_own)[:size]

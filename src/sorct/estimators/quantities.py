@@ -79,8 +79,12 @@ def checked_depth(depth: Any, leaf: str) -> Topology:
 
 def target_of(y: FloatArray, weight: FloatArray, model: Model) -> Quantity:
     """The target, centred as suits the loss."""
-    level = {"absolute": 0.5, "quantile": model.quantile}.get(model.loss)
-    return Quantity.learn(y, weight, level)
+    return Quantity.learn(y, weight, centred_at(model))
+
+
+def centred_at(model: Model) -> float | None:
+    """Level of the quantile that suits the loss as centre; None: the mean does."""
+    return {"absolute": 0.5, "quantile": model.quantile}.get(model.loss)
 
 
 def datafit_of(model: Model) -> Residual:

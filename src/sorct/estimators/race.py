@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.data.quantity import MIXED
 from sorct.estimators.effort import InfeasibleError
+from sorct.tree.params import MIXED
 
 if TYPE_CHECKING:
     import pandas as pd

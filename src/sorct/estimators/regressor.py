@@ -216,7 +216,7 @@ class SORCTRegressor(TreeRegressor):
         ----------
         X : DataFrame or array of shape (n_samples, n_variables)
             Or a table that comes in batches, as in ``SORCTClassifier.fit``: paths of
-            files, a pyarrow Dataset, a frame of Dask (``loss`` "square" or "huber").
+            files, a pyarrow Dataset, a frame of Dask.
         y : array of shape (n_samples,), numbers, or the name of a column of files
         sample_weight : array of shape (n_samples,) or None
             Weight 2 is the sample twice, weight 0 the sample left out.

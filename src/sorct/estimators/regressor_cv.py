@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import validate_data
 
 from sorct.data.options import TableOptions
-from sorct.data.quantity import MIXED, Quantity, number_column
+from sorct.data.quantity import Quantity, number_column
 from sorct.data.table import as_table, has_numbers
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
@@ -42,6 +42,7 @@ from sorct.estimators.rows import Data
 from sorct.estimators.scorers import QuantityScorer, scorer_name
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_search import TreeSearch, listed_values
+from sorct.tree.params import MIXED
 
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2

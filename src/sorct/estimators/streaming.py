@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.in_order import sum_of
 from sorct.data.kinds import variable_from_dict
 from sorct.data.parts import Sums
+from sorct.data.quantiles import SketchBetween, exact_quantile
 from sorct.data.quantity import Quantity
 from sorct.data.samples import TrainingSet, quotas
+from sorct.data.sketch import NumberSketch
 from sorct.data.sources import FileSource, Source, names_files
 from sorct.data.survey import Draw, Drawer, Encoding, Survey, Surveyor, training_set
 from sorct.data.table_parts import TableParts
@@ -32,12 +34,16 @@ from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.limiting import within_limits
+from sorct.estimators.promises import Promise, hold_out_of_source
+from sorct.estimators.quantities import centred_at
+from sorct.tree.path import Limits
 from sorct.tree.tree import Tree
 
 Found = TypeVar("Found")
 
-# Passes before training: survey and draw.
-_FIRST_PASSES = 2
+# Passes before training: survey and draw, and what it takes to hold rows out.
+_FIRST_PASSES, _HOLDING_OUT = 2, 2
 
 
 def source_of(X: Any, y: Any, sample_weight: Any) -> Source | None:
@@ -67,21 +73,6 @@ def refuse_source(X: Any, who: str) -> None:
         )
 
 
-def refuse_in_batches(model: Model) -> None:
-    """Refuse what a quantity of a table in batches cannot have."""
-    if model.of_quantity and model.loss in ("absolute", "quantile"):
-        raise ValueError(
-            f"loss={model.loss!r} centres y at a quantile, which a table that comes in "
-            "batches does not tell; take loss='square' or 'huber', or a sample of the "
-            "rows in memory."
-        )
-    if model.of_quantity and model.leaf == "linear":
-        raise ValueError(
-            "leaf='linear' needs the table in memory; on a table that comes in batches "
-            "take leaf='constant', or a sample of the rows."
-        )
-
-
 @dataclass(frozen=True)
 class Streamed:
     """A table in batches as a training problem.
@@ -92,11 +83,14 @@ class Streamed:
     parts : TableParts
     draw : Draw
         Rows that the search looks at.
+    n_before : int
+        Passes that made the problem.
     """
 
     prepared: Prepared
     parts: TableParts
     draw: Draw
+    n_before: int = _FIRST_PASSES
 
     @classmethod
     def of(
@@ -108,7 +102,6 @@ class Streamed:
     ) -> Streamed:
         """Survey, check and draw."""
         begun = time.perf_counter()
-        refuse_in_batches(model)
         known = _Known.of(source, model, checkpoint)
         target, weight, factor = known.target, known.label_weight, None
         if isinstance(target, Classes):
@@ -135,12 +128,27 @@ class Streamed:
             prepared = Prepared.built(known.encoder, target, model, factor, *more)
         # One more pass tells of the tree, unless all rows are in memory.
         telling = 0.0 if made[0].whole else spent[0]
-        return cls(replace(prepared, telling=telling), parts, made[0])
+        n_before = _FIRST_PASSES + known.n_more
+        return cls(replace(prepared, telling=telling), parts, made[0], n_before)
 
     @property
     def n_passes(self) -> int:
         """Passes over the table so far."""
-        return _FIRST_PASSES + self.parts.n_passes
+        return self.n_before + self.parts.n_passes
+
+
+class Begun(NamedTuple):
+    """A problem to train on, and what belongs to it.
+
+    The seed is that of the first call where a checkpoint goes on. The source is without
+    the rows that are held out for a promise.
+    """
+
+    streamed: Streamed
+    source: Source
+    seed: int
+    memory: Checkpoint | None
+    promise: Promise | None
 
 
 def begin(
@@ -148,30 +156,35 @@ def begin(
     model: Model,
     seed: int,
     call: str,
-    checkpoint: str | os.PathLike[str] | None,
-) -> tuple[Streamed, int, Checkpoint | None]:
-    """Begin to train on a source, or go on where a checkpoint was left.
-
-    Beside the problem come the seed, which is that of the first call, and the
-    checkpoint.
-    """
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Begun:
+    """Begin to train on a source, or go on where a checkpoint was left."""
+    memory: Checkpoint | None = None
+    if checkpoint is not None:
+        if model.calibration is not None:
+            raise ValueError(
+                "calibration needs rows as they are in the table, which a checkpoint "
+                "does not keep; set one of the two to None."
+            )
+        memory = Checkpoint(checkpoint, {"call": call, **source.identity}, seed)
+        seed = memory.seed
+    promise: Promise | None = None
     if model.confidence is not None:
-        raise ValueError(
-            "confidence holds rows out, which a table that comes in batches cannot do; "
-            "train on a sample of it in memory, or set confidence=None."
-        )
-    if checkpoint is None:
-        return Streamed.of(source, model, call), seed, None
-    if model.calibration is not None:
-        raise ValueError(
-            "calibration needs rows as they are in the table, which a checkpoint does "
-            "not keep; set one of the two to None."
-        )
-    memory = Checkpoint(checkpoint, {"call": call, **source.identity}, seed)
-    return Streamed.of(source, model, call, memory), memory.seed, memory
+        source, promise = hold_out_of_source(source, model, seed)
+    streamed = Streamed.of(source, model, call, memory)
+    if promise is not None:
+        streamed = replace(streamed, n_before=streamed.n_before + _HOLDING_OUT)
+    return Begun(streamed, source, seed, memory, promise)
 
 
-def choice_on_all(tree: Tree, source: Source, model: Model, effort: Effort) -> Tree:
+def choice_on_all(
+    tree: Tree,
+    source: Source,
+    model: Model,
+    effort: Effort,
+    limits: Limits,
+    promise: Promise | None,
+) -> Tree:
     """The settings that a tree of the search's rows was chosen with, on all rows.
 
     The tree keeps its score on held-out rows and its calibration, which are of the
@@ -189,10 +202,12 @@ def choice_on_all(tree: Tree, source: Source, model: Model, effort: Effort) -> T
     if not result.best.feasible:
         prepared.refuse(result.best.recall, "the search", "n_solutions")
     best = prepared.finished(problem, result.best, effort)
-    if told.relaxed is not None:
+    if limits.on_variables:
+        best = within_limits(prepared, limits, problem, best, effort)
+    elif told.relaxed is not None:
         best = relaxed(problem, best, solver, told.relaxed)
     status, search = str(best.status), str(result.summary)
-    found = prepared.tree(best, alphas, status, search, tree.calibration)
+    found = prepared.tree(best, alphas, status, search, tree.calibration, promise)
     kept = {
         one.name: getattr(told, one.name)
         for one in fields(told)
@@ -210,6 +225,7 @@ class _Known:
     target: Classes | Quantity
     label_weight: FloatArray
     n_rows: int
+    n_more: int = 0
 
     @classmethod
     def of(cls, source: Source, model: Model, checkpoint: Checkpoint | None) -> _Known:
@@ -223,13 +239,14 @@ class _Known:
             kind = Quantity if model.of_quantity else Classes
             target = kind.from_dict(kept["target"])
             return cls(encoder, target, np.array(kept["weight"]), kept["n_rows"])
-        survey: Survey = _all_of(source, Surveyor(model.table, model.of_quantity))
-        known = cls(
-            survey.encoder(model.table),
-            survey.target(),
-            survey.label_weight,
-            survey.n_rows,
-        )
+        level = centred_at(model) if model.of_quantity else None
+        surveyor = Surveyor(model.table, model.of_quantity, level is not None)
+        survey: Survey = _all_of(source, surveyor)
+        target, n_more = survey.target(), 0
+        if level is not None and survey.responses is not None:
+            target, n_more = _centred(target, survey.responses, level, source)
+        encoder = survey.encoder(model.table)
+        known = cls(encoder, target, survey.label_weight, survey.n_rows, n_more)
         if checkpoint is not None:
             data = {
                 "variables": [v.to_dict() for v in known.encoder.variables],
@@ -240,6 +257,21 @@ class _Known:
             }
             checkpoint.keep_plain("survey", data)
         return known
+
+
+def _centred(
+    target: Classes | Quantity, responses: NumberSketch, level: float, source: Source
+) -> tuple[Quantity, int]:
+    """A quantity with its quantile as centre, and the passes that took."""
+    asked = list[SketchBetween]()
+
+    def sketch_between(question: SketchBetween) -> NumberSketch:
+        asked.append(question)
+        return _all_of(source, question)
+
+    assert isinstance(target, Quantity)
+    centre = exact_quantile(responses, level, sketch_between)
+    return replace(target, centre=centre), len(asked)
 
 
 def _all_of(source: Source, task: Callable[..., Found]) -> Found:

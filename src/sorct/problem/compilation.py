@@ -98,6 +98,23 @@ def _pipelines() -> tuple[dict[str, Any], dict[str, Any]]:
 _ENTRY, _INNER = _pipelines()
 
 
+def empty_cache(why: Exception) -> None:
+    """Delete the compiled code on disk, which cannot be read: it is written anew."""
+    logger.warning(
+        "The cache of compiled code in %s is damaged (%s: %s); it is emptied and "
+        "everything compiled again, once.",
+        _CACHE_FOLDER, type(why).__name__, why,
+    )  # fmt: skip
+    for path in _kept_files():
+        # Another process may have deleted it first.
+        with suppress(OSError):
+            path.unlink()
+
+
+def _kept_files() -> list[Path]:
+    return [] if _CACHE_FOLDER is None else list(_CACHE_FOLDER.rglob("*.nb[ci]"))
+
+
 def forget_cache(functions: Iterable[Any], why: Exception) -> None:
     """Compile functions for this process alone: their cache cannot be used."""
     logger.warning(
@@ -111,7 +128,7 @@ def forget_cache(functions: Iterable[Any], why: Exception) -> None:
 
 def nothing_cached() -> bool:
     """Whether this version has not been compiled on this machine yet."""
-    return _CACHE_FOLDER is None or next(_CACHE_FOLDER.rglob("*.nbi"), None) is None
+    return not _kept_files()
 
 
 class _Counter(event.Listener):  # type: ignore[misc]

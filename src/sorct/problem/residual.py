@@ -33,11 +33,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.quantity import MIXED
 from sorct.data.samples import Rows, TrainingSet
 from sorct.problem.datafit import RESIDUAL
 from sorct.tree.link import cdf
-from sorct.tree.params import Params
+from sorct.tree.params import MIXED, Params
 from sorct.tree.topology import Topology
 
 #: What every leaf pays for its squared value: a mass that pulls it to the mean.

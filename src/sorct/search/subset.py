@@ -3,7 +3,8 @@
 The variables that matter least are left out and the rest refitted under a small share
 of the penalty. Then variables are exchanged: the one outside whose coefficients would
 lower the fit fastest comes in, the tree is refitted, the one that matters least goes
-out, and the exchange is kept if the fit is better.
+out, and the exchange is kept if the fit is better. Where rows come in parts, variables
+are exchanged on the rows of the search, and the tree is refitted on all.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.parts import PartedSet
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction
 from sorct.search.polish import without_idle_cuts
@@ -52,10 +54,18 @@ class Subsets:
 
     def within(self, solution: Solution) -> Solution:
         """A tree within the limit, near a solution."""
+        if isinstance(self.problem.data, PartedSet):
+            some = replace(self, problem=self.problem.subsampled)
+            return self._on_all(some.within(solution))
         kept = self._trimmed(solution, self._used(solution))
         if kept.size == 0:
             return solution if self._used(solution).size == 0 else self._grown()
         return self._exchanged(self._refitted(solution, kept))
+
+    def _on_all(self, solution: Solution) -> Solution:
+        """The tree that was found on some rows, solved again on all."""
+        used = self._used(solution)
+        return self._refitted(solution, used) if used.size else self._empty()
 
     def _used(self, solution: Solution) -> IntArray:
         weight = self._weights(solution)
@@ -126,10 +136,13 @@ class Subsets:
 
     def _grown(self) -> Solution:
         """Nothing of a tree may be kept: begin with the empty one."""
+        return self._exchanged(self._empty())
+
+    def _empty(self) -> Solution:
+        """The tree without variables."""
         params, multiplier = empty_tree(self.problem)
         still = replace(self.solver, max_iter=1)
-        empty = still.solve(self.problem, params, multiplier=multiplier)
-        return self._exchanged(empty)
+        return still.solve(self.problem, params, multiplier=multiplier)
 
 
 def _better(trial: Solution, solution: Solution) -> bool:

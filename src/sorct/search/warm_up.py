@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from sorct.problem.compilation import (
     compiled_beside,
+    empty_cache,
     nothing_cached,
     told_of_parts,
     without_collection,
@@ -58,18 +59,32 @@ def _compile(tell: Callable[[str], None]) -> float:
     elif first_time:
         tell(f"{_WHAT} ...")
     with told_of_parts(part_done):
-        try:
-            if first_time:
-                _compile_two_parts()
-            _evaluate_once()
-        except Exception as error:
-            # A full disk, a damaged or a locked file: code that does not load.
-            forget_compiled(error)
-            _evaluate_once()
+        _compile_or_load()
     seconds = time.perf_counter() - begun
     if first_time:
         tell(f"compiled code ready after {seconds:.0f} s")
     return seconds
+
+
+def _compile_or_load(may_empty: bool = True) -> None:
+    """Make compiled code ready, whatever state the cache on disk is in."""
+    try:
+        _make_ready()
+    except Exception as error:
+        # A full disk and a locked file are errors of the system, and nothing can be
+        # kept; any other is of a file that was cut short, and writing it anew helps.
+        if may_empty and not isinstance(error, OSError):
+            empty_cache(error)
+            _compile_or_load(may_empty=False)
+        else:
+            forget_compiled(error)
+            _evaluate_once()
+
+
+def _make_ready() -> None:
+    if nothing_cached():
+        _compile_two_parts()
+    _evaluate_once()
 
 
 _DESCENT = """

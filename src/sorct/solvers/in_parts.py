@@ -101,6 +101,11 @@ def _fill(sub: Subproblem, sums: Sums, evaluator: Evaluator) -> None:
     buffers.mass[:], buffers.drawn[:] = sums["mass"], sums["drawn"]
     buffers.loss[:], buffers.gradient[:] = sums["loss"], sums["gradient"]
     buffers.second_gradient[has] = sums["second_gradient"]
+    # What values at the mean sample do to slopes is in the sums; it is added again
+    # when the buffers are evaluated.
+    slopes = buffers.gradient[:-1, buffers.drawn.shape[1] - 1 :]
+    if slopes.size:
+        slopes -= sub.unit * sub.centre[:, np.newaxis] * buffers.drawn[0]
 
 
 def look(sub: Subproblem, point: Point, sums: Sums, *, relabel: bool) -> Look:
@@ -307,6 +312,9 @@ def descend_in_parts(
     near = replace(problem, data=data.subsampled)
     floors = sub.floors
     sub_of_rows = near.subproblem(floors.multiplier, floors.stiffness)
+    if problem.has_slopes:
+        # Values of linear leaves are those at the mean of all rows.
+        sub_of_rows = sub_of_rows._replace(centre=sub.centre)
     descent = _PartedDescent(
         parts,
         data.subsampled.samples,

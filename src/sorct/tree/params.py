@@ -23,6 +23,10 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 
+#: Share of the loss of a row that a leaf drawn at random pays instead of the mean of
+#: all leaves, where a quantity is predicted; see ``problem/residual.py``.
+MIXED = 0.1
+
 
 @dataclass(frozen=True)
 class Params:
