@@ -29,7 +29,7 @@ from sorct.show.notes import notes, wrapped
 from sorct.show.numbers import (
     plain_number,
     printed_threshold,
-    printed_weights,
+    printed_weight,
     rounded,
     write_out,
 )
@@ -46,7 +46,7 @@ __all__ = [
     "people_view",
     "plain_number",
     "printed_threshold",
-    "printed_weights",
+    "printed_weight",
     "rounded",
 ]
 
