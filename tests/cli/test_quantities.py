@@ -132,6 +132,7 @@ def test_a_page_is_written_on_rows(table, capsys):
     assert main(["predict", "model.json", "data.csv", "--proba"]) == 2
 
 
+@pytest.mark.slow
 def test_the_choice_stands_beside_the_baseline(table, capsys):
     line = ["fit", "data.csv", "--target", "price", *GRID, "--cv", "2"]
     assert main([*line, "--leaf", "constant", "--scaling", "auto"]) == 0

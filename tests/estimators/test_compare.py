@@ -477,6 +477,7 @@ def test_two_slanted_lines_that_cross_support_oblique_cuts():
     assert found.sentence.startswith("These data support oblique cuts:"), found.frame
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_strengths")
 def test_noise_supports_nothing(rng):
     """Classes by a coin."""

@@ -73,6 +73,7 @@ def test_a_partition_may_be_empty(frame):
     assert SORCTClassifier(**QUICK).fit(holes, "y").tree_.training.n_samples == 450
 
 
+@pytest.mark.slow
 def test_arrays_of_dask_are_taken_in_any_chunks(frame):
     """Chunks of rows and columns; the names are those of an array."""
     X, y = frame[["plain", "tail"]].to_numpy(), frame["y"].to_numpy(dtype=str)

@@ -21,6 +21,7 @@ from tests.estimators.contract import each_check
 QUICK = {"n_trees": 4, "n_starts": 1, "random_state": 0}
 
 
+@pytest.mark.a_few(24)
 @each_check(
     SORCTForestClassifier(2, 2, 0.0, 0.0, n_starts=1, gamma=100.0),
     SORCTForestRegressor(2, 1, 0.0, 0.0, n_starts=1, gamma=100.0),
@@ -134,6 +135,7 @@ def test_same_seed_same_forest_for_any_jobs_and_order(people, options):
     assert clone(model).fit(*shuffled).forest_ == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)]
 )
@@ -291,6 +293,7 @@ def test_directions_hold_for_the_forest(people, options):
     assert (along[1] < along[0] - 0.1).any()
 
 
+@pytest.mark.slow
 def test_directions_of_a_quantity():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     model = SORCTForestRegressor(

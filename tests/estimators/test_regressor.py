@@ -256,6 +256,7 @@ def test_targets_that_are_no_quantity_are_refused(houses):
             ask(X)
 
 
+@pytest.mark.slow
 def test_what_is_chosen_on_some_rows_is_finished_on_all(houses, monkeypatch):
     X, y = houses
     for place in ("folds", "finishing", "regressor_cv"):

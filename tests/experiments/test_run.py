@@ -387,6 +387,7 @@ def test_drawing_fits_nothing(place, nothing_fits, monkeypatch):
     assert (place.output / "local_depth2.md").exists()
 
 
+@pytest.mark.slow
 def test_drawing_needs_no_data(place, nothing_fits, tmp_path, monkeypatch):
     """Results may have come from another machine."""
     monkeypatch.setattr(

@@ -75,7 +75,7 @@ def cell(request):
     return Cell(X, y, depth, terms, tree, label, ours.objective, kept["best"])
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 def test_ipopt_cannot_improve_our_tree(cell):
     """Started at our cuts and with our labels it gains less than 1e-5."""
     model = PaperModel(

@@ -126,6 +126,7 @@ def test_every_tree_is_valid(rng, make):
     assert is_valid(kind, json.loads(json.dumps(tree.to_dict())))
 
 
+@pytest.mark.slow
 def test_files_are_valid(rng, clouds, tmp_path):
     """A fitted tree and a path, from disk."""
     fitted = SORCTClassifier(n_starts=1, random_state=0).fit(*clouds)

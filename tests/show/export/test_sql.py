@@ -287,7 +287,7 @@ def with_cell(database, tree, X, column, cell):
 
 
 @pytest.mark.every_value
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     ("maker", "column"),
     [

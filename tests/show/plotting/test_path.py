@@ -95,6 +95,7 @@ def test_without_data_accuracy_is_that_expected_in_training(path):
         PathDisplay.from_path(path, X=[[0.0] * 4])
 
 
+@pytest.mark.slow
 def test_a_path_of_one_penalty_is_a_point(iris):
     """Zero alone, or a single one above it."""
     for alpha in (0.0, 0.5):

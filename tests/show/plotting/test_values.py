@@ -117,6 +117,7 @@ def test_without_rows_paths_tell_r2_of_training(path, rows):
     np.testing.assert_allclose(display.frame["score"], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_searches_are_scored_on_their_folds(search):
     for kind in (PathDisplay, HeatmapDisplay, FrontierDisplay):
         kind.from_estimator(search).plot()

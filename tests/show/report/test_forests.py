@@ -81,6 +81,7 @@ def test_curves_are_what_is_predicted_for_typical_rows(told):
             np.testing.assert_allclose(curve["missing"], proba, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_deviation_of_the_trees_parts_the_rows_of_a_quantity(rng):
     X = every_kind(rng)
     forest = forest_on(rng, X, of_quantity=True)
