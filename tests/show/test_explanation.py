@@ -460,13 +460,21 @@ def test_text_tells_on_which_side_of_the_limit_a_sum_is(rng, offset):
 
 
 def test_text_tells_all(case):
-    """Class, probabilities, every cut with its parts, the leaf, every flip."""
+    """Class, probabilities, every cut with its parts, the leaf, every flip.
+
+    Classes "yes" and "no" are quoted, since cuts are answered by these words.
+    """
+
+    def quoted(label):
+        return f'"{label}"' if label in ("yes", "no") else label
+
     for _, found in case[1]:
         text = str(found)
-        assert text.startswith(f"Predicted: {found.predicted}\nProbability by the tree")
+        first = f"Predicted: {quoted(found.predicted)}\nProbability by the tree"
+        assert text.startswith(first)
         for label, share in found.proba.items():
             told = f"{share:.4g}" if share >= 1e-4 or share == 0.0 else "<0.0001"
-            assert f"{label} {told}" in text.split("\n")[1]
+            assert f"{quoted(label)} {told}" in text.split("\n")[1]
         for step in found.steps:
             assert f"\nCut {step.cut}: {step.question}\n" in text
             for part in step.parts:
@@ -475,10 +483,10 @@ def test_text_tells_all(case):
                     beside, added = r"(as is typical|which counts like \S+)", "0"
                 said = rf"(?m)^  {part.variable} = \S+, {beside} +{added}$"
                 assert re.search(said, text)
-        assert f"Leaf: {found.leaf}, by this route with probability " in text
+        assert f"Leaf: {quoted(found.leaf)}, by this route with probability " in text
         for flip in found.flips:
             value = f"{flip.value:.15g}" if type(flip.value) is float else flip.value
-            said = re.escape(f"{value} gives {flip.to}")
+            said = re.escape(f"{value} gives {quoted(flip.to)}")
             if flip.value is None:
                 said = "not by this variable alone"
             assert re.search(rf"(?m)^  {flip.variable} = \S+: {said}$", text)

@@ -67,6 +67,29 @@ def test_a_curve_is_what_the_forest_predicts_for_such_a_row(forest):
         partial_curve(forest, "size")
 
 
+def test_whole_numbers_are_shown_at_whole_numbers(forest):
+    """Nobody is 33.5 years old in the table, so no such row is shown."""
+    lower, upper = 18.0, 79.0
+    for n_places in (5, 33, 200):
+        curve = partial_curve(forest, "age", np.linspace(0.0, 1.0, n_places).tolist())
+        whole = np.unique(np.round(np.linspace(lower, upper, n_places)))
+        np.testing.assert_array_equal(curve.numbers, whole)
+        assert curve.at == tuple(f"{x:.0f}" for x in whole)
+        np.testing.assert_allclose(curve.places, (whole - lower) / (upper - lower))
+
+
+def test_a_report_knows_the_rows_of_training(forest, table):
+    """What is measured on these says little of new rows, so it is told."""
+    X, y = table
+    told = forest.report(X, y).summary["data"]
+    assert told["is_training"]
+    other = y.copy()
+    other[:1] = np.where(y[:1] == "yes", "no", "yes")
+    assert not forest.report(X, other).summary["data"]["is_training"]
+    assert not forest.report(X[1:], y[1:]).summary["data"]["is_training"]
+    assert not forest.report().summary["data"]["is_training"]
+
+
 def test_the_summary_names_variables_trees_and_directions(forest):
     text = str(forest)
     assert text.startswith(
@@ -100,6 +123,8 @@ def test_an_explanation_adds_up(forest, table):
     assert sizes == sorted(sizes, reverse=True)
     assert {one.variable for one in told.influences} == set(forest.variables_used)
     assert "of the 4 trees agree" in str(told)
+    usual_row = explain(forest, forest.encoder.typical_row())
+    assert str(usual_row).count(", as is typical") == len(forest.variables_used)
     assert told.to_dict()["n_trees"] == 4
     with pytest.raises(ValueError, match="reach is for single trees"):
         explain(forest, X.iloc[3], reach=0.5)
@@ -117,6 +142,8 @@ def test_a_quantity_is_told_in_its_units(table):
     assert told.predicted == pytest.approx(model.predict(X[:1])[0])
     assert told.proba is None
     assert "standard deviation" in str(told)
+    assert forest.report(X, y).summary["data"]["is_training"]
+    assert not forest.report(X, y[::-1]).summary["data"]["is_training"]
     tree = distil(forest, X, n_starts=2, max_iter=300, tol=1e-3, random_state=0)
     near = np.corrcoef(tree.predict(X), forest.predict(X))[0, 1]
     assert near > 0.95

@@ -12,6 +12,7 @@ import pytest
 from matplotlib import pyplot
 
 from sorct import SORCTClassifier, SORCTRegressor, explain, export, export_text
+from sorct.show.numbers import signed
 from sorct.show.plotting import ReliabilityDisplay, ResidualDisplay
 
 KINDS = {
@@ -151,6 +152,22 @@ def test_an_explanation_adds_up(fitted):
             assert (reached >= 1e5) != (found.predicted >= 1e5)
         assert "To reach 100000" in str(found)
         json.dumps(found.to_dict())
+
+
+def test_numbers_of_any_size_are_told_or_refused(fitted):
+    """A file may have leaves that miss by numbers whose squares no float can hold."""
+    tree, X, _, _ = fitted
+    with pytest.raises(ValueError, match="more than can be computed with"):
+        SORCTRegressor(n_starts=1).fit(X, np.linspace(0.0, 1e300, len(X)))
+    assert "(± 1e+300)" in str(replace(tree, leaf_miss=np.full(tree.n_leaves, 1e300)))
+
+
+def test_small_moves_beside_large_ones_are_told_as_none():
+    """Nobody reads powers of ten; what moves nothing at all is 0."""
+    assert signed(5.04598e-8, 6, 1.56) == "about 0"
+    assert signed(-2e-4, 3, 1.56) == "-0.0002"
+    assert signed(12_345_678.0, 6, 12_345_678.0) == "+12345700"
+    assert signed(0.0, 3, 0.0) == signed(-0.0, 3, 1.0) == "0"
 
 
 def test_a_display_of_residuals(table):

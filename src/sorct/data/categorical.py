@@ -331,8 +331,8 @@ def _refuse_kinds(name: str, levels: list[Any]) -> None:
     if levels and kind_of_levels(levels) is None:
         raise TypeError(
             f"Column {name!r} has levels such as {reprlib.repr(levels[0])} of type "
-            f"{_kinds(levels)}; each argument must be a string or a number, all of "
-            "one kind, or they could not be saved. Convert the column: dates with "
+            f"{_kinds(levels)}; expected strings or numbers, all of one kind, or the "
+            "tree could not be saved. Convert the column: dates with "
             "pandas.to_datetime, all else for example with astype(str)."
         )
 
@@ -357,6 +357,7 @@ def _distinct(column: Any, name: str) -> tuple[IntArray, list[Any]]:
         values = _plain_list(found)
     for value in values:
         if not isinstance(value, Hashable):
+            # These words are those that scikit-learn's checks look for.
             raise TypeError(
                 f"Column {name!r} holds a {type(value).__name__}; each argument must "
                 "be a string or a number."

@@ -29,6 +29,8 @@ from sorct.data.wording import shown
 _DIGITS = 2
 # Numbers whose last digit is beyond these powers of ten are not written out.
 _SMALLEST, _LARGEST = -9, 12
+# The square of a range beyond this is no finite number.
+_WIDEST = 1e150
 # From so many digits before the point on, they are grouped by threes.
 _GROUPED = 5
 
@@ -164,13 +166,12 @@ class Quantity:
 def check_width(low: float, high: float) -> float:
     """Width of a range; an error if it is more than can be computed with."""
     # Halved numbers have a finite difference, however large they are.
-    width = 2.0 * (0.5 * high - 0.5 * low)
-    if not math.isfinite(width):
+    if 0.5 * high - 0.5 * low > 0.5 * _WIDEST:
         raise ValueError(
             f"y ranges from {low:g} to {high:g}, more than can be computed with; "
             "divide it by a power of ten."
         )
-    return width
+    return high - low
 
 
 def number_column(y: Any) -> FloatArray:

@@ -72,7 +72,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     n_starts : int, default=3
         Starts of every tree on its bag.
     time_limit : float or None, default=None
-        Seconds after which trees end where they are; 0.7 of it is for choosing.
+        Seconds after which trees end where they are and no more are begun (some are
+        always grown); 0.7 of it is for choosing.
     n_jobs : int or None, default=None
         Threads, as in joblib. The result does not depend on it.
     random_state : int, RandomState or None, default=None

@@ -34,6 +34,7 @@ from sorct.estimators.forest_measures import (
     out_of_bag_loss,
     out_of_bag_score,
     seen_by_none,
+    training_score,
 )
 from sorct.estimators.forest_setting import LEAST, N_CHOOSING, ForestSetting
 from sorct.estimators.limiting import allows
@@ -55,6 +56,8 @@ _CARRIED = 8
 # Trees that are grown before the out-of-bag loss is looked at again, and the share by
 # which it must have fallen.
 _BATCH, _FALLS = 5, 0.005
+# Trees that are grown before the time is looked at again.
+_AT_ONCE = 32
 # Doublings of the local penalty until no cut has too many variables.
 _DOUBLINGS = 16
 
@@ -298,10 +301,10 @@ class ForestFit:
     # -- trees -----------------------------------------------------------------------
 
     def _grown(self, whole: Grove, groups: IntArray) -> list[Params]:
-        """Trees on the variables selected; all of them, or as many as help."""
+        """Trees on the variables selected: as many as help, or time allows, or all."""
         whole = replace(whole.at(self.least), stop=self.hard)
         if not self.plan.early_stopping or self.plan.kind == "all":
-            return whole.anew(groups)
+            return self._all_grown(whole, groups)
         problem, last = self.prepared.problem, np.inf
         params: list[Params] = []
         parts: list[FloatArray] = []
@@ -315,6 +318,15 @@ class ForestFit:
             if loss > (1.0 - _FALLS) * last:
                 break
             last = loss
+        return params
+
+    def _all_grown(self, whole: Grove, groups: IntArray) -> list[Params]:
+        """All trees, or those that were begun when time was up."""
+        params: list[Params] = []
+        for first in range(0, len(whole.problems), _AT_ONCE):
+            if params and self.hard[0] != 0:
+                break
+            params += whole.some(first, first + _AT_ONCE).anew(groups)
         return params
 
     def _joint(self, whole: Grove, groups: IntArray) -> list[Params]:
@@ -405,7 +417,9 @@ class ForestFit:
             loss=str(self.model.loss),
             versions=versions(),
         )
-        return Forest.of(trees, costs, told)
+        forest = Forest.of(trees, costs)
+        told = replace(told, training_score=training_score(prepared, forest))
+        return replace(forest, training=told)
 
     def _tree(self, problem: Problem, params: Params) -> Tree:
         """A tree of the forest with names and units; idle cuts are taken away."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray
+from sorct.data.quantity import Quantity
 from sorct.data.samples import MANY_ROWS, Rows
 from sorct.estimators.fitting import Prepared
 from sorct.tree.decision import predicted_codes
@@ -18,6 +19,7 @@ from sorct.tree.decision import predicted_codes
 if TYPE_CHECKING:
     from sorct.problem.problem import Problem
     from sorct.search.forest import Grove
+    from sorct.tree.forest import Forest
     from sorct.tree.params import Params
 
 # A probability below this counts as this in a loss.
@@ -81,17 +83,41 @@ def out_of_bag_score(
     mean, known = out_of_bag(grove.said(params, rows), seen_by_none(problem, grove))
     if not known.any():
         return None, None
-    loss, weight = mean_loss(problem, mean, rows, known), rows.weight
-    if prepared.factor is not None:
-        weight = weight / prepared.factor[rows.codes]
-    weight = weight[known] / weight[known].sum()
+    loss = mean_loss(problem, mean, rows, known)
+    weight = _own_weight(prepared, rows)[known]
     if rows.response is None:
         right = predicted_codes(mean, decision_cost) == rows.codes
-        return float(weight @ right[known]), loss
-    y = rows.response[known]
-    whole = float(weight @ (y - weight @ y) ** 2)
-    left = float(weight @ (y - mean[0, known]) ** 2)
-    return 1.0 - left / whole if whole > 0.0 else 0.0, loss
+        return float(np.average(right[known], weights=weight)), loss
+    return _r2(rows.response[known], mean[0, known], weight), loss
+
+
+def training_score(prepared: Prepared, forest: Forest) -> float | None:
+    """Mean probability of a row's own class, or R2, on all rows of training.
+
+    None where there are so many rows that only some of them are in memory for searches.
+    """
+    rows = prepared.problem.data.rows
+    if prepared.n_samples > MANY_ROWS:
+        return None
+    said, weight = forest.said(rows.X.T), _own_weight(prepared, rows)
+    if rows.response is None:
+        own = said[rows.codes, np.arange(rows.codes.size)]
+        return float(np.average(own, weights=weight))
+    assert isinstance(prepared.target, Quantity)
+    return _r2(rows.response, prepared.target.scaled(said[0]), weight)
+
+
+def _own_weight(prepared: Prepared, rows: Rows) -> FloatArray:
+    """Weights of rows as users gave them, without those of the classes."""
+    if prepared.factor is None:
+        return rows.weight
+    return np.asarray(rows.weight / prepared.factor[rows.codes])
+
+
+def _r2(y: FloatArray, said: FloatArray, weight: FloatArray) -> float:
+    whole = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
+    left = np.average((y - said) ** 2, weights=weight)
+    return float(1.0 - left / whole) if whole > 0.0 else 0.0
 
 
 def importances(

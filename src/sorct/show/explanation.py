@@ -17,7 +17,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.plain import is_finite_number
 from sorct.data.table import Table, as_table, refuse_masked
 from sorct.data.variables import Variable, is_missing
-from sorct.data.wording import printable, readable, shown
+from sorct.data.wording import class_name, readable, readable_label, shown
 from sorct.show.caveats import decision_text
 from sorct.show.counterfactual import Flip, find_flip
 from sorct.show.forests import ForestExplanation, explain_row
@@ -149,10 +149,10 @@ class Explanation:
             whence = "calibrated on held-out rows"
         elif self.leaf_says is not None:
             whence = "by what the leaves say, not calibrated"
-        lines = [f"Predicted: {printable(self.predicted)}"]
+        lines = [f"Predicted: {readable_label(self.predicted)}"]
         if self.by_hand is not None and self.by_hand != self.predicted:
             lines.append(
-                f"Followed by hand, the rules give {printable(self.by_hand)} here: "
+                f"Followed by hand, the rules give {class_name(self.by_hand)} here: "
                 "predict weighs all routes, not one."
             )
         decision = [self.decision] if self.decision else []
@@ -166,7 +166,10 @@ class Explanation:
             # A cut that sends every sample one way tells nothing of this one.
             if step.parts or _chance(step.proba) != "1":
                 lines += ["", *step_lines(step)]
-        lines += ["", f"Leaf: {printable(self.leaf)}, by this route with probability "]
+        lines += [
+            "",
+            f"Leaf: {readable_label(self.leaf)}, by this route with probability ",
+        ]
         lines[-1] += f"{self.leaf_proba:.4g}"
         if self.leaf_says is not None:
             lines[-1] += f"; it says {_shares(self.leaf_says)}"
@@ -432,7 +435,7 @@ def _weighed(cut: Cut, i: int, cell: Any) -> float:
 
 def _shares(proba: dict[Any, float]) -> str:
     """Classes with their probabilities."""
-    return ", ".join(f"{printable(label)} {_chance(p)}" for label, p in proba.items())
+    return ", ".join(f"{class_name(label)} {_chance(p)}" for label, p in proba.items())
 
 
 def _chance(proba: float) -> str:
@@ -491,4 +494,4 @@ def _flip_line(flip: Flip) -> str:
     now = _named_value(flip.variable, flip.now)
     if flip.value is None:
         return f"{now}: not by this variable alone"
-    return f"{now}: {value_text(flip.value)} gives {printable(flip.to)}"
+    return f"{now}: {value_text(flip.value)} gives {class_name(flip.to)}"

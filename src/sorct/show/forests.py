@@ -17,6 +17,7 @@ import numpy as np
 from sorct._typing import FloatArray
 from sorct.data.wording import class_name, printable, readable
 from sorct.show.notes import short_text, value_text, written
+from sorct.show.numbers import signed
 
 if TYPE_CHECKING:
     from sorct.tree.forest import Forest
@@ -43,6 +44,8 @@ class PartialCurve:
         The values themselves, of dates in days; None for levels.
     missing : array of shape (n_classes or 1,) or None
         What is said where a number is missing, if that may be.
+    places : array of shape (n_values,) or None
+        Where the numbers are on the variable's own scale, from 0 to 1.
     """
 
     variable: str
@@ -50,6 +53,7 @@ class PartialCurve:
     said: FloatArray
     numbers: FloatArray | None = None
     missing: FloatArray | None = None
+    places: FloatArray | None = None
 
 
 def partial_curve(
@@ -57,8 +61,9 @@ def partial_curve(
 ) -> PartialCurve:
     """What a forest says at some values of a variable, all else being typical.
 
-    Numbers go over their range in training, of which ``places`` are shares; of
-    categories every level is taken.
+    Numbers go over their range in training, of which ``places`` are shares. Where only
+    whole numbers make sense, the nearest of these are taken. Of categories it is every
+    level.
     """
     encoder = forest.encoder
     if variable not in encoder.names:
@@ -68,12 +73,18 @@ def partial_curve(
         )
     i = encoder.names.index(variable)
     one, columns = encoder.variables[i], encoder.columns_of(i)
-    numbers = None
+    numbers = at = None
     if one.choices is not None:
         cells = ["missing" if c is None else printable(c) for c in one.choices]
         encoded = one.encode_choices()[: len(cells)]
     else:
-        numbers = np.array([one.decode(place) for place in places])
+        numbers, at = (
+            np.array([one.decode(place) for place in places]),
+            np.array(places),
+        )
+        if one.whole:
+            nearest = np.unique(np.round(numbers))
+            numbers, at = nearest, np.interp(nearest, numbers, at)
         span = float(np.ptp(numbers))
         cells = [written(x, one.origin, 1e-3 * span) for x in numbers.tolist()]
         encoded = one.encode(numbers)
@@ -84,7 +95,7 @@ def partial_curve(
     scaled[:, columns] = encoded
     said, n = forest.said(scaled), len(cells)
     missing = said[:, n] if said.shape[1] > n else None
-    return PartialCurve(variable, tuple(cells), said[:, :n], numbers, missing)
+    return PartialCurve(variable, tuple(cells), said[:, :n], numbers, missing, at)
 
 
 def forest_text(forest: Forest) -> str:
@@ -214,12 +225,16 @@ class ForestExplanation:
             lines.append(
                 "What would be said were one value typical, all else as it is:"
             )
+        most = max((abs(one.contribution) for one in self.influences), default=0.0)
         for one in self.influences:
-            value, typical = value_text(one.value), short_text(one.typical)
-            change = 0.0 - one.contribution  # which is never written as -0
+            now = f"  {readable(one.variable)} is {value_text(one.value)}"
+            if one.value == one.typical:
+                lines.append(f"{now}, as is typical")
+                continue
+            without = one.without if self.proba is None else round(one.without, 4)
             lines.append(
-                f"  {readable(one.variable)} is {value}; with {typical}: "
-                f"{short_text(round(one.without, 4))} ({change:+.3g})"
+                f"{now}; with {short_text(one.typical)}: {short_text(without)} "
+                f"({signed(-one.contribution, 3, most)})"
             )
         return "\n".join(lines)
 

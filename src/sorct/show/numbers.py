@@ -10,6 +10,8 @@ from sorct.tree.reading import Reading
 # A number is printed such that its rounding moves a cut by less than this share of its
 # largest term, also for columns far from zero.
 ROUNDING = 1e-3
+# A change below this share of the largest one is told as none.
+_NOTHING = 1e-4
 
 __all__ = [
     "allowed_error",
@@ -17,6 +19,7 @@ __all__ = [
     "printed_threshold",
     "printed_weight",
     "rounded",
+    "signed",
     "write_out",
 ]
 
@@ -35,6 +38,14 @@ def printed_threshold(reading: Reading, decimals: int | None = None) -> str:
 def allowed_error(reading: Reading) -> float:
     """By how much one of the numbers may move a cut, the first weight being 1."""
     return ROUNDING * reading.summands[0].span / len(reading.pieces)
+
+
+def signed(number: float, digits: int, most: float) -> str:
+    """A change with its sign, written out; "about 0" if the largest one dwarfs it."""
+    if abs(number) <= _NOTHING * most:
+        return "0" if number == 0.0 else "about 0"
+    text = write_out(f"{number:.{digits}g}")
+    return f"+{text}" if number > 0.0 else text
 
 
 def rounded(number: float, error: float, decimals: int | None = None) -> str:

@@ -17,6 +17,7 @@ from sorct.data.variables import Variable
 from sorct.data.wording import readable
 from sorct.show.counterfactual import Flip, find_reach
 from sorct.show.notes import short_text, value_text
+from sorct.show.numbers import signed, write_out
 
 if TYPE_CHECKING:
     from sorct.show.explanation import Step
@@ -81,8 +82,10 @@ class ValueExplanation:
         if self.moves:
             lines += ["", "What each value does beside the typical one, alone:"]
             width = max(len(_named(move)) for move in self.moves)
+            most = max(abs(move.move) for move in self.moves)
             lines += [
-                f"  {_named(move):<{width}}  {move.move:+.6g}" for move in self.moves
+                f"  {_named(move):<{width}}  {signed(move.move, 6, most)}"
+                for move in self.moves
             ]
         for step in self.steps:
             # A cut that sends every sample one way tells nothing of this one.
@@ -101,7 +104,7 @@ class ValueExplanation:
 
 
 def _number(value: float) -> str:
-    return f"{value:.6g}"
+    return write_out(f"{value:.6g}")
 
 
 def _named(move: Move) -> str:

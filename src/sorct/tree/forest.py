@@ -33,7 +33,7 @@ FORMAT, VERSION = "sorct-forest", 1
 _MOST_TREES = 10_000
 _NUMBERS = (
     "alpha_local", "alpha_global", "objective", "residual", "oob_score", "oob_loss",
-    "cv_loss",
+    "cv_loss", "training_score",
 )  # fmt: skip
 _TEXTS = ("call", "status", "loss", "target", "oob_scoring")
 
@@ -54,6 +54,9 @@ class ForestRecord:
         Score and mean loss of every row by the trees that have not seen it.
     cv_loss : float or None
         Mean loss on held-out rows, where the number of variables was chosen so.
+    training_score : float or None
+        Mean probability of a row's own class, or R2, on the rows of training: by it a
+        report recognises them.
     drop, permutation : dict or None
         Importance of every variable used: what the mean loss rises by when the variable
         is held at its mean, on the training rows; and by how much the out-of-bag loss
@@ -71,6 +74,7 @@ class ForestRecord:
     oob_loss: float | None = None
     oob_scoring: str | None = None
     cv_loss: float | None = None
+    training_score: float | None = None
     drop: dict[str, float] | None = None
     permutation: dict[str, float] | None = None
     n_samples: int | None = None

@@ -335,8 +335,11 @@ class _Walk:
         mean = np.average(tree.leaf_mean[own], weights=weight)
         # Means of several leaves differ, which what they miss by includes.
         apart = tree.leaf_mean[own] - mean if tree.leaf_coef is None else 0.0
-        square = np.average(tree.leaf_miss[own] ** 2 + apart**2, weights=weight)
-        return float(mean), float(np.sqrt(square))
+        missed = np.hypot(tree.leaf_miss[own], apart)
+        # As a share of the largest, of which the square is finite whatever the units.
+        most = float(missed.max()) or 1.0
+        square = np.average((missed / most) ** 2, weights=weight)
+        return float(mean), most * float(np.sqrt(square))
 
     def _proba(self, leaf: int) -> FloatArray:
         """What a leaf says of the classes."""

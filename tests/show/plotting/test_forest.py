@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
-from sorct.plotting import ImportanceDisplay, PartialDisplay
+from sorct.plotting import ImportanceDisplay, PartialDisplay, TreeDisplay
 
 from sorct import SORCTClassifier
 from tests.show.every_kind import every_kind
@@ -90,3 +90,9 @@ def test_other_things_are_refused(forest):
             display.from_estimator(tree, *more)
     with pytest.raises(ValueError, match="There is no variable"):
         PartialDisplay.from_forest(forest, "size")
+
+
+def test_displays_of_a_tree_say_what_to_do_with_a_forest(forest):
+    with pytest.raises(TypeError, match=r"use from_tree with one of them"):
+        TreeDisplay.from_estimator(forest)
+    assert TreeDisplay.from_tree(forest.trees[0]).parts

@@ -24,6 +24,12 @@ def tree_of(estimator: Any) -> Tree:
         raise TypeError("Expected a fitted estimator, got a Tree; use from_tree.")
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
+    if isinstance(estimator, Forest) or hasattr(estimator, "forest_"):
+        raise TypeError(
+            "This display is made for single trees, and a forest has many; use "
+            "from_tree with one of them (forest.trees[0]), or ImportanceDisplay or "
+            "PartialDisplay for all together."
+        )
     tree = getattr(estimator, "tree_", None)
     if not isinstance(tree, Tree):
         raise TypeError(

@@ -39,7 +39,7 @@ def summarize_forest(
     cost = forest.decision_cost
     on_rows: dict[str, Any] = {}
     point: dict[str, Any] = {}
-    doubt = None
+    doubt = said = None
     if shown is not None:
         said = _said(forest, shown)
         point = told.measures(first, forest.decision_cost, shown, said)
@@ -68,7 +68,7 @@ def summarize_forest(
             "n_groups": first.encoder.n_groups,
             "n_shown": None if shown is None else len(shown.code),
             **told.sizes(first, shown),
-            "is_training": False,
+            "is_training": said is not None and _is_training(forest, shown, said),
         },
         "point": point,
         "on_rows": on_rows,
@@ -99,6 +99,20 @@ def _said(forest: Forest, shown: Shown) -> FloatArray:
     return forest.predict_of_table(shown.table)
 
 
+def _is_training(forest: Forest, shown: Shown | None, said: FloatArray) -> bool:
+    """Whether the rows shown are those of training: as many, told as well."""
+    told = forest.training
+    if shown is None or told.training_score is None or told.n_samples != len(said):
+        return False
+    if shown.y is not None:
+        score = 1.0 - np.mean((shown.y - said) ** 2) / max(shown.y.var(), 1e-300)
+    elif (shown.code < 0).any():
+        return False
+    else:
+        score = said[np.arange(len(said)), shown.code].mean()
+    return bool(np.isclose(score, told.training_score, rtol=0.0, atol=1e-9))
+
+
 def _used(forest: Forest) -> list[dict[str, Any]]:
     """Variables that some tree uses, the most important first."""
     told, used = forest.training, forest.variables_at()
@@ -126,9 +140,17 @@ def _curve(forest: Forest, i: int, curve: PartialCurve) -> dict[str, Any]:
     if curve.numbers is None:
         names = choice_names(forest.encoder.variables[i])
         return {"at": names, "numbers": None, "said": said}
+    assert curve.places is not None
     missing = None if curve.missing is None else short(curve.missing)
     numbers = short(curve.numbers)
-    return {"at": [], "numbers": numbers, "said": said, "missing": missing}
+    places = short(curve.places)
+    return {
+        "at": [],
+        "numbers": numbers,
+        "places": places,
+        "said": said,
+        "missing": missing,
+    }
 
 
 def _doubt(forest: Forest, shown: Shown, said: FloatArray) -> list[dict[str, Any]]:

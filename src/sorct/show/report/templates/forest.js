@@ -122,18 +122,19 @@ function startFrom(place) {
 // -- figures, doubt, training ------------------------------------------------------------------
 
 function forestFigures() {
-  const { point, data, training } = report, rows = `${count(data.n_shown || 0, "row")} given to this report`;
+  const { point, data, training } = report, rows = rowsShown(report);
+  const where = data.is_training ? "on the rows of training" : "on the data shown";
   const outOfBag = typeof training.oob_score !== "number" ? null : {
     value: isQuantity ? number(training.oob_score, 3) : percent(training.oob_score),
     name: `${isQuantity ? "R²" : "accuracy"} out of bag`,
     about: "Every row of training by the trees that have not seen it. The variables were chosen with these rows, so that it can flatter where rows are few.",
   };
   const onRows = isQuantity ? [
-    typeof point.r2 === "number" ? { value: number(point.r2, 3), name: "R² on the data shown", about: `Share of the variance of the ${rows} that predictions explain.` } : null,
-    point.rmse === undefined ? null : { value: valueText(report, point.rmse), name: "root mean squared error on the data shown", about: `The mean absolute error is ${valueText(report, point.mae)}.` },
+    typeof point.r2 === "number" ? { value: number(point.r2, 3), name: `R² ${where}`, about: `Share of the variance of the ${rows} that predictions explain.` } : null,
+    point.rmse === undefined ? null : { value: valueText(report, point.rmse), name: `root mean squared error ${where}`, about: `The mean absolute error is ${valueText(report, point.mae)}.` },
     data.base_rmse === undefined ? null : { value: valueText(report, data.base_rmse), name: `would be missed by always saying ${valueText(report, data.mean)}, the mean` },
   ] : [
-    point.accuracy === undefined ? null : { value: percent(point.accuracy), name: "accuracy on the data shown", about: `Share of the ${rows} whose predicted class is the true one. If they are rows of training, it says little of new rows.` },
+    point.accuracy === undefined ? null : { value: percent(point.accuracy), name: `accuracy ${where}`, about: `Share of the ${rows} whose predicted class is the true one.${data.is_training ? " On new rows it is mostly lower." : ""}` },
     baselineFigure(report),
   ];
   return [...onRows, outOfBag,
@@ -200,7 +201,7 @@ function showCopies() {
 }
 
 function showLead() {
-  const where = report.data.n_shown === null ? "" : ` ${target.measured} are measured on the ${count(report.data.n_shown, "row")} given to this report.`;
+  const where = report.data.n_shown === null ? "" : ` ${target.measured} are measured on the ${rowsShown(report)}${report.data.is_training ? ", which says little of new rows" : ""}.`;
   byId("lead").textContent = `${target.subject(report)}, ${count(report.data.n_variables, "variable")}; ${count(report.n_trees, "tree")} answer together.${where}`;
   if (!isQuantity && report.classes.length > 2) showLegend(report);
 }

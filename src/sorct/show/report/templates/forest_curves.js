@@ -44,9 +44,10 @@ function curveScale(report) {
 
 function numberCurve(report, used, value) {
   const { curve, variable: i } = used, variable = report.variables[i], { width, height } = CURVE;
-  const [low, high] = curveScale(report), at = curve.numbers, steps = at.length - 1, first = at[0], last = at[steps];
+  const [low, high] = curveScale(report), { numbers: at, places } = curve, end = at.length - 1, first = at[0], last = at[end];
   // Along the scale of training, which for a long tail goes by quantiles.
-  const x = (n) => (width * n) / steps, placed = (one) => x(along(at, at.map((_, n) => n), one));
+  const x = (n) => width * places[n], placed = (one) => width * along(at, places, one);
+  const middle = places.reduce((best, place, n) => (Math.abs(place - 0.5) < Math.abs(places[best] - 0.5) ? n : best), 0);
   const y = (one) => height * (1 - (one - low) / (high - low));
   const lines = toldRows(report).map((k) => shape("polyline", {
     points: at.map((_, n) => `${x(n).toFixed(2)},${y(curve.said[k][n]).toFixed(2)}`).join(" "),
@@ -63,7 +64,7 @@ function numberCurve(report, used, value) {
   },
   shape("rect", { x: 0, y: 0, width, height, class: "frame" }), here, lines, lacking,
   [low, high].map((one) => shape("text", { x: -4, y: y(one) + 4, "text-anchor": "end" }, report.task === "quantity" ? valueText(report, one) : percent(one, 0))),
-  [["start", 0], ["middle", steps / 2], ["end", steps]].map(([anchor, n]) => (
+  [["start", 0], ...(middle > 0 && middle < end ? [["middle", middle]] : []), ["end", end]].map(([anchor, n]) => (
     shape("text", { x: x(n), y: height + 16, "text-anchor": anchor }, text(at[n])))),
   curve.missing ? shape("text", { x: width + 34, y: height + 30, "text-anchor": "end" }, "missing") : null);
 }
