@@ -160,7 +160,7 @@ def two_classes(table):
     return X[y != "rare"], y[y != "rare"], frame[frame["y"] != "rare"]
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("n_parts", [1, 3])
 @pytest.mark.parametrize("name", ["promise", *(n for n in OPTIONS if n != "promise")])
 def test_every_loss_and_floor_streams(two_classes, tmp_path, name, n_parts):
@@ -228,6 +228,7 @@ def test_weights_come_from_a_column(table, tmp_path):
     same_tree(found(files, "y", "w"), whole(X[some], y[some], weight[some]))
 
 
+@pytest.mark.slow
 def test_a_calibrated_tree_streams(table, tmp_path):
     """Maps come from the rows of the search."""
     frame = table[2][table[2]["y"] != "rare"]
@@ -274,6 +275,7 @@ def test_limits_hold_on_files(two_classes, tmp_path, limit):
     assert one.training.objective == there
 
 
+@pytest.mark.slow
 def test_a_choice_on_files_keeps_its_limits_and_promises(two_classes, tmp_path):
     """The tree of all rows has no more variables than asked for, and its promise."""
     frame = two_classes[2]
