@@ -60,40 +60,40 @@ class DaskSource:
                     f"No column {name!r} in the table; expected one of "
                     f"{listed(self._names)}."
                 )
-        y, weight = self._beside(X, y, "y"), self._beside(X, weight, "sample_weight")
-        self._X = _partitions(X.drop(columns=taken) if taken else X)
-        self._y, self._weight = _partitions(y), None
-        if weight is not None:
-            self._weight = _partitions(weight)
+        self._X = _partitions(X)
+        self._y = self._beside(X, y, "y")
+        self._weight = self._beside(X, weight, "sample_weight")
         for name, given in (("y", self._y), ("sample_weight", self._weight)):
-            if given is not None and len(given) != len(self._X):
+            if len(given) != len(self._X):
                 raise ValueError(
                     f"{name} must have the partitions of X, {len(self._X)}, got "
                     f"{len(given)}. Repartition it."
                 )
 
-    @staticmethod
-    def _beside(X: Any, given: Any, name: str) -> Any:
-        """Labels or weights in the partitions of X."""
-        if given is None and name != "y":
-            return None
-        if isinstance(given, str):
-            return X[given]
+    def _beside(self, X: Any, given: Any, name: str) -> list[Any]:
+        """Labels or weights for every partition of X.
+
+        A column stays by its name, and is taken where the partition lies: were it taken
+        here, partitions would be read twice.
+        """
+        if isinstance(given, str) or (given is None and name != "y"):
+            return [given] * len(self._X)
         if not is_dask(given):
             raise TypeError(
                 f"Where X is of Dask, {name} must be a Series or Array of Dask, or the "
                 f"name of a column, got {shown(type(given).__name__)}."
             )
         if _is_array(X) and _is_array(given) and not np.isnan(sum(X.chunks[0])):
-            return given.rechunk((X.chunks[0],))
-        return given
+            given = given.rechunk((X.chunks[0],))
+        return _partitions(given)
 
     @property
     def identity(self) -> dict[str, Any]:
         """Names of the partitions' tasks, which Dask makes from what they hold."""
         from dask.base import tokenize
 
-        keys = [str(part.key) for part in (*self._X, *self._y)]
+        every = (*self._X, *self._y, *self._weight)
+        keys = [str(getattr(part, "key", part)) for part in every]
         return {"dask": tokenize(keys), "columns": self._names}
 
     def gather(self, task: Callable[[Batch], Found]) -> Iterator[Found]:
@@ -101,11 +101,10 @@ class DaskSource:
         import dask
 
         question = dask.delayed(task, pure=False)
-        weights = self._weight or [None] * len(self._X)
         asked = [
             _ask(question, number, X, y, weight)
             for number, (X, y, weight) in enumerate(
-                zip(self._X, self._y, weights, strict=True)
+                zip(self._X, self._y, self._weight, strict=True)
             )
         ]
         options = {"retries": _RETRIES} if _has_client() else {}
@@ -141,6 +140,9 @@ def _answer(
     """What a task says of a partition; None if it has no rows."""
     if len(X) == 0:
         return None
+    taken = [one for one in (y, weight) if isinstance(one, str)]
+    y, weight = (X[one] if isinstance(one, str) else one for one in (y, weight))
+    X = X.drop(columns=taken) if taken else X
     whole = Batch.of(X, y, weight, number)
     return sum_of(task(batch) for batch in whole.split() if batch.n_rows)
 
