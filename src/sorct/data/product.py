@@ -87,11 +87,12 @@ class _FoldedProduct:
 
     def __call__(self, table: Table, rows: slice) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = table.numbers[rows] @ self.numbers
+            # Sums side by side, as they are used: BLAS is quicker that way, too.
+            sums = self.numbers.T @ table.numbers[rows].T
             for i, weight in self.encoded.items():
-                sums += self.encoder.encoded(table, i, rows) @ weight
-            sums -= self.threshold
+                sums += weight.T @ self.encoder.encoded(table, i, rows).T
+            sums -= self.threshold[:, np.newaxis]
             if not np.isfinite(sums.sum()):
                 self.encoder.check_finite(table, rows)
                 sums = np.nan_to_num(sums, nan=0.0)
-        return np.ascontiguousarray(sums.T)
+        return np.asarray(sums)
