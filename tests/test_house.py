@@ -69,6 +69,22 @@ def test_rooms_import_downwards_only(monkeypatch):
     assert contract["layers"] == [f"sorct.{room}" for room in ROOMS]
 
 
+def test_ways_through_the_house_name_what_is_there():
+    """A reader who follows the record finds every name in the file that it gives."""
+    text = (HOME / "docs/design/0008-house.md").read_text("utf-8")
+    told = re.findall(r"`([\w.]+)` \(`([a-z_/]+\.py)`", text)
+    told += re.findall(r"`(\w+)` and `\w+` \(`([a-z_/]+\.py)`\)", text)
+    assert len(told) > 15
+    for name, file in told:
+        kinds = ast.ClassDef | ast.FunctionDef | ast.Name
+        found = {
+            getattr(node, "name", getattr(node, "id", ""))
+            for node in nodes()[file]
+            if isinstance(node, kinds)
+        }
+        assert set(name.split(".")) <= found, f"{name} is not in {file}"
+
+
 def test_the_hall_is_empty():
     """Directly in the package there are only its doors and its rooms."""
     found = {path.name for path in ROOT.iterdir()} - {"__pycache__"}
