@@ -159,11 +159,20 @@ def mentions(names):
     return rule
 
 
+def looks_inside(node):
+    """Rule: a kind is guessed by what only variables of that kind have."""
+    return bool(
+        called(node) == "getattr"
+        and re.search(r", '(known|at|levels|lower|span)'[,)]", ast.unparse(node))
+    )
+
+
 def test_only_data_knows_the_kinds_of_variables():
     """Everyone else asks a variable, so that a new kind is one class."""
     kinds = kinds_of_variables()
     assert {"Numeric", "Categorical"} <= kinds
     assert files_where(mentions(kinds), "data/*") == set()
+    assert files_where(looks_inside, "data/*") == set()
 
 
 def called(node):
@@ -230,6 +239,11 @@ def test_only_the_topology_knows_the_numbers_of_children():
             mentions({"Numeric"}),
             ["isinstance(v, Numeric)", "from a.b import Numeric", "encode.Numeric"],
             ["'Numeric'", "numeric", "v.affine"],
+        ),
+        (
+            looks_inside,
+            ["getattr(variable, 'known', variable)", "getattr(x, 'at', ())"],
+            ["getattr(term, 'origin', '')", "variable.choices"],
         ),
         (
             makes_a_prox,

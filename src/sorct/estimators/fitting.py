@@ -57,7 +57,8 @@ if TYPE_CHECKING:
 LOSSES = ("cost", "log")
 #: What a variable's range changes the score of a cut by at most, by the name of gamma.
 STEEPNESS = {"gentle": 16.0, "auto": 64.0, "steep": 512.0}
-# Of the time that it takes to prepare very many rows, what it takes to tell of a tree.
+# Time that it takes to measure a finished tree on very many rows, as a share of the
+# time that preparing these rows took.
 _TELLING = 0.25
 # How often floors are raised for some rows until all rows meet them.
 _RAISES = 6
@@ -151,7 +152,7 @@ class Prepared:
     quantile : float or None
         Level of the quantile, if one is predicted.
     telling : float
-        Seconds that it takes, about, to tell of a tree what it means for all rows.
+        About how many seconds it takes to measure a finished tree on all rows.
     """
 
     encoder: TableEncoder
@@ -402,7 +403,8 @@ class Prepared:
         """The tree with its decision, and what that means for the training rows."""
         said, costs = Said.of(tree, self.problem, self.factor), None
         recall = np.array(tree.training.recall)
-        # Costs have shaped a tree that was trained by them, and what it says.
+        # A tree that was trained by expected cost has the costs in what it says. One of
+        # likelihood, or with calibrated probabilities, needs them when it decides.
         by_costs = self.by_log or tree.calibration is not None
         if promise is not None:
             equal = 0.5 * (1.0 - np.eye(len(self.classes)))
