@@ -200,7 +200,7 @@ def knows_the_box(node):
         text = ast.unparse(node) if called(node.left) == "abs" else ""
         return bool(re.match(r"(np\.)?abs\(\w*threshold\w*\) [<>]=? ", text))
     text = ast.unparse(node) if called(node) in ("clip", "min", "max") else ""
-    box = r"(np\.)?clip\(.*, -1(\.0)?, 1(\.0)?(, out=.*)?\)$"
+    box = r"(np\.)?clip\(.*, -(1(\.0)?|n_groups), (1(\.0)?|n_groups)(, out=.*)?\)$"
     return bool(
         re.match(box, text)
         or re.search(r"\.clip\(-1(\.0)?, 1(\.0)?\)$", text)
@@ -259,6 +259,7 @@ def test_only_the_topology_knows_the_numbers_of_children():
             [
                 "np.clip(a + b, -1.0, 1.0)",
                 "a.clip(-1, 1)",
+                "np.clip(a, -n_groups, n_groups)",
                 "min(max(a, -1.0), 1.0)",
                 "abs(threshold) > p",
             ],
