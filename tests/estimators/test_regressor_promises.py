@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import InfeasibleError, SORCTRegressor, export_text
+from sorct import InfeasibleError, SORCTRegressor, SORCTRegressorCV, export_text
 
 QUICK = {"n_starts": 3, "tol": 1e-5, "random_state": 0}
 
@@ -119,6 +119,33 @@ def test_errors_of_named_groups_stay_below_bounds(table):
         1, 1.0, group_bounds={"late": bound}, group_measure="error", **QUICK
     ).fit(X, y, groups=groups)
     assert error(model) <= bound
+
+
+def test_the_tree_that_a_search_chooses_is_solved_within_bounds(table):
+    """With the variables that were chosen, and no others."""
+    X, y = table
+    groups = np.where(X.a > 0.7, "late", "early")
+    given = {"depths": 1, "leaf": "constant", "mixed": 0.1, "scaling": "auto", "cv": 2}
+    given |= {"alphas_local": [1.0, 4.0], "max_features": 2, "random_state": 0}
+    free = SORCTRegressorCV(**given).fit(X, y)
+    bound = 0.3 * group_means(free, X, y, groups).abs().max()
+    search = SORCTRegressorCV(group_bounds=bound, **given).fit(X, y, groups=groups)
+    assert group_means(search, X, y, groups).abs().max() <= bound * (1.0 + 1e-9)
+    assert set(search.tree_.variables_used) <= set(free.tree_.variables_used)
+    assert search.tree_.training.cv_score == free.tree_.training.cv_score
+    loose = SORCTRegressorCV(group_bounds=1e6, **given).fit(X, y, groups=groups)
+    np.testing.assert_allclose(loose.predict(X), free.predict(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "groups", "message"),
+    [(1.0, None, "needs groups="), (None, "ab", "groups needs group_bounds")],
+)
+def test_a_search_refuses_bounds_before_any_work(table, bounds, groups, message):
+    X, y = table
+    given = None if groups is None else np.where(X.c > 0.5, "a", "b")
+    with pytest.raises(ValueError, match=message):
+        SORCTRegressorCV(group_bounds=bounds).fit(X, y, groups=given)
 
 
 def test_bounds_that_are_met_change_nothing(table):

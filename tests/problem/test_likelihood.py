@@ -162,3 +162,19 @@ def test_the_empty_tree_says_what_the_sample_says():
         share = problem.data.share
         entropy = -np.sum(share * np.log(share))
         assert truth.objective(params) == pytest.approx(entropy, rel=1e-12)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_solving_from_a_tree_leaves_that_tree_as_it_is(learned):
+    """A path goes on from trees that it has already found."""
+    problem, _ = make_problem(2, 3, learned, alpha=0.1)
+    params = random_params(problem, np.random.default_rng(0), learned)
+    before = params.coef.copy(), params.threshold.copy(), params.leaf_class.copy()
+    proba = None if params.leaf_proba is None else params.leaf_proba.copy()
+    AugmentedLagrangian().solve(problem, params)
+    for one, other in zip(
+        (*before, proba),
+        (params.coef, params.threshold, params.leaf_class, params.leaf_proba),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)

@@ -276,3 +276,18 @@ def test_search_finds_a_planted_tree(linear):
     found = IteratedSearch(AugmentedLagrangian()).run(problem, 0)
     assert found.best.residual <= 1e-6
     assert found.best.cost < (0.2 if linear else 0.3) * problem.trivial_cost
+
+
+@pytest.mark.parametrize("linear", [False, True], ids=["constant", "linear"])
+def test_solving_from_a_tree_leaves_that_tree_as_it_is(linear):
+    """A path goes on from trees that it has already found."""
+    problem, _ = make_problem(2, linear=linear, alpha=0.1)
+    params = AugmentedLagrangian().solve(problem, random_params(problem, 0)).params
+    before = [
+        None if one is None else one.copy()
+        for one in (params.coef, params.threshold, params.leaf_value, params.leaf_coef)
+    ]
+    AugmentedLagrangian().solve(problem.at(Strengths(2.0, 1.0)), params)
+    after = params.coef, params.threshold, params.leaf_value, params.leaf_coef
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -2,44 +2,82 @@
 
 Where there are very many rows, paths are traced on some of them, read as the whole
 table is. The tree that is chosen is solved again on all rows, from where it is, with
-its variables and its share of the penalty.
+its variables and its share of the penalty. So is a tree for which bounds on groups of
+rows are asked.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from sorct._typing import IntArray
 from sorct.data.quantity import Quantity
+from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Prepared
 from sorct.estimators.folds import PATH_ROWS, PathTask
+from sorct.estimators.group_bounds import BoundProblem
 from sorct.estimators.rows import Data
 from sorct.tree.params import Params
 from sorct.tree.tree import Tree
 
+if TYPE_CHECKING:
+    from sorct.problem.problem import Problem
+    from sorct.solvers.solution import Solution
 
-def finished_on_all(tree: Tree, task: PathTask | None, place: int, data: Data) -> Tree:
-    """The tree solved on all rows; unchanged if it was found on all of them.
 
-    Its place in the path does not matter here.
+@dataclass(frozen=True)
+class AskedBounds:
+    """Bounds on groups of rows as a user asked for them."""
+
+    bounds: Any
+    groups: Any
+    measure: str
+
+
+def finished_on_all(
+    tree: Tree,
+    task: PathTask | None,
+    place: int,
+    data: Data,
+    asked: AskedBounds | None = None,
+) -> Tree:
+    """The tree solved on all rows, within bounds on groups of them if asked for.
+
+    Unchanged if it was found on all rows and nothing is asked. Its place in the path
+    does not matter here.
     """
-    if task is None or len(data.seen.y) <= PATH_ROWS:
+    if task is None or (asked is None and len(data.seen.y) <= PATH_ROWS):
         return tree
     from sorct.problem.penalty import Strengths
-    from sorct.problem.restriction import Restriction, used_groups
-    from sorct.search.polish import without_idle_cuts
+    from sorct.problem.restriction import used_groups
 
     prepared = Prepared.of(data.X, data.y, data.weight, task.model, task.call)
     told, params = tree.training, _params_of(tree, prepared)
     alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
     problem = prepared.problem.at(Strengths(*alphas))
-    eased = problem.penalty.scaled(told.relaxed or 1.0)
-    groups = used_groups(problem, params)
-    if groups.size == 0:
+    problem = replace(problem, penalty=problem.penalty.scaled(told.relaxed or 1.0))
+    used = used_groups(problem, params)
+    if used.size == 0 and asked is None:
         return tree
-    small = Restriction.of(replace(problem, penalty=eased), groups)
-    solution = task.effort.solver().solve(small.part, small.down(params))
-    solution = without_idle_cuts(small.part, solution)
-    solution = replace(solution, params=small.up(solution.params))
+    if used.size == 0:
+        # Bounds need variables that tell groups apart.
+        if task.limits.on_variables:
+            raise InfeasibleError(
+                "group_bounds could not be met: the tree chosen within max_features "
+                "and max_cost uses no variable. Allow more of them.",
+                {},
+            )
+        used = np.arange(problem.n_groups)
+    solution = _solved_on(used, problem, params, task.effort)
+    if asked is not None:
+        bound = BoundProblem.of(
+            prepared, problem, data.X, data.y, data.weight,
+            asked.bounds, asked.groups, asked.measure,
+        )  # fmt: skip
+        solution = replace(bound, kept=used).solve(solution, task.effort)
     found = prepared.tree(solution, alphas)
     kept = {
         one.name: getattr(told, one.name)
@@ -47,6 +85,19 @@ def finished_on_all(tree: Tree, task: PathTask | None, place: int, data: Data) -
         if one.name.startswith("cv_") or one.name == "relaxed"
     }
     return replace(found, training=replace(found.training, **kept))
+
+
+def _solved_on(
+    used: IntArray, problem: Problem, params: Params, effort: Effort
+) -> Solution:
+    """The solution from a tree on, with some variables alone."""
+    from sorct.problem.restriction import Restriction
+    from sorct.search.polish import without_idle_cuts
+
+    small = Restriction.of(problem, used)
+    solution = effort.solver().solve(small.part, small.down(params))
+    solution = without_idle_cuts(small.part, solution)
+    return replace(solution, params=small.up(solution.params))
 
 
 def _params_of(tree: Tree, prepared: Prepared) -> Params:

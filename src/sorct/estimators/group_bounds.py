@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sorct.data.samples import GivenColumns
     from sorct.estimators.fitting import Prepared
     from sorct.problem.problem import Problem
+    from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
     from sorct.solvers.solution import Solution
     from sorct.tree.params import Params
 
@@ -118,6 +119,14 @@ class GroupBounds:
         return np.append(multiplier, 0.0)[self.code]
 
 
+def check_group_options(bounds: Any, groups: Any, loss: Any) -> None:
+    """Refuse groups without bounds, and bounds under a loss that has none."""
+    if groups is not None and bounds is None:
+        raise ValueError("groups needs group_bounds, which say what holds of them.")
+    if bounds is not None and loss != "square":
+        raise ValueError(f"group_bounds needs loss='square', got loss={shown(loss)}.")
+
+
 def _by_group(bounds: Any, labels: list[Any]) -> dict[Any, float]:
     """Bound of every group named; a number is for all."""
     named = bounds if isinstance(bounds, Mapping) else dict.fromkeys(labels, bounds)
@@ -151,6 +160,8 @@ class BoundProblem:
     bounds : GroupBounds
     spread : float
         Unit of responses.
+    kept : array of int or None
+        Variables that the tree may use, by their places; None means all.
     """
 
     problem: Problem
@@ -159,6 +170,7 @@ class BoundProblem:
     weight: FloatArray
     bounds: GroupBounds
     spread: float
+    kept: IntArray | None = None
 
     @classmethod
     def of(
@@ -213,9 +225,25 @@ class BoundProblem:
             multiplier = self.bounds.renewed(multiplier, rate, attained)
             if stop[0] != 0:
                 raise self._error(attained, " before time_limit")
-            best = solver.solve(self._moved(multiplier), best.params, stop=stop)
+            best = self._solution(solver, self._moved(multiplier), best.params, stop)
             attained = self._attained(best.params)
         raise self._error(attained)
+
+    def _solution(
+        self,
+        solver: AugmentedLagrangian,
+        problem: Problem,
+        params: Params,
+        stop: IntArray,
+    ) -> Solution:
+        """The solution from a tree on, with its own variables where these are kept."""
+        if self.kept is None:
+            return solver.solve(problem, params, stop=stop)
+        from sorct.problem.restriction import Restriction
+
+        small = Restriction.of(problem, self.kept)
+        found = solver.solve(small.part, small.down(params), stop=stop)
+        return replace(found, params=small.up(found.params))
 
     def _moved(self, multiplier: FloatArray) -> Problem:
         """The problem with responses shifted, or rows weighted, by multipliers."""

@@ -20,7 +20,7 @@ from sorct.estimators.call import call_text
 from sorct.estimators.checks import check_real
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.group_bounds import BoundProblem
+from sorct.estimators.group_bounds import BoundProblem, check_group_options
 from sorct.estimators.interval import Interval
 from sorct.estimators.searching import (
     check_starts,
@@ -249,8 +249,7 @@ class SORCTRegressor(TreeRegressor):
             raise ValueError(
                 "SORCTRegressor requires y to be passed, but the target y is None."
             )
-        if groups is not None and self.group_bounds is None:
-            raise ValueError("groups needs group_bounds, which say what holds of them.")
+        check_group_options(self.group_bounds, groups, self.loss)
         seed, call = effort.seed(), call_text(type(self), self.get_params(deep=False))
         source = source_of(X, y, sample_weight)
         if source is not None:
@@ -322,10 +321,6 @@ class SORCTRegressor(TreeRegressor):
         check_real("alpha_local", self.alpha_local, "a finite number >= 0")
         check_real("alpha_global", self.alpha_global, "a finite number >= 0")
         check_starts(self.n_starts)
-        if self.group_bounds is not None and self.loss != "square":
-            raise ValueError(
-                f"group_bounds needs loss='square', got loss={shown(self.loss)}."
-            )
         model = Model(
             self.depth,
             gamma=self.gamma,

@@ -31,9 +31,10 @@ from sorct.estimators.checks import (
 from sorct.estimators.contest import FEW_ROWS, Contest, run_in_parallel
 from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
-from sorct.estimators.finishing import finished_on_all
+from sorct.estimators.finishing import AskedBounds, finished_on_all
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import PATH_ROWS, PathTask
+from sorct.estimators.group_bounds import GroupBounds, check_group_options
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
@@ -99,6 +100,9 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         As in ``SORCTClassifier``.
     scaling : "choose", or as in ``SORCTClassifier``, default="choose"
         "choose" tries "auto" and "quantile".
+    group_bounds, group_measure
+        As in ``SORCTRegressor``. Settings are chosen without the bounds; the tree
+        chosen is then solved within them, with its variables.
 
     Attributes
     ----------
@@ -155,6 +159,8 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         scaling: Any = "choose",
         monotonic_cst: Any = None,
         feature_cost: Any = None,
+        group_bounds: Any = None,
+        group_measure: str = "residual",
         progress: bool = False,
     ) -> None:
         self.depths = depths
@@ -185,9 +191,13 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         self.scaling = scaling
         self.monotonic_cst = monotonic_cst
         self.feature_cost = feature_cost
+        self.group_bounds = group_bounds
+        self.group_measure = group_measure
         self.progress = progress
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+    ) -> Self:
         """Choose the settings and keep the tree trained with them on all rows.
 
         Parameters
@@ -196,10 +206,17 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         y : array of shape (n_samples,), numbers
         sample_weight : array of shape (n_samples,) or None
             Used in training and handed to the scorer.
-        """
-        return self._fit_whole(X, y, sample_weight)
+        groups : array of shape (n_samples,) or None
+            Group of every row, for ``group_bounds``.
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        Raises
+        ------
+        InfeasibleError
+            If no tree was found within ``group_bounds``.
+        """
+        return self._fit_whole(X, y, sample_weight, groups)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         require_target(y, type(self).__name__)
         if isinstance(self.scoring, (list, tuple, set, dict)):
             raise ValueError(
@@ -211,6 +228,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         model, effort = self._checked_options()
+        asked = self._asked_bounds(groups, len(X))
         _, seen, weight = checked_samples(X, y, sample_weight, number_column)
         target = target_of(seen, weight, model)
         task, choices = self._task(target, model, effort), self._choices(X)
@@ -230,8 +248,16 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         default = scorer.name if isinstance(scorer, QuantityScorer) else ""
         name = scorer_name(self.scoring, default)
         found = Candidates.of(traced, name, by_hand=False)
-        self._keep(found, partial(finished_on_all, data=data))
+        self._keep(found, partial(finished_on_all, data=data, asked=asked))
         warn_if_slow(self.path_, effort, stacklevel=5)
+
+    def _asked_bounds(self, groups: Any, n_rows: int) -> AskedBounds | None:
+        """Bounds on groups of rows, looked at before any work starts."""
+        check_group_options(self.group_bounds, groups, self.loss)
+        if self.group_bounds is None:
+            return None
+        GroupBounds.of(self.group_bounds, groups, self.group_measure, n_rows, 1.0)
+        return AskedBounds(self.group_bounds, groups, self.group_measure)
 
     def _checked_options(self) -> tuple[Model, Effort]:
         """What trees are asked to be, and how hard to try."""

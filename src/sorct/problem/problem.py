@@ -204,11 +204,14 @@ class Problem:
         return self.datafit.leaf_losses(mass, params.leaf_class)
 
     def _logit(self, params: Params) -> FloatArray:
-        """Logits of the leaves; those of a new tree say what the whole sample says."""
+        """Logits of the leaves (a copy), or their values if a quantity is predicted.
+
+        The logits of a new tree say what the whole sample says.
+        """
         if params.leaf_value is not None:
-            value = params.leaf_value
+            value = params.leaf_value.copy()
             if params.leaf_coef is not None:
-                value = value + SLOPE_UNIT * (self.data.centre @ params.leaf_coef)
+                value += SLOPE_UNIT * (self.data.centre @ params.leaf_coef)
             return value[np.newaxis]
         if not self.learns_leaves:
             return np.zeros((0, self.topology.n_leaves))
