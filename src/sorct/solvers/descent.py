@@ -168,7 +168,7 @@ class Descent:
         state["in_parts"] = samples.weight.size == 0
 
     def step(self) -> bool:
-        """Descend to the end. Where rows come in parts: one step, True if more follow."""
+        """Descend to the end; or one step of rows in parts, True if more follow."""
         call_apart(self._step)
         return bool(self._state["due"])
 
