@@ -17,9 +17,9 @@ test: $(VENV)/ready-test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	  $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# What is marked slow, and properties on ten times as many examples.
+# What is marked slow, and properties on five times as many examples.
 test-slow: $(VENV)/ready-test
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 SORCT_TEST_EXAMPLES=10 \
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 SORCT_TEST_EXAMPLES=5 \
 	  $(BIN)/python -m pytest -m "slow or hypothesis" -n 2 --dist worksteal
 
 # Seeded and bounded; `python -m tests.attacks --help` for parts and single cases.

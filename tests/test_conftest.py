@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from tests.conftest import cover, spread
+from tests.conftest import cover, spread, usual
 
 
 @pytest.mark.parametrize("sizes", [(1,), (4,), (2, 3), (3, 3, 2), (5, 1, 4)], ids=str)
@@ -31,3 +31,9 @@ def test_a_few_cases_are_as_many_as_asked_for(n_cases, n_chosen):
     assert sum(chosen) == min(n_cases, n_chosen)
     assert chosen[:1] == [True] * min(n_cases, 1)
     assert chosen[-1:] == [n_chosen > 1 or n_cases == 1] * min(n_cases, 1)
+
+
+def test_a_third_of_the_cases_is_quick():
+    """The first of two or three."""
+    found = [sum(spread(n, usual(n))) for n in range(1, 11)]
+    assert found == [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]

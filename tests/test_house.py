@@ -189,7 +189,7 @@ def makes_a_prox(node):
         return bool(re.search(words, node.name)) and len(node.body) > 2
     # max(abs(x) - amount, 0), in any of its spellings
     text = ast.unparse(node) if called(node) in ("max", "maximum") else ""
-    return bool(
+    return text != "" and bool(
         re.match(r"(np\.|math\.)?(maximum|max)\((np\.|math\.)?f?abs\(.* - ", text)
     )
 
@@ -198,10 +198,12 @@ def knows_the_box(node):
     """Rule: something is put between -1 and 1, or a threshold compared with these."""
     if isinstance(node, ast.Compare):
         text = ast.unparse(node) if called(node.left) == "abs" else ""
-        return bool(re.match(r"(np\.)?abs\(\w*threshold\w*\) [<>]=? ", text))
+        return text != "" and bool(
+            re.match(r"(np\.)?abs\(\w*threshold\w*\) [<>]=? ", text)
+        )
     text = ast.unparse(node) if called(node) in ("clip", "min", "max") else ""
     box = r"(np\.)?clip\(.*, -(1(\.0)?|n_groups), (1(\.0)?|n_groups)(, out=.*)?\)$"
-    return bool(
+    return text != "" and bool(
         re.match(box, text)
         or re.search(r"\.clip\(-1(\.0)?, 1(\.0)?\)$", text)
         or re.match(r"min\(max\(.*, -1(\.0)?\b.*\), 1(\.0)?\b.*\)$", text)

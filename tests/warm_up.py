@@ -1,15 +1,18 @@
 """Compile all kernels that tests use, once, before workers start: they share the cache.
 
-``make test`` runs ``python -m tests.warm_up``. With a warm cache it takes a second.
+``make test`` runs ``python -m tests.warm_up``. With a warm cache it takes a second: not
+even what fits trees is loaded.
 """
 
-import numpy as np
-
-from sorct import SORCTClassifier, sorct_path
+from sorct.problem.compilation import nothing_cached
 
 
 def main():
     """Fit small trees in all ways that have kernels of their own."""
+    import numpy as np
+
+    from sorct import SORCTClassifier, sorct_path
+
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = rng.normal(0.0, 1.0, (60, 3)) + y[:, np.newaxis]
@@ -24,5 +27,5 @@ def main():
     sorct_path(X, y, alphas_local=[0.0, 0.1], alphas_global=[0.0, 0.1], random_state=0)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and nothing_cached():
     main()

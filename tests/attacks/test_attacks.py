@@ -20,7 +20,7 @@ from tests.attacks.__main__ import SIZES, main, run
 from tests.attacks.runners import Case
 from tests.show.export.databases import postgresql
 
-#: Cases that take half a second or so; ``make test-slow`` has five times as many.
+#: Cases that take half a second or so; ``make test-slow`` has twice as many.
 FEW = {
     "bad_calls": 4,
     "bad_lines": 10,
@@ -33,14 +33,14 @@ FEW = {
 }
 
 
-CHEAP = {"bad_lines", "mutations"}
-
-
-@pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    "name",
-    # The others need browsers, databases or processes.
-    [pytest.param(n, marks=[pytest.mark.slow] * (n not in CHEAP)) for n in SIZES],
+    ("name", "times"),
+    [
+        # The others need browsers, databases or processes.
+        ("bad_lines", 1),
+        ("mutations", 1),
+        *(pytest.param(name, 2, marks=pytest.mark.slow) for name in SIZES),
+    ],
 )
 def test_a_few_cases_of_every_attack_hold(name, times):
     """The failures say what was seen."""

@@ -2,12 +2,14 @@
 
 import json
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import sorct.cli.program
 from sorct import SORCTClassifierCV, Tree
 from sorct.cli import main, training
 from tests.cli.tables import QUICK, small_table, write_table
@@ -401,21 +403,28 @@ def test_an_interrupt_after_the_file_is_written_says_so(made, capsys, monkeypatc
     assert Tree.from_json("new.json").classes.tolist() == ["no", "yes"]
 
 
-def test_work_in_the_background_does_not_listen_to_the_keyboard():
+def test_work_in_the_background_does_not_listen_to_the_keyboard(monkeypatch, capsys):
     """A shell lets it ignore interrupts, also while it loads."""
-    code = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-class Pressed:
-    def find_spec(self, name, *_):
-        if name == "sorct.cli.program":
-            signal.raise_signal(signal.SIGINT)
-sys.meta_path.insert(0, Pressed())
-from sorct.cli import main
-print("code", main(["--version"]))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert done.stdout.decode().endswith("code 0\n")
+    pressed = []
+
+    class Pressed:
+        def find_spec(self, name, *_):
+            if name == "sorct.cli.program":
+                pressed.append(name)
+                signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(sys, "meta_path", [Pressed(), *sys.meta_path])
+    # Loaded anew, for this test alone.
+    monkeypatch.setattr(sorct.cli, "program", sorct.cli.program)
+    monkeypatch.delitem(sys.modules, "sorct.cli.program")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert main(["--version"]) == 0
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert pressed == ["sorct.cli.program"]
+    assert capsys.readouterr().out == f"{sorct.__version__}\n"
 
 
 def test_the_command_line_listens_to_interrupts_before_it_loads_anything():

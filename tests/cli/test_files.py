@@ -86,6 +86,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize("case", OTHERS)
 def test_a_file_of_somebody_else_is_replaced_by_force_only(case, run, folder):
     """However much it speaks of sorct; what we wrote ourselves needs no force."""

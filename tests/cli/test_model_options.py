@@ -117,6 +117,7 @@ def test_the_path_of_the_paper(run):
     assert path.relaxed == ()
 
 
+@pytest.mark.slow
 def test_trees_are_refitted_unless_that_is_not_wanted(run):
     """Every point of a path has a relaxed tree, and a search compares them too."""
     line = "path --alphas-local 0.1,1 --cv 0 --out p.json -q --force --n-solutions 1"

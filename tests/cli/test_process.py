@@ -4,17 +4,20 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.cli.tables import QUICK, write_table
 
+KEPT = Path(__file__).parents[1] / "files" / "v0.1.0" / "tree.json"
+
 # Imports all, then runs in a child what every line of its input holds; the child ends
 # as any interpreter does. Prints how it ended.
 PARENT = """
 import json, os, runpy, sys
-import sorct.cli.program, sorct.cli.training as training, sorct.cli.verbs
+import sorct.cli.program, sorct.cli.verbs
 sorct.cli.program.build_parser()
 for line in sys.stdin:
     child = os.fork()
@@ -71,8 +74,16 @@ def written(run):
     return out, err
 
 
-def test_results_are_utf_8_also_where_the_locale_is_not(written):
+def test_results_are_utf_8_also_where_the_locale_is_not(run):
     """Rules are drawn with lines that ASCII does not have."""
+    code, out, err = run("show", str(KEPT))
+    assert (code, err) == (0, "")
+    assert "├─ yes" in out
+
+
+@pytest.mark.slow
+def test_notes_are_apart_from_results(written):
+    """One JSON document on standard output, one line on standard error."""
     out, err = written
     found = json.loads(out)
     assert found["out"] == "model.json"
@@ -107,6 +118,7 @@ def test_a_reader_that_leaves_is_no_failure(run):
 # As nobody if we are root, who may write everywhere; no work can be done. It calls main
 # itself: nobody may read this Python, so only what was imported before can be used.
 AS_NOBODY = """
+import sorct.cli.training as training
 training._fit_chosen = training._training = None
 if os.getuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)

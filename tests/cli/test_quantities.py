@@ -132,6 +132,7 @@ def test_a_page_is_written_on_rows(table, capsys):
     assert main(["predict", "model.json", "data.csv", "--proba"]) == 2
 
 
+@pytest.mark.slow
 def test_the_choice_stands_beside_the_baseline(table, capsys):
     line = ["fit", "data.csv", "--target", "price", *GRID, "--cv", "2"]
     assert main([*line, "--leaf", "constant", "--scaling", "auto"]) == 0
@@ -147,6 +148,7 @@ def test_depth_zero_is_for_quantities(table, capsys):
     assert "Tree of depth 0" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_compare_recognises_a_quantity(table, capsys, monkeypatch):
     """The race is left out, which takes long and is tried elsewhere."""
     run, plain = comparison.compare, {"leaf": "constant", "gamma": "auto"}

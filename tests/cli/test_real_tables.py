@@ -134,6 +134,7 @@ def test_dates_of_rows_are_read_as_in_training(journey, capsys):
     assert "must hold dates, got 20240131 in row 1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_gaps_where_training_had_none(journey, capsys):
     """All columns in one line, or the typical cell if asked for."""
     X, _ = cleaned()
@@ -189,6 +190,7 @@ def kinds(tree):
     return {v.name: treatment(v) for v in tree.encoder.variables}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["fit", pytest.param("path", marks=pytest.mark.slow)])
 def test_options_say_how_columns_become_variables(verb):
     """The same for a tree and for a path."""

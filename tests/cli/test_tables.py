@@ -109,7 +109,7 @@ def test_a_damaged_parquet_file_is_said_to_be_one(tmp_path):
 # -- classes go out as they came in ----------------------------------------------------
 
 
-@pytest.mark.a_few(4)
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize(
     ("yes", "no", "kind"),
     [

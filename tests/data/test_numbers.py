@@ -12,7 +12,7 @@ from sorct.data.as_text import numbers_as_text
 from sorct.data.numbers import mark_shown, read_numbers
 from tests.budget import examples
 
-check = settings(derandomize=True, deadline=None, max_examples=examples(50))
+check = settings(derandomize=True, deadline=None, max_examples=examples(20))
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 GROUPS = {".": [",", " ", "\u00a0", "\u202f", "'", "’", ""], ",": [".", " ", "'", ""]}
 MONEY = ["", "$", "€", "£", "USD ", "CHF "]

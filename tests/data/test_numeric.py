@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sorct.data.numeric import MOST_POINTS, Curve, Numeric, learn_number
 from tests.budget import examples
 
-check = settings(derandomize=True, deadline=None, max_examples=examples(50))
+check = settings(derandomize=True, deadline=None, max_examples=examples(20))
 columns = st.lists(
     st.floats(-1e6, 1e6) | st.integers(-5, 5).map(float), min_size=1, max_size=80
 ).map(np.array)

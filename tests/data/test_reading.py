@@ -18,7 +18,7 @@ from sorct.data.reading import Roles, read_training
 from sorct.data.sheet import ReadingError, ReadOptions, open_sheet
 from tests.budget import examples
 
-check = settings(derandomize=True, deadline=None, max_examples=examples(30))
+check = settings(derandomize=True, deadline=None, max_examples=examples(12))
 N = 40
 
 

@@ -44,7 +44,7 @@ def in_parts(values, cuts):
     return [part for part in np.split(values, places) if len(part)]
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(columns, st.lists(st.floats(0, 1), max_size=6), st.randoms())
 def test_any_parts_in_any_order_give_the_same_sketch(values, cuts, random):
     """To the last bit, exact or not."""
@@ -60,7 +60,7 @@ def test_any_parts_in_any_order_give_the_same_sketch(values, cuts, random):
         assert ends == (values.min(), values.max(), (values == np.floor(values)).all())
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(columns, st.lists(st.floats(0, 1), max_size=4))
 def test_a_quantile_is_off_by_no_more_than_its_bucket(values, cuts):
     """The bound that the module states: counts are exact, values are to a bucket."""
@@ -80,7 +80,7 @@ def test_a_quantile_is_off_by_no_more_than_its_bucket(values, cuts):
         assert sketch.exact
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     columns,
     st.lists(st.floats(0, 1), max_size=4),
@@ -101,7 +101,7 @@ def test_numbers_learn_from_an_exact_sketch_as_from_the_column(
     assert found == expected
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "b", "c", "dd", None]), min_size=1, max_size=80),
     st.lists(st.floats(0, 1), max_size=4),

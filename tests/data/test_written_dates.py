@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sorct.data.written_dates import read_dates
 from tests.budget import examples
 
-check = settings(derandomize=True, deadline=None, max_examples=examples(50))
+check = settings(derandomize=True, deadline=None, max_examples=examples(20))
 DAYS = st.dates(dt.date(1900, 1, 1), dt.date(2100, 12, 31))
 FORMATS = [
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%d. %B %Y",

@@ -112,6 +112,7 @@ def brute_force(truth, norm, rng):
     return best
 
 
+@pytest.mark.a_few(1)
 @shapes
 def test_the_local_bound_is_the_maximum_of_theorem_2(depth, n_classes, rng):
     """Up to e^-gamma, the least mass of a leaf that a class must own."""
@@ -123,6 +124,7 @@ def test_the_local_bound_is_the_maximum_of_theorem_2(depth, n_classes, rng):
     assert bounds.column_slope.max() == pytest.approx(most, rel=1e-9)
 
 
+@pytest.mark.a_few(1)
 @shapes
 def test_the_global_bound_is_above_the_maximum_of_theorem_2(depth, n_classes, rng):
     """Equal to it with two classes; at most 5/4 of it at depth 2, where l1 >= l-inf."""
@@ -206,7 +208,7 @@ def test_stationary_is_not_best():
 
 
 @pytest.mark.every_value
-@pytest.mark.parametrize("n_trees", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_trees", [1, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0])
 @shapes
 def test_at_the_best_bounds_no_tree_beats_the_same_without_columns(

@@ -79,6 +79,7 @@ def test_files_keep_the_maps(rng, kind, n_classes):
     assert len(tree.calibration.maps) == (1 if n_classes == 2 else n_classes)
 
 
+@pytest.mark.slow
 @pytest.mark.a_few(1)
 @kinds
 def test_the_same_seed_gives_the_same_maps(rng, kind):

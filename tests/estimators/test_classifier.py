@@ -119,13 +119,13 @@ def test_the_contract_of_scikit_learn_holds(estimator, check):
 
 
 @pytest.mark.slow
-@each_check(SORCTClassifier())
+@each_check(SORCTClassifier(), shares=2)
 def test_the_contract_holds_by_default(estimator, check):
     """With the search that users get."""
     check(estimator)
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @settings
 def test_frames_and_arrays_give_the_same_tree(clouds, usual, name):
     """Names change nothing but names."""
@@ -176,7 +176,7 @@ def test_the_number_of_jobs_changes_nothing(clouds, usual, name):
     assert_same_fit(usual(name), few(name, n_jobs=2).fit(*clouds))
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @settings
 def test_start_k_is_the_same_for_any_number_of_starts(clouds, usual, name):
     """The first two rows of five are the two of two."""
@@ -249,7 +249,7 @@ def test_numbers_are_the_references(rng, clouds, usual, name, weighted):
         np.testing.assert_array_equal(getattr(tree, name), getattr(clf, f"{name}_"))
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @settings
 def test_the_tree_is_the_best_start(clouds, name):
     """Or that without the cuts that people have no use for, solved again."""
@@ -335,7 +335,7 @@ def test_depth_none_is_the_smallest_that_works(rng, K, depth):
     assert clf.coef_.shape == (2, 2**depth - 1)
 
 
-@pytest.mark.a_few(4)
+@pytest.mark.a_few(2)
 @unconverged
 @pytest.mark.parametrize("depth", range(1, 9))
 def test_every_depth_to_eight_fits(clouds, depth):

@@ -191,7 +191,7 @@ def test_linear_classes_are_found_by_the_linear_rival(n_classes, bar):
     X, y = linear_classes(n_classes, 1200)
     data = Data(X, y, None)
     train, test = data.part(np.arange(200)), data.part(np.arange(200, 1200))
-    found = fit_logistic(train, test, Plan(5, "best", None, 0, {}))
+    found = fit_logistic(train, test, Plan(2, "best", None, 0, {}))
     assert found.score > bar
 
 
@@ -403,7 +403,7 @@ def test_what_is_ahead_of_a_useful_method_is_useful():
     assert said.startswith("These data support a line: L1 logistic is ahead of CART")
 
 
-@pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [30, pytest.param(300, marks=pytest.mark.slow)])
 def test_every_outcome_gives_one_sentence(n):
     """Whatever the scores are, and whichever of their gaps are shown."""
     rng, pairs = np.random.default_rng(0), all_pairs()
@@ -477,6 +477,7 @@ def test_two_slanted_lines_that_cross_support_oblique_cuts():
     assert found.sentence.startswith("These data support oblique cuts:"), found.frame
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_strengths")
 def test_noise_supports_nothing(rng):
     """Classes by a coin."""

@@ -77,6 +77,7 @@ def assert_same_search(one, other):
 # -- scikit-learn ----------------------------------------------------------------------
 
 
+@pytest.mark.a_few(12)
 @each_check(
     SORCTClassifierCV(**PLAIN, alphas_local=0.1, n_solutions=1, cv=2),
 )
@@ -105,12 +106,14 @@ def test_the_contract_holds_by_default(check):
     SORCTClassifierCV(
         alphas_local=ALPHAS, n_solutions=2, cv=2, rule="one-standard-error", **PLAIN
     ),
+    shares=2,
 )
 def test_the_contract_holds_for_a_real_search(estimator, check):
     """With a choice to make, by either rule; loss and scaling race."""
     check(estimator)
 
 
+@pytest.mark.slow
 def test_a_clone_has_the_settings_and_not_the_fit(clouds):
     """Fitted again it is the same search."""
     search = model(max_features=2, rule="one-standard-error").fit(*clouds)
@@ -267,7 +270,7 @@ def test_selecting_before_fitting_is_refused(options):
         model().select(**options)
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("depths", [[None, 2], [2, None], [2, 2], None, (2,)])
 def test_the_same_depth_is_one_candidate(iris, of_depth_2, depths):
     """None means 2 for three classes, and the rows are those of 2 alone."""
@@ -407,7 +410,7 @@ def test_floors_that_cannot_be_met_are_reported(rng, race):
     assert not hasattr(search, "cv_results_")
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "options", [{"loss": "cost"}, {"loss": "log"}, {"max_features": 1}], ids=str
 )
@@ -492,7 +495,7 @@ def test_an_interrupted_fit_changes_nothing(iris, clouds, refit):
             search.predict(clouds[0])
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize(
     "n_jobs", [None, 1, pytest.param(2, marks=pytest.mark.slow), "threads"]

@@ -4,9 +4,6 @@ import os
 import signal
 from pathlib import Path
 
-import dask
-import dask.array as da
-import dask.dataframe as dd
 import joblib
 import numpy as np
 import pytest
@@ -21,7 +18,19 @@ from tests.estimators.large_tables import (
     small_limits,  # noqa: F401
 )
 
-pytestmark = pytest.mark.usefixtures("small_limits")
+pytestmark = pytest.mark.usefixtures("loaded", "small_limits")
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """Load Dask for these tests alone: it would take long wherever tests are collected.
+
+    Its parts are names of this module from then on.
+    """
+    global da, dask, dd
+    import dask
+    import dask.array as da
+    import dask.dataframe as dd
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +41,7 @@ def frame():
 
 
 @pytest.fixture(scope="module")
-def fitted(frame):
+def fitted(frame, loaded):
     """The tree of three partitions."""
     with pytest.MonkeyPatch.context() as patch:
         shrink(patch)
@@ -64,6 +73,7 @@ def test_a_partition_may_be_empty(frame):
     assert SORCTClassifier(**QUICK).fit(holes, "y").tree_.training.n_samples == 450
 
 
+@pytest.mark.slow
 def test_arrays_of_dask_are_taken_in_any_chunks(frame):
     """Chunks of rows and columns; the names are those of an array."""
     X, y = frame[["plain", "tail"]].to_numpy(), frame["y"].to_numpy(dtype=str)
@@ -163,7 +173,7 @@ def test_a_worker_that_is_lost_costs_a_retry(frame, fitted, tmp_path):
         ) as cluster,
         distributed.Client(cluster),
     ):
-        table = dd.from_pandas(frame, npartitions=6)
+        table = dd.from_pandas(frame, npartitions=3)
         table = table.map_partitions(die_once, str(place), meta=frame.iloc[:0])
         found = SORCTClassifier(**QUICK).fit(table, "y")
         assert len(place.read_text()) > 5

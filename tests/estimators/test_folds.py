@@ -282,7 +282,7 @@ def test_a_class_of_weight_zero_is_no_class(clouds):
     assert_same_search(search, without)
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -305,7 +305,7 @@ def test_a_fold_may_miss_a_class(iris, options):
     assert search.classes_.tolist() == ["setosa", "versicolor", "virginica"]
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "options",
     [

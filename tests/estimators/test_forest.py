@@ -21,6 +21,7 @@ from tests.estimators.contract import each_check
 QUICK = {"n_trees": 4, "n_starts": 1, "random_state": 0}
 
 
+@pytest.mark.a_few(24)
 @each_check(
     SORCTForestClassifier(2, 2, 0.0, 0.0, n_starts=1, gamma=100.0),
     SORCTForestRegressor(2, 1, 0.0, 0.0, n_starts=1, gamma=100.0),
@@ -35,6 +36,7 @@ def test_sklearn_compatible(estimator, check):
     SORCTForestClassifier(2, n_starts=1, n_folds=2),
     SORCTForestClassifier(2, 2, 0.1, 0.1, n_starts=1, relax=False, loss="both"),
     SORCTForestRegressor(2, 1, n_starts=1, n_folds=2, gamma=100.0),
+    shares=3,
 )
 def test_sklearn_compatible_whatever_is_chosen(estimator, check):
     """The same where depth, steepness and variables are chosen, or trees polished."""
@@ -123,17 +125,27 @@ def test_the_penalty_counts_variables_of_the_forest(people):
 
 @pytest.mark.a_few(1)
 @pytest.mark.parametrize("options", [{"bootstrap": "half"}, {"loss": "both"}])
-def test_same_seed_same_forest_for_any_jobs_and_backend(people, options):
+def test_same_seed_same_forest_for_any_jobs_and_order(people, options):
     model = SORCTForestClassifier(2, 2, 0.0, 0.1, n_starts=1, random_state=0, **options)
     model.set_params(gamma=100.0)
     first = model.fit(*people).forest_
     assert clone(model).set_params(n_jobs=2).fit(*people).forest_ == first
-    for backend in ("threading", "loky"):
-        with parallel_backend(backend, n_jobs=2):
-            assert clone(model).fit(*people).forest_ == first
     order = np.random.default_rng(1).permutation(len(people[1]))
     shuffled = people[0].iloc[order], people[1][order]
     assert clone(model).fit(*shuffled).forest_ == first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)]
+)
+def test_same_seed_same_forest_for_any_backend(people, backend):
+    """Processes are slow to start."""
+    model = SORCTForestClassifier(2, 2, 0.0, 0.1, gamma=100.0, n_starts=1)
+    model.set_params(random_state=0)
+    first = clone(model).fit(*people).forest_
+    with parallel_backend(backend, n_jobs=2):
+        assert model.fit(*people).forest_ == first
 
 
 def test_bags_starts_and_losses_make_trees_differ(people):
@@ -281,6 +293,7 @@ def test_directions_hold_for_the_forest(people, options):
     assert (along[1] < along[0] - 0.1).any()
 
 
+@pytest.mark.slow
 def test_directions_of_a_quantity():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     model = SORCTForestRegressor(

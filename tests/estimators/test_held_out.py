@@ -156,7 +156,7 @@ def test_weighted_classes_are_scored_with_their_weights():
     assert search.tree_.training.cv_scoring == "minus the weighted log-loss"
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("weights", ["balanced", {"fraud": 6.0}])
 def test_weighted_classes_are_found_more_often(unweighted, weights):
     """By either loss; what is told counts rows by their own weights."""

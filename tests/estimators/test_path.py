@@ -52,7 +52,7 @@ def of_iris(iris):
 # -- the grid --------------------------------------------------------------------------
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "options",
     [{}, {"loss": "log"}, {"depth": 2}, {"alphas_local": 0}, {"alphas_global": 0}],
@@ -131,7 +131,7 @@ def test_one_strength_is_a_grid(clouds, alpha):
 # -- the numbers are what they say -----------------------------------------------------
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("min_recall", [None, 0.4, {"setosa": 0.9}])
 def test_numbers_are_the_references(iris, min_recall):
     """Objective, cost and recall of every tree, and what its training notes."""
@@ -165,7 +165,7 @@ def test_numbers_are_the_references(iris, min_recall):
         assert path.trees[0].training["min_recall"] == [0.4, 0.4, 0.4]
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize("alphas", [(0.0, 0.0), (2.0**-6, 0.0), (0.0, 0.1), (0.5, 0.5)])
 @pytest.mark.parametrize("name", ["iris", "clouds"])
@@ -366,7 +366,7 @@ def test_the_advice_names_arguments_that_exist(rng, loss):
     assert "n_starts" not in str(told.value)
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize("floor", [0.5, 0.8, 0.9])
 @pytest.mark.parametrize("strongest", [1.0, 8.0, 100.0])

@@ -98,6 +98,7 @@ def _shape(n):
 # -- fits ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.a_few(1)
 @losses
 def test_a_fixed_tree_keeps_its_promise_on_fresh_draws(rng, loss):

@@ -14,7 +14,7 @@ from tests.budget import examples
 from tests.reference import Reference
 from tests.show.test_text import SHARE, leaves_of, read_tree
 
-check = settings(derandomize=True, deadline=None, max_examples=examples(6))
+check = settings(derandomize=True, deadline=None, max_examples=examples(4))
 alphas = st.sampled_from([0.0, 2.0**-6, 2.0**-3, 1.0, 100.0])
 seeds = st.integers(0, 2**32 - 1)
 few, many = st.integers(1, 6), st.integers(8, 60)

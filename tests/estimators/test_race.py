@@ -15,7 +15,7 @@ from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Setti
 from tests.budget import examples
 from tests.estimators.test_cross_validated import assert_same_search
 
-check = settings(derandomize=True, deadline=None, max_examples=examples(60))
+check = settings(derandomize=True, deadline=None, max_examples=examples(20))
 #: What is left to choose on a table of numbers with two classes.
 FREE = Choices(("log", "cost"), (1, 2, 3, 4), ("auto",), ("auto", "quantile"))
 SIMPLE = Settings("log", 1, "auto", "auto")
@@ -539,7 +539,7 @@ def test_a_scorer_for_rare_classes_finds_them():
     y = np.where(np.arange(600) % 20 == 0, "rare", "usual")
     X = rng.normal(size=(600, 2)) + np.outer(y == "rare", [1.2, 0.0])
     few = {"depths": 1, "loss": "log", "alphas_local": [2.0, 8.0], "n_solutions": 1,
-           "cv": 3, "random_state": 0}  # fmt: skip
+           "cv": 2, "random_state": 0}  # fmt: skip
     search = SORCTClassifierCV(scoring="balanced_accuracy", **few).fit(X, y)
     assert search.best_params_["class_weight"] == "balanced"
     assert search.race_["class_weight"].isna().any()

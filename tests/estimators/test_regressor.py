@@ -59,6 +59,7 @@ def test_sklearn_compatible(estimator, check):
     SORCTRegressorCV(
         1, 0.1, leaf="constant", scaling="auto", relax=False, cv=2, n_solutions=1
     ),
+    shares=2,
 )
 def test_the_contract_holds_for_trees_and_searches(estimator, check):
     """No check is expected to fail; small tables and no penalty converge slowly."""
@@ -184,8 +185,8 @@ def test_a_search_chooses_and_tells(houses):
 def test_scorers_of_sklearn_work(houses):
     X, y = houses
     search = SORCTRegressorCV(
-        1, 0.5, leaf="linear", scaling="auto", cv=2, n_solutions=1, tol=1e-3,
-        scoring="neg_mean_absolute_error", random_state=0,
+        1, 0.5, leaf="constant", scaling="auto", gamma="auto", relax=False, cv=2,
+        n_solutions=1, tol=1e-3, scoring="neg_mean_absolute_error", random_state=0,
     )  # fmt: skip
     assert search.fit(X, y).best_score_ < 0.0
     assert cross_val_score(SORCTRegressor(1, 1.0, **QUICK), X, y, cv=2).min() > 0.5
@@ -255,6 +256,7 @@ def test_targets_that_are_no_quantity_are_refused(houses):
             ask(X)
 
 
+@pytest.mark.slow
 def test_what_is_chosen_on_some_rows_is_finished_on_all(houses, monkeypatch):
     X, y = houses
     for place in ("folds", "finishing", "regressor_cv"):

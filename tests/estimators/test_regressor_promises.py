@@ -42,7 +42,7 @@ def test_what_a_leaf_says_is_near_what_its_rows_are(table):
 # -- directions ------------------------------------------------------------------------
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     ("depth", "leaf"), [(1, "constant"), (2, "constant"), (0, "linear"), (2, "linear")]
 )

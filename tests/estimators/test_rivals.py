@@ -11,7 +11,7 @@ from experiments import rivals
 from experiments.rivals import Part
 
 needs_rpart = pytest.mark.skipif(
-    rivals.rpart_program() is None, reason="Rscript with rpart is not installed"
+    "rivals.rpart_program() is None", reason="Rscript with rpart is not installed"
 )
 #: R is started once in the quick suite, to agree with scikit-learn.
 often_rpart = [needs_rpart, pytest.mark.slow]

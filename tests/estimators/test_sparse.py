@@ -130,6 +130,7 @@ def test_the_tree_knows_only_the_columns_it_uses(words, fitted, tmp_path):
     assert np.array_equal(again.predict(dense), fitted.predict(X))
 
 
+@pytest.mark.slow
 def test_weight_2_is_the_row_twice(words):
     """And weight 0 a row left out."""
     X, y = words

@@ -80,6 +80,20 @@ def test_files_give_the_tree_of_the_table_in_memory(table, fitted):
     assert (fitted.predict(X) == whole.predict(X)).mean() > 0.999
 
 
+def test_what_is_told_of_very_many_rows_is_what_is_predicted(table):
+    """Recall and precision are added up part by part, of rows in memory as well."""
+    X, y, _ = table
+    found = SORCTClassifier(**QUICK).fit(X, y)
+    told, predicted = found.tree_.training, found.predict(X)
+    for k, label in enumerate(found.classes_):
+        right = np.count_nonzero((predicted == label) & (y == label))
+        asked = np.count_nonzero(y == label), np.count_nonzero(predicted == label)
+        assert told.found[k] == pytest.approx(right / asked[0], abs=1e-12)
+        assert told.precision[k] == pytest.approx(right / max(asked[1], 1), abs=1e-12)
+    by_hand = found.tree_.follow(X) == predicted
+    assert told.followed == pytest.approx(by_hand.mean(), abs=1e-12)
+
+
 @pytest.mark.parametrize(
     "kind",
     ["csv", *(pytest.param(k, marks=pytest.mark.slow) for k in FURTHER_FILES)],
@@ -146,7 +160,7 @@ def two_classes(table):
     return X[y != "rare"], y[y != "rare"], frame[frame["y"] != "rare"]
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("n_parts", [1, 3])
 @pytest.mark.parametrize("name", ["promise", *(n for n in OPTIONS if n != "promise")])
 def test_every_loss_and_floor_streams(two_classes, tmp_path, name, n_parts):
@@ -214,6 +228,7 @@ def test_weights_come_from_a_column(table, tmp_path):
     same_tree(found(files, "y", "w"), whole(X[some], y[some], weight[some]))
 
 
+@pytest.mark.slow
 def test_a_calibrated_tree_streams(table, tmp_path):
     """Maps come from the rows of the search."""
     frame = table[2][table[2]["y"] != "rare"]
@@ -260,6 +275,7 @@ def test_limits_hold_on_files(two_classes, tmp_path, limit):
     assert one.training.objective == there
 
 
+@pytest.mark.slow
 def test_a_choice_on_files_keeps_its_limits_and_promises(two_classes, tmp_path):
     """The tree of all rows has no more variables than asked for, and its promise."""
     frame = two_classes[2]

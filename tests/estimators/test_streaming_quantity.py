@@ -50,7 +50,7 @@ KINDS = {
 }
 
 
-@pytest.mark.a_few(4)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("name", KINDS)
 def test_files_give_the_tree_of_the_table_in_memory(prices, files, name):
     """The objective is equal to rounding, and so are predictions."""
@@ -85,6 +85,7 @@ def test_quantiles_of_parts_are_exact(rng, weighted):
         assert passes
 
 
+@pytest.mark.slow
 def test_dask_gives_the_tree_of_the_table_in_memory(prices):
     """Rows that lie in partitions of a cluster."""
     dd = pytest.importorskip("dask.dataframe")
@@ -95,6 +96,7 @@ def test_dask_gives_the_tree_of_the_table_in_memory(prices):
     assert there.objective_ == pytest.approx(own.objective_, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_paths_of_files_are_those_of_the_table(prices, files):
     """Every point has the objective that it has in memory."""
     options = {

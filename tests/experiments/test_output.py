@@ -204,6 +204,7 @@ def test_every_table_is_written_as_csv_and_markdown(results, tmp_path):
     assert "| Iris | 90.0 ± 0.0 (2.0) | – |" in page
 
 
+@pytest.mark.slow
 def test_missing_parts_are_skipped_with_a_note(results, tmp_path, caplog):
     """With one part there are the tables of that part."""
     for part in tables.PARTS:

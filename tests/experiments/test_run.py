@@ -379,7 +379,7 @@ def test_drawing_fits_nothing(place, nothing_fits, monkeypatch):
     """Tables and figures come from what is there."""
     with monkeypatch.context() as real:
         real.setitem(protocol.KINDS, "path", protocol.path_rows)
-        assert place.write(n_splits=2).run("local", "--fit-only") == 0
+        assert place.write(n_splits=1).run("local", "--fit-only") == 0
     assert not place.output.exists()
     before = {file: file.read_bytes() for file in place.results.rglob("*.*")}
     assert place.run("local", "--draw-only") == 0
@@ -387,6 +387,7 @@ def test_drawing_fits_nothing(place, nothing_fits, monkeypatch):
     assert (place.output / "local_depth2.md").exists()
 
 
+@pytest.mark.slow
 def test_drawing_needs_no_data(place, nothing_fits, tmp_path, monkeypatch):
     """Results may have come from another machine."""
     monkeypatch.setattr(

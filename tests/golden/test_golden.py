@@ -41,6 +41,7 @@ def test_every_cell_is_kept():
     assert set(NAMES) > LARGE
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[pytest.mark.slow] if n in LARGE else []) for n in NAMES],

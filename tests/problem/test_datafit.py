@@ -14,7 +14,7 @@ from sorct.problem.problem import Problem
 from sorct.solvers.descent import leaf_masses
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
-from tests.conftest import problem_of
+from tests.cases import problem_of
 from tests.problem.doors import evaluate, renew_leaves
 from tests.reference import entropy, entropy_payoff
 

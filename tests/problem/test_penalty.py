@@ -18,7 +18,7 @@ from tests.problem.doors import (
 from tests.reference import prox_row
 
 amounts = st.one_of(st.just(0.0), st.floats(1e-6, 4.0))
-check = settings(derandomize=True, deadline=None, max_examples=examples(100))
+check = settings(derandomize=True, deadline=None, max_examples=examples(30))
 rows = st.integers(1, 9).flatmap(
     lambda n: st.lists(st.floats(-3, 3), min_size=n, max_size=n).map(np.array)
 )

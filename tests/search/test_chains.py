@@ -15,7 +15,7 @@ from sorct.search.multistart import Multistart
 from sorct.search.polish import Polisher
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import Status
-from tests.conftest import problem_of
+from tests.cases import problem_of
 from tests.reference import Reference
 from tests.search.test_multistart import assert_identical
 
@@ -88,7 +88,7 @@ def assert_same_search(one, other):
     assert str(one.summary) == str(other.summary)
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     ("name", "jobs"),
     [
@@ -107,6 +107,7 @@ def test_neither_jobs_nor_repetition_change_anything(searched, name, jobs):
         assert_same_search(first, search(problem, n_jobs))
 
 
+@pytest.mark.slow
 def test_other_seeds_search_elsewhere(draw_case):
     """Different seeds make different descents."""
     problem = draw_case(depth=2, n_classes=3).problem

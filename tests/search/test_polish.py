@@ -18,7 +18,7 @@ PENALTIES = {
 }
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
 def test_no_coefficient_is_next_to_nothing(draw_case, rng, penalty):
     """What is not zero is at least 1e-7, or the tree would be worse without it."""

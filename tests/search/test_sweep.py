@@ -17,7 +17,7 @@ from sorct.search.sweep import Grid, Sweep
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import FEASIBLE, Status
 from sorct.tree.params import Params
-from tests.conftest import draw_tree, problem_of
+from tests.cases import draw_tree, problem_of
 from tests.reference import Reference
 
 SEED = int(os.environ.get("SORCT_TEST_SEED", "0"))
@@ -141,7 +141,7 @@ def test_penalties_run_along_rows():
 # -- truths along the path -------------------------------------------------------------
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @problems
 def test_objectives_never_fall_when_a_penalty_grows(name):
     """Along both axes; the least objective of a larger penalty is no less."""
@@ -152,7 +152,7 @@ def test_objectives_never_fall_when_a_penalty_grows(name):
         assert (rise >= -ROUNDING * np.delete(value, -1, axis=axis) - 1e-9).all()
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @problems
 def test_no_tree_is_beaten_by_another_points_tree(name):
     """Re-costed by the slow formula under the penalties of the point."""
@@ -188,7 +188,7 @@ def test_floors_are_met_everywhere(name):
         assert (truth.recall(solution.params) >= truth.floor - 1.1 * FEASIBLE).all()
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize("seed", [SEED, 15])
 @pytest.mark.parametrize("strongest", [1.0, 8.0, 1e3])
@@ -202,7 +202,7 @@ def test_high_floors_are_met_under_any_penalty(strongest, seed):
     assert_unbeaten(truth, solutions, grid)
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("total", [0.0, 0.6])
 @pytest.mark.parametrize(("depth", "n_classes"), [(1, 2), (2, 3)])
 def test_without_features_the_cheapest_class_gets_what_floors_leave(
@@ -292,6 +292,7 @@ def test_the_number_of_jobs_changes_nothing(name):
         assert_identical(swept_small(name), sweep(problem, SMALL, n_jobs))
 
 
+@pytest.mark.slow
 @pytest.mark.a_few(1)
 @pytest.mark.parametrize("name", ["iris", "iris with floors"])
 def test_the_same_seed_gives_the_same_path(name):
@@ -328,7 +329,7 @@ def test_the_callback_hears_of_every_point_once(n_jobs):
         assert solution.objective <= progress.objective
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize("n_heard", [1, 2, 4])
 @pytest.mark.parametrize("answer", [True, np.True_, None, False])

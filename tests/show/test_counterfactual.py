@@ -59,7 +59,7 @@ def check_numbers(tree, row, fine=1500):
     return found
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @shapes
 @gammas
@@ -73,7 +73,7 @@ def test_no_smaller_change_of_a_number_flips(rng, depth, n_classes, gamma):
     assert [flip.variable for flip in found[0].flips] == list(tree.variables_used)
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @shapes
 @gammas
@@ -103,7 +103,7 @@ def test_how_far_outside_a_value_is_does_not_matter(far):
     assert flip.value == pytest.approx(6.0, abs=0.1)
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("offset", [2e3, 1.7e9, -1.7e9])
 def test_flips_hold_far_from_zero(rng, offset):
     """Years and time stamps: the value as a float really flips."""
@@ -128,7 +128,7 @@ def two_leaves(limit, upper, gamma=512.0, sign=1.0):
     )
 
 
-@pytest.mark.a_few(4)
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 @pytest.mark.parametrize("limit", [3.5, 5.0, 2.0, 0.1, 7.25])
 def test_a_limit_that_is_a_round_number_is_crossed(sign, limit):
@@ -171,7 +171,7 @@ def test_a_readable_value_has_few_digits(rng):
 # -- levels ----------------------------------------------------------------------------
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @shapes
 @gammas

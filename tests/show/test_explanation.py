@@ -439,7 +439,7 @@ def test_no_name_spoils_an_explanation(rng):
     json.dumps(found.to_dict())
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("offset", [0.0, 2e3, 1.7e9])
 def test_text_tells_on_which_side_of_the_limit_a_sum_is(rng, offset):
     """Also for columns far from zero: digits suffice to see the answer."""

@@ -153,7 +153,7 @@ def test_a_flip_changes_the_class(rng, table, stride):
     assert len(found) >= 8
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("name", ["age", "income", "signup", "last"])
 def test_a_flip_of_a_number_is_the_nearest(rng, table, name):
     """To the value now; to the typical value if it is missing now."""

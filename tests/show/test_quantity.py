@@ -64,7 +64,7 @@ def test_python(fitted):
     assert_same([room["predict"](row) for row in rows], predicted)
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.skipif(which("node") is None, reason="needs node")
 def test_javascript(fitted, tmp_path):
     tree, _, written, predicted = fitted

@@ -150,7 +150,7 @@ def floored(rng, table):
     return sparse_tree(rng, table, min_recall=0.5)
 
 
-@pytest.mark.a_few(4)
+@pytest.mark.a_few(2)
 @depths
 @classes
 def test_every_node_that_decides_is_printed_once(rng, table, depth, n_classes):
@@ -243,7 +243,7 @@ def test_classes_inside_a_leaf_sum_to_all(rng, table):
         assert shares == sorted(shares, reverse=True)
 
 
-@pytest.mark.a_few(4)
+@pytest.mark.a_few(2)
 @depths
 @classes
 def test_printed_rules_lead_where_the_tree_does(rng, table, depth, n_classes):

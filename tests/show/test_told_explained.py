@@ -28,7 +28,7 @@ def numbers(rng):
     return draw_numbers(rng, 120)
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @kinds
 def test_an_explanation_gives_what_predict_gives(
     rng, numbers, n_classes, with_costs, calibration
@@ -48,7 +48,7 @@ def test_an_explanation_gives_what_predict_gives(
         assert json.loads(json.dumps(found.to_dict()))["predicted"] == found.predicted
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @kinds
 def test_flips_are_those_of_predict(rng, numbers, n_classes, with_costs, calibration):
     """The value gives the class told, and none that is nearer on a fine grid does."""

@@ -57,7 +57,7 @@ def shares_of(text):
 # -- leaves ----------------------------------------------------------------------------
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_leaf_tells_the_rows_that_a_reader_sends_there(rng, table, depth, n_classes):

@@ -172,7 +172,7 @@ def test_a_monotone_solve_never_ends_above_its_start(
         assert again.objective <= solution.objective + 1e-13
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize(("depth", "n_classes"), [(1, 2), (2, 4)])
 @strengths

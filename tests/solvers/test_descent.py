@@ -9,7 +9,7 @@ from scipy.special import expit
 from sorct.problem.evaluation import never
 from sorct.problem.kernels import make_buffers
 from sorct.solvers.descent import descend
-from tests.conftest import problem_of
+from tests.cases import problem_of
 from tests.problem.doors import evaluate
 
 TOL = 1e-6

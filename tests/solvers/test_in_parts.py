@@ -36,7 +36,7 @@ CASES = {
 }
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[pytest.mark.slow] * (n == "cost")) for n in CASES],

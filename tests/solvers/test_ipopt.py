@@ -75,7 +75,7 @@ def cell(request):
     return Cell(X, y, depth, terms, tree, label, ours.objective, kept["best"])
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 def test_ipopt_cannot_improve_our_tree(cell):
     """Started at our cuts and with our labels it gains less than 1e-5."""
     model = PaperModel(
@@ -98,6 +98,7 @@ def test_twenty_starts_of_ipopt_are_no_better(cell):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("cell", QUICK, indirect=True, ids=name_of)
 def test_the_bests_of_ipopt_are_those_kept(cell):
     """Its twenty starts, run anew, end no lower than the file says."""
     found = twenty_starts(cell.X, cell.y, cell.depth, **cell.terms)

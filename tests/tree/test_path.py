@@ -15,7 +15,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.target import Classes
 from sorct.tree.path import Path
 from sorct.tree.training import TrainingRecord
-from tests.conftest import draw_stream
+from tests.cases import draw_stream
 from tests.data.test_encoder import mixed_table
 from tests.tree.test_tree import random_tree
 
@@ -298,7 +298,7 @@ def test_local_and_global_sparsity_count_apart():
 def test_the_frontier_is_that_of_brute_force(rng):
     """Random trees, by cost and by accuracy."""
     trees = []
-    for _ in range(40):
+    for _ in range(20):
         cuts = [rng.permutation(P)[: rng.integers(0, 4)].tolist() for _ in range(3)]
         n_wrong, cost = int(rng.integers(0, 4)), float(rng.integers(1, 5)) / 10
         trees.append(hand_tree(*cuts, n_wrong=n_wrong, cost=cost))

@@ -10,7 +10,7 @@ import pytest
 
 from sorct import Tree
 from sorct.tree.path import Path
-from tests.conftest import draw_stream
+from tests.cases import draw_stream
 from tests.data.test_encoder import mixed_table
 from tests.tree.test_path import mixed_path, with_training
 

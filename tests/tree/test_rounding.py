@@ -210,7 +210,7 @@ def test_one_digit_can_cost_accuracy(rng):
 # -- the rounded tree ------------------------------------------------------------------
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @all_digits
 def test_a_rounded_tree_is_a_tree(rng, table, tmp_path, digits):
     """It saves and loads to the last bit, prints, predicts and explains."""

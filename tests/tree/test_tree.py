@@ -94,7 +94,7 @@ def test_probabilities_are_the_papers(rng, depth, gamma, n):
     np.testing.assert_array_equal(tree.predict(rows), proba[:, 1] > proba[:, 0])
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("n", [16_384, 16_385, 20_000])
 def test_blocks_of_rows_change_nothing(rng, n):
     """Rows are done in blocks; each has the probabilities that it has alone."""

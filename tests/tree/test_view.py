@@ -69,7 +69,7 @@ def proba_by_routes(tree, view, row):
     return proba
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @depths
 @gammas

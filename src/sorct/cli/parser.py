@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import cache
 from typing import NoReturn, TypeAlias
 
 from sorct.cli import options
@@ -36,8 +37,9 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 
+@cache
 def build_parser() -> Parser:
-    """Parser of ``sorct`` with all its verbs."""
+    """Parser of ``sorct`` with all its verbs; built once in a process."""
     parser = Parser(
         prog="sorct",
         description="Small, sparse, trustworthy decision trees from tables.",

@@ -85,12 +85,15 @@ class WithMissing:
         columns[missing] = 0.0
         return np.column_stack([columns, missing])
 
+    def encode_codes(self, codes: IntArray) -> FloatArray:
+        """Columns of the choices, and whether they are missing."""
+        missing = codes == len(self.choices or ()) - 1
+        columns = self.known.encode_codes(np.where(missing, -1, codes))
+        return np.column_stack([columns, missing])
+
     def encode_choices(self) -> FloatArray:
         """Rows of the choices, and one for missing."""
-        inside = self.known.encode_choices()
-        rows = np.zeros((len(inside) + 1, inside.shape[1] + 1))
-        rows[:-1, :-1], rows[-1, -1] = inside, 1.0
-        return rows
+        return self.encode_codes(np.arange(len(self.choices or ())))
 
     def decode(self, place: float) -> float:
         """Number at a place from 0 to 1."""

@@ -92,6 +92,12 @@ class Variable(Protocol):
     def encode(self, numbers: FloatArray) -> FloatArray:
         """Columns in [0, 1] of the numbers of a continuum, shape (n, n_columns)."""
 
+    def encode_codes(self, codes: IntArray) -> FloatArray:
+        """Columns in [0, 1] of choices by their positions, shape (n, n_columns).
+
+        Those of -1 are 0.
+        """
+
     def encode_choices(self) -> FloatArray:
         """Columns in [0, 1] of all choices, shape (n_choices, n_columns)."""
 

@@ -14,7 +14,10 @@ _SMALLEST, _LARGEST = Decimal("1e-6"), Decimal("1e12")
 
 def printable(name: Any) -> str:
     """A name on one line, control characters escaped."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(name))
+    text = str(name)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def readable(name: Any) -> str:

@@ -17,7 +17,7 @@ from sorct.show.numbers import (
     ROUNDING,
     allowed_error,
     printed_threshold,
-    printed_weights,
+    printed_weight,
     rounded,
 )
 from sorct.tree.reading import Piece, Reading
@@ -69,7 +69,7 @@ def _piece_parts(
         return [f"+ ({readable(piece.name)}: {told[0]}", *told[1:]]
     k = piece.places[0]
     summand, weight = reading.summands[k], reading.weights[k]
-    size = f"{write(printed_weights(reading, decimals)[k])} " if k else ""
+    size = f"{write(printed_weight(reading, k, decimals))} " if k else ""
     text = f"{'-' if weight < 0 else '+'} {size}{summand.text}"
     if piece.missing is not None:
         text += f" (missing: {missing_text(reading, piece, decimals, write)})"

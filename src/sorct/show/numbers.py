@@ -17,20 +17,17 @@ __all__ = [
     "allowed_error",
     "plain_number",
     "printed_threshold",
-    "printed_weights",
+    "printed_weight",
     "rounded",
     "signed",
     "write_out",
 ]
 
 
-def printed_weights(reading: Reading, decimals: int | None = None) -> list[str]:
-    """Sizes of the weights, rounded, without their signs."""
-    error = allowed_error(reading)
-    return [
-        rounded(abs(weight), error / summand.largest, decimals)
-        for summand, weight in zip(reading.summands, reading.weights, strict=True)
-    ]
+def printed_weight(reading: Reading, k: int, decimals: int | None = None) -> str:
+    """Size of the weight of summand k, rounded, without its sign."""
+    error = allowed_error(reading) / reading.summands[k].largest
+    return rounded(abs(reading.weights[k]), error, decimals)
 
 
 def printed_threshold(reading: Reading, decimals: int | None = None) -> str:
@@ -59,5 +56,5 @@ def rounded(number: float, error: float, decimals: int | None = None) -> str:
     digits = 4
     if number != 0.0 and 0.0 < error < np.inf:
         places = np.floor(np.log10(abs(number))) + 1 - np.floor(np.log10(2.0 * error))
-        digits = int(np.clip(places, 4, 17))
+        digits = int(min(max(places, 4), 17))
     return write_out(f"{number:.{digits}g}")

@@ -9,7 +9,7 @@ follow the rules by hand. Everything is read from a view of the tree.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,16 +29,13 @@ from sorct.show.notes import notes, wrapped
 from sorct.show.numbers import (
     plain_number,
     printed_threshold,
-    printed_weights,
+    printed_weight,
     rounded,
     write_out,
 )
 from sorct.show.values import leaf_value_parts, quantity_footer
+from sorct.tree.tree import Tree
 from sorct.tree.view import FEW, Cut, Leaf, View
-
-if TYPE_CHECKING:
-    from sorct.tree.tree import Tree
-
 
 __all__ = [
     "check_decimals",
@@ -49,7 +46,7 @@ __all__ = [
     "people_view",
     "plain_number",
     "printed_threshold",
-    "printed_weights",
+    "printed_weight",
     "rounded",
 ]
 
@@ -145,7 +142,7 @@ def _not_shown(cuts: list[Cut], why: str) -> list[str]:
 
 def check_tree(tree: Any) -> None:
     """Refuse what is not a tree; an estimator has one."""
-    if not isinstance(getattr(tree, "view", None), View):
+    if not isinstance(tree, Tree):
         hint = "; pass its tree_" if hasattr(tree, "tree_") else ""
         raise TypeError(f"Expected a Tree, got a {type(tree).__name__}{hint}.")
 

@@ -151,10 +151,10 @@ def _pieces(
 ) -> Iterator[Piece]:
     """Summands of a variable together, unless its columns are chosen by themselves."""
     lead = summands[0].raw_weight if summands else 1.0
+    apart = {i: _are_apart(terms[i].summands()) for i in set(variables)}
     places: dict[tuple[int, int], list[int]] = {}
     for k, i in enumerate(variables):
-        apart = _are_apart(terms[i].summands())
-        places.setdefault((i, k if apart else -1), []).append(k)
+        places.setdefault((i, k if apart[i] else -1), []).append(k)
     for (i, place), own in places.items():
         known = [k for k in own if not summands[k].is_missing]
         if not known or place >= 0:

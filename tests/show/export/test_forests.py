@@ -23,6 +23,7 @@ from tests.show.export.test_python import function_of
 from tests.show.export.test_sql import assert_rows_agree, score
 
 
+@pytest.mark.slow
 def test_a_large_forest_is_nested_no_deeper_than_programs_allow(rng):
     """SQLite takes expressions of depth 1000, Python some thousand."""
     large, X = forest(iris(1), 701)(rng)

@@ -110,13 +110,15 @@ def split(tree, results):
     return labels, [result["proba"] for result in results]
 
 
-@each_tree
+@pytest.mark.every_case
+@each_tree("javascript")
 def test_the_function_predicts_as_the_tree(rng, make, run):
     """Class and probabilities of every row, from raw values."""
     tree, X = make(rng)
     assert_same(tree, X, *split(tree, run(tree, json_rows(X))))
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("name", ["iris-1", "steep"])
 def test_odd_numbers_of_maps_shares_and_costs(rng, name, run):
     """As large and as small as files may hold."""

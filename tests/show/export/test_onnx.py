@@ -93,7 +93,8 @@ def run(model, X):
     return labels.tolist(), proba
 
 
-@each_tree
+@pytest.mark.every_case
+@each_tree("onnx")
 def test_double_precision_predicts_as_the_tree(rng, make):
     """Class and probabilities of every row, from raw values."""
     tree, X = make(rng)

@@ -30,7 +30,8 @@ def function_of(source, name="predict"):
     return scope[name]
 
 
-@each_tree
+@pytest.mark.every_case
+@each_tree("python")
 def test_the_function_predicts_as_the_tree(rng, make):
     """Class and probabilities of every row, from raw values."""
     tree, X = make(rng)
@@ -41,6 +42,7 @@ def test_the_function_predicts_as_the_tree(rng, make):
     assert_same(tree, X, [label for label, _ in found], proba)
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("name", ["iris-1", "steep"])
 def test_odd_numbers_of_maps_shares_and_costs(rng, name):
     """As large and as small as files may hold."""

@@ -117,7 +117,8 @@ def test_it_is_a_schema_of_the_draft(kind):
     assert not re.search(r'"\$ref": "(?!#/)', json.dumps(schema))
 
 
-@each_tree
+@pytest.mark.every_case
+@each_tree("python")
 def test_every_tree_is_valid(rng, make):
     """Whatever its columns, labels and depth."""
     tree, _ = make(rng)
@@ -125,6 +126,7 @@ def test_every_tree_is_valid(rng, make):
     assert is_valid(kind, json.loads(json.dumps(tree.to_dict())))
 
 
+@pytest.mark.slow
 def test_files_are_valid(rng, clouds, tmp_path):
     """A fitted tree and a path, from disk."""
     fitted = SORCTClassifier(n_starts=1, random_state=0).fit(*clouds)

@@ -24,13 +24,16 @@ from tests.show.export.exported_trees import (
     as_frame,
     assert_near,
     assert_same,
-    each_tree,
+    each_name,
     renamed,
 )
 from tests.show.export.spoken import odd_trees, with_all, with_decision
 from tests.tree.test_tree import random_tree
 
 KEY = "number of the row"
+#: Trees of other kinds of columns, leaves and names.
+FURTHER = ["taken", "curves-mixed", "dummies-error", "only-missing", "forest-holes"]
+SLOW = pytest.mark.slow
 old = sqlite3.sqlite_version_info < (3, 35)
 
 
@@ -78,15 +81,26 @@ def assert_rows_agree(tree, X, rows):
     assert_same(tree, X, [label_of(tree, row[label]) for row in rows], proba)
 
 
-@pytest.mark.every_value
-@each_tree
-@pytest.mark.stands_for_all
-def test_every_database_predicts_as_the_tree(rng, make, database):
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", each_name("sql"))
+def test_sqlite_predicts_as_the_tree(rng, name):
     """Class and probabilities of every row, from raw columns."""
-    tree, X = make(rng)
+    tree, X = MAKERS[name](rng)
+    assert_rows_agree(tree, X, score(run_in_sqlite, tree, X))
+
+
+@pytest.mark.every_value
+@pytest.mark.parametrize(
+    "name", ["array", "mixed", "nasty", *(pytest.param(n, marks=SLOW) for n in FURTHER)]
+)
+@pytest.mark.stands_for_all
+def test_every_database_predicts_as_the_tree(rng, name, database):
+    """The same, where one more database may read text, dates or numbers otherwise."""
+    tree, X = MAKERS[name](rng)
     assert_rows_agree(tree, X, score(database, tree, X))
 
 
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     "name", ["iris-1", pytest.param("steep", marks=pytest.mark.slow)]
 )
@@ -101,6 +115,7 @@ def test_odd_numbers_of_maps_shares_and_costs(rng, name, database):
         assert_near(tree, X, labels, proba)
 
 
+@pytest.mark.a_few(1)
 def test_what_leads_to_a_class_comes_along(rng, database):
     """The tree's own probabilities, what maps give, and expected costs."""
     tree, X = MAKERS["all-typical"](rng)
@@ -133,6 +148,7 @@ def test_null_comes_through_maps_and_costs(rng, database, name):
     assert all(row[name] is not None for row in rows[3:] for name in ours)
 
 
+@pytest.mark.a_few(1)
 def test_columns_called_as_those_that_lead_to_a_class(rng, database):
     """Ours begin otherwise then, but only if there are such."""
     X = pd.DataFrame(rng.normal(size=(30, 2)), columns=["raw_1", "Cost_0"])
@@ -144,6 +160,7 @@ def test_columns_called_as_those_that_lead_to_a_class(rng, database):
         assert_rows_agree(told, X, score(database, told, X))
 
 
+@pytest.mark.a_few(1)
 def test_all_columns_of_the_table_come_along(rng, database):
     """Those of training and others, as they are, before ours."""
     tree, X = MAKERS["mixed"](rng)
@@ -155,6 +172,7 @@ def test_all_columns_of_the_table_come_along(rng, database):
     assert {"score_1", "left_1", "proba_0", "predicted_class"} <= ours
 
 
+@pytest.mark.a_few(1)
 def test_columns_to_keep(rng, database):
     """Only those, the probabilities and the class."""
     tree, X = MAKERS["nasty"](rng)
@@ -269,9 +287,16 @@ def with_cell(database, tree, X, column, cell):
 
 
 @pytest.mark.every_value
-@pytest.mark.parametrize("column", ["height", "wild", "income", "rate", "code"])
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
-    "maker", ["error-typical", pytest.param("other-holes", marks=pytest.mark.slow)]
+    ("maker", "column"),
+    [
+        *(
+            ("error-typical", one)
+            for one in ("height", "wild", "income", "rate", "code")
+        ),
+        *(("other-holes", one) for one in ("height", "rate")),
+    ],
 )
 def test_null_and_nan_are_missing_and_infinity_is_refused(rng, database, maker, column):
     """Infinity is no number; among levels it is one more that training never saw."""

@@ -12,9 +12,10 @@ from sorct import Forest
 from tests.show.export.databases import run_in_duckdb, run_in_sqlite
 from tests.show.export.exported_trees import (
     MAKERS,
-    REPEATED,
     SPOKEN,
     as_frame,
+    each_name,
+    is_repeated,
     json_rows,
     rows_of,
 )
@@ -23,13 +24,6 @@ from tests.show.valued import valued
 
 KEY = "number of the row"
 NAMES = [name for name in MAKERS if name not in SPOKEN]
-each_maker = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name in REPEATED else [])
-        for name in NAMES
-    ],
-)
 
 
 def tree_and_rows(rng, name):
@@ -49,18 +43,20 @@ def assert_said(found, tree, X, close=1e-9):
     np.testing.assert_allclose(found, said, rtol=0.0, atol=close * size)
 
 
-@each_maker
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", each_name("python", NAMES))
 def test_python_says_what_the_tree_predicts(rng, name):
     tree, X = tree_and_rows(rng, name)
     predict = function_of(to_python(tree))
     assert_said([predict(row) for row in rows_of(X)], tree, X)
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize("database", [run_in_sqlite, run_in_duckdb])
-@each_maker
-def test_sql_says_what_the_tree_predicts(rng, name, database):
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", each_name("sql", NAMES))
+def test_sql_says_what_the_tree_predicts(rng, name):
+    """In SQLite, and in DuckDB for every fourth tree."""
     tree, X = tree_and_rows(rng, name)
+    database = run_in_duckdb if NAMES.index(name) % 4 == 0 else run_in_sqlite
     frame = as_frame(X).assign(**{KEY: np.arange(len(X))})
     names, rows = database(to_sql(tree, keep=[KEY]), frame)
     rows = sorted(rows, key=lambda row: row[names.index(KEY)])
@@ -68,7 +64,8 @@ def test_sql_says_what_the_tree_predicts(rng, name, database):
     assert_said([row[value] for row in rows], tree, X)
 
 
-@each_maker
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", each_name("onnx", NAMES))
 def test_onnx_says_what_the_tree_predicts(rng, name):
     pytest.importorskip("onnxruntime")
     from tests.show.export.test_onnx import feeds, in_days, session_of
@@ -81,9 +78,13 @@ def test_onnx_says_what_the_tree_predicts(rng, name):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
-def test_javascript_says_what_the_trees_predict(rng, tmp_path):
+@pytest.mark.parametrize(
+    "repeated", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
+def test_javascript_says_what_the_trees_predict(rng, tmp_path, repeated):
     """All of them in one process."""
-    made = [tree_and_rows(rng, name) for name in NAMES if name not in REPEATED]
+    names = [name for name in NAMES if is_repeated(name, "javascript") == repeated]
+    made = [tree_and_rows(rng, name) for name in names]
     script = "const found = [];"
     for k, (tree, X) in enumerate(made):
         file = tmp_path / f"tree{k}.cjs"

@@ -188,13 +188,13 @@ def test_every_display_is_documented_and_drawn_by_plot(name):
     assert all(p.default is not p.empty for p in parameters[1:])
 
 
-def test_examples_in_docstrings_run():
+@pytest.mark.parametrize("name", sorct.show.plotting.__all__)
+def test_examples_in_docstrings_run(name):
     """Every display has one, and it gives what it shows."""
-    for name in sorct.show.plotting.__all__:
-        module = importlib.import_module(getattr(sorct.plotting, name).__module__)
-        failed, attempted = doctest.testmod(module)
-        assert attempted > 0
-        assert failed == 0
+    module = importlib.import_module(getattr(sorct.plotting, name).__module__)
+    failed, attempted = doctest.testmod(module)
+    assert attempted > 0
+    assert failed == 0
 
 
 def test_without_matplotlib_only_drawing_fails_and_names_the_extra(monkeypatch):

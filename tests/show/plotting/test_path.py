@@ -21,7 +21,7 @@ def _close_figures():
 def path(iris):
     """Trace a path over both penalties."""
     return sorct_path(
-        *iris, alphas_local=[0, 0.01, 1, 8], alphas_global=[0, 0.5, 2], n_solutions=3,
+        *iris, alphas_local=[0, 0.01, 1, 8], alphas_global=[0, 0.5, 2], n_solutions=1,
         random_state=0,
     )  # fmt: skip
 
@@ -30,8 +30,8 @@ def path(iris):
 def search(iris):
     """Choose among two depths, so that not all candidates are on one grid."""
     return SORCTClassifierCV(
-        depths=[2, 3], alphas_local=[0.01, 1.0, 8.0], alphas_global=[0.0, 1.0], cv=3,
-        loss="log", scaling="auto", n_solutions=2, random_state=0,
+        depths=[2, 3], alphas_local=[0.01, 1.0, 8.0], alphas_global=[0.0, 1.0], cv=2,
+        loss="log", scaling="auto", n_solutions=1, random_state=0,
     ).fit(*iris)  # fmt: skip
 
 
@@ -95,6 +95,7 @@ def test_without_data_accuracy_is_that_expected_in_training(path):
         PathDisplay.from_path(path, X=[[0.0] * 4])
 
 
+@pytest.mark.slow
 def test_a_path_of_one_penalty_is_a_point(iris):
     """Zero alone, or a single one above it."""
     for alpha in (0.0, 0.5):

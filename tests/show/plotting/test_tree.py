@@ -65,7 +65,7 @@ def assert_apart(display, slack=0.5):
     assert not len(pairs), f"{artists[pairs[:3]]} overlap"
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(("depth", "n_classes"), CASES)
 def test_no_text_overlaps_with_long_names(rng, depth, n_classes):
     """30 variables and classes with 30 letters each, depth 1 to 4."""
@@ -98,6 +98,7 @@ def test_no_text_overlaps_in_axes_of_any_size_and_resolution(rng, letter, dpi):
     assert_apart(display)
 
 
+@pytest.mark.slow
 def test_no_text_overlaps_in_another_font(rng):
     """Widths are those of the font that the user has set."""
     tree = make_tree(rng, 2, long_names(3, word="class"), long_names(5))

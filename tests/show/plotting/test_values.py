@@ -49,7 +49,7 @@ def path(rows):
 @pytest.fixture(scope="module")
 def search(rows):
     return SORCTRegressorCV(
-        1, alphas_local=[0.1, 5.0, 50.0], alphas_global=0, n_solutions=2, cv=2,
+        1, alphas_local=[0.1, 5.0, 50.0], alphas_global=0, n_solutions=1, cv=2,
         leaf="constant", scaling="auto", gamma="auto", random_state=0,
     ).fit(*rows)  # fmt: skip
 
@@ -117,6 +117,7 @@ def test_without_rows_paths_tell_r2_of_training(path, rows):
     np.testing.assert_allclose(display.frame["score"], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_searches_are_scored_on_their_folds(search):
     for kind in (PathDisplay, HeatmapDisplay, FrontierDisplay):
         kind.from_estimator(search).plot()

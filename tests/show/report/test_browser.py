@@ -26,7 +26,6 @@ ROOT = FilePath(__file__).parents[3]
 # -- copies, training ------------------------------------------------------------------
 
 
-@pytest.mark.stands_for_all
 def test_rules_sql_and_json_can_be_copied(visit, case):
     """Of the tree shown, by mouse and by keys; the JSON loads and predicts the same."""
     page = visit(case.report)
@@ -51,7 +50,6 @@ def test_rules_sql_and_json_can_be_copied(visit, case):
         assert (again.predict_proba(case.X) == tree.predict_proba(case.X)).all()
 
 
-@pytest.mark.stands_for_all
 def test_tab_comes_by_all_that_can_be_used(visit, case):
     """From the top of the page: the grid, the form, a cut, the copies."""
     numeric = [
@@ -195,7 +193,6 @@ def test_a_tree_without_variables_says_so(visit, rng):
     assert sum(probabilities(page)) == pytest.approx(1.0)
 
 
-@pytest.mark.stands_for_all
 def test_without_scripts_there_are_still_the_rules(visit, case):
     """In the page itself, for viewers that run nothing."""
     page = visit(case.report, java_script_enabled=False)
@@ -224,7 +221,6 @@ def axe():
     return file.read_text("utf-8")
 
 
-@pytest.mark.stands_for_all
 @pytest.mark.every_value
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["path", "hostile tree"])

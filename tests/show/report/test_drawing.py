@@ -31,7 +31,6 @@ def assert_detail(page, summary, point, n):
     assert drawn == np.count_nonzero(entry["split"]["counts"])
 
 
-@pytest.mark.stands_for_all
 @pytest.mark.parametrize(
     "by",
     ["mouse", *(pytest.param(k, marks=pytest.mark.slow) for k in ("Enter", "Space"))],

@@ -23,7 +23,6 @@ def figures(page):
 # -- accuracy --------------------------------------------------------------------------
 
 
-@pytest.mark.stands_for_all
 def test_accuracy_stands_beside_the_largest_class(visit, case):
     """Its share in the data shown; without data, in training."""
     share = pd.Series(case.y).value_counts(normalize=True)

@@ -80,6 +80,7 @@ def test_curves_are_what_is_predicted_for_typical_rows(told):
             np.testing.assert_allclose(curve["missing"], proba, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_deviation_of_the_trees_parts_the_rows_of_a_quantity(rng):
     X = every_kind(rng)
     forest = forest_on(rng, X, of_quantity=True)
@@ -132,7 +133,6 @@ def said_of_rows(page, n):
     return found
 
 
-@pytest.mark.stands_for_all
 def test_the_page_says_what_the_forest_says(visit, told):
     """Probabilities to 1e-9, agreement, what single values do; no traffic, no error."""
     forest, X, _, report = told

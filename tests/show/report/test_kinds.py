@@ -161,7 +161,6 @@ def test_a_number_can_be_taken_away_and_put_back(visit, rng, table):
         assert probabilities(page) == proba
 
 
-@pytest.mark.stands_for_all
 def test_a_date_moves_with_its_slider(visit, rng, table):
     """The text is a day, and the range is told as days."""
     tree = tree_of_one(rng, table, "signup", [1.0, 0.0], 0.5)

@@ -54,7 +54,7 @@ def answers(tree, rows):
     return [code for code, _ in found], np.array([proba for _, proba in found])
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @pytest.mark.every_value
 @pytest.mark.parametrize("classes", [["a", "b"], ["a", "b", "c", "d"]], ids=len)
 @pytest.mark.parametrize("change", CHANGES)

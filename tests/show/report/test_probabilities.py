@@ -24,7 +24,7 @@ def told(rng, table, n_classes, depth=2, **options):
     return told_tree(tree, table, y, **options), y
 
 
-@pytest.mark.a_few(4)
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("calibration", [None, "logistic", "curve"])
 @pytest.mark.parametrize("costs", [False, True])
@@ -41,7 +41,7 @@ def test_the_class_counted_is_the_one_predicted(
     assert point["training_accuracy"] == pytest.approx((predicted == y).mean())
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("calibration", [None, "logistic"])
 def test_measures_are_scikit_learns(rng, table, n_classes, calibration):
@@ -80,7 +80,7 @@ def test_rows_of_a_class_that_no_tree_knows_are_left_out(rng, table):
     assert "probabilities" not in tree.report().summary["trees"][0]
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_leaves_have_the_rows_that_come_by_hand(rng, table, depth):
     """In the drawing's shares and in the rows shown; every leaf has some."""
@@ -100,7 +100,6 @@ def test_leaves_have_the_rows_that_come_by_hand(rng, table, depth):
     assert sum(sum(entry["found"]["counts"]) for entry in leaves) == len(y)
 
 
-@pytest.mark.stands_for_all
 def test_the_page_shows_them(visit, rng, table):
     """A point per bin, a table of them, and no section where there are no data."""
     tree, y = told(rng, table, 3)

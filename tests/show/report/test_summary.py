@@ -106,7 +106,7 @@ def test_the_frontier_is_that_of_the_path(path, table, labels):
     assert summary["frontier"] == path.frontier(table, labels).index.tolist()
 
 
-@pytest.mark.a_few(2)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_every_row_is_counted_in_its_most_probable_leaf(rng, table, depth):
     """By class; leaves that the drawing joins are one."""
@@ -258,7 +258,7 @@ def test_a_report_begins_with_the_tree_that_select_gives(
     assert path.trees[summary["chosen"]] is selected
 
 
-@pytest.mark.a_few(4)
+@pytest.mark.a_few(2)
 @pytest.mark.parametrize("rows", [0, 1, 3, 7, 89, 90, 1000])
 def test_no_more_rows_are_listed_than_allowed(path, table, labels, rows):
     """Every class by turns: none is left out while another has two."""
@@ -289,7 +289,7 @@ def test_labels_that_the_tree_does_not_know_count_as_errors(path, table, labels)
 # -- all kinds of trees ----------------------------------------------------------------
 
 
-@pytest.mark.a_few(3)
+@pytest.mark.a_few(1)
 @pytest.mark.parametrize(
     ("depth", "n_classes"), [(1, 2), (1, 8), (2, 3), (3, 5), (4, 2), (4, 8)]
 )

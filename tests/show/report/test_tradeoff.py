@@ -7,7 +7,6 @@ import pytest
 from tests.show.report.reading import assert_shows, tab_to, text
 
 
-@pytest.mark.stands_for_all
 def test_a_point_of_the_frontier_shows_its_tree(visit, case):
     """By mouse; the heatmap and everything else follow."""
     page = visit(case.report, again=True)
@@ -85,7 +84,6 @@ def test_arrow_keys_move_in_the_heatmap(visit, case):
         assert_shows(page, case, k)
 
 
-@pytest.mark.stands_for_all
 @pytest.mark.parametrize("by", ["mouse", pytest.param("keys", marks=pytest.mark.slow)])
 def test_the_slider_finds_the_best_tree_with_so_many_variables(visit, case, by):
     """Most accurate among those with at most k."""

@@ -199,6 +199,7 @@ def test_moves_and_reaches_are_those_of_an_explanation(path, rows):
                 assert found == pytest.approx(expected, abs=0.02 * 180)
 
 
+@pytest.mark.slow
 @needs_node
 def test_of_ordered_levels_the_nearest_reaches(rng):
     """As in an explanation; from a missing one, the nearest to a typical one."""

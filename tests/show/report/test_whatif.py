@@ -79,7 +79,6 @@ def test_the_route_lights_up(visit, case, rng):
             assert f"cut {step.cut} {step.answer} →" in route
 
 
-@pytest.mark.stands_for_all
 def test_values_change_by_typing_alone(visit, case):
     """Tab to a field, type, and see the answer; Enter does not leave the page."""
     page = visit(case.report)

@@ -13,7 +13,7 @@ from sorct._typing import FloatArray
 from sorct.data.wording import readable
 from sorct.show.cuts import cut_text, missing_text, plain_question
 from sorct.show.folds import folds
-from sorct.show.numbers import printed_threshold, printed_weights
+from sorct.show.numbers import printed_threshold, printed_weight
 from sorct.show.plotting._style import drawn_names
 from sorct.tree.reading import Piece, Reading
 from sorct.tree.view import Cut, Leaf, View
@@ -211,7 +211,7 @@ def _piece_terms(reading: Reading, piece: Piece) -> list[DrawnTerm]:
         ]
     k = piece.places[0]
     summand, weight = reading.summands[k], reading.weights[k]
-    size = printed_weights(reading)[k]
+    size = printed_weight(reading, k)
     number = "" if k == 0 else _spaced(f"{'-' if weight < 0 else ''}{size}")
     text = summand.text
     if piece.missing is not None:

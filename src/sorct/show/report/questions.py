@@ -9,7 +9,7 @@ from typing import Any
 
 from sorct.show.cuts import cut_text, missing_text, plain_question
 from sorct.show.folds import folds
-from sorct.show.numbers import plain_number, printed_threshold, printed_weights
+from sorct.show.numbers import plain_number, printed_threshold, printed_weight
 from sorct.show.report.rows import DIGITS
 from sorct.tree.reading import Piece, Reading
 from sorct.tree.view import Cut
@@ -44,7 +44,7 @@ def _term(reading: Reading, piece: Piece) -> dict[str, Any]:
     """A piece of a sum; only what is no plain column has more than a weight."""
     k = piece.places[0]
     summand, weight = reading.summands[k], reading.weights[k]
-    number = printed_weights(reading)[k]
+    number = printed_weight(reading, k)
     told: dict[str, Any] = {
         "column": reading.columns[k],
         "weight": _minus(f"-{number}" if weight < 0 else number),
