@@ -250,9 +250,10 @@ class Heat:
         return self._means.size - 1 - int(self._means.argmax())
 
     def ends_at_best_of(self, n_strengths: int | None) -> bool:
-        """Whether the weakest of so many strengths was the best: weaker may be better.
+        """Whether the weakest strength that was tried was the best of them.
 
-        Fewer than were asked for are all that there are.
+        Then weaker ones may be better still, unless the grid has no more: it has not if
+        fewer strengths were tried than ``n_strengths``, which were asked for.
         """
         cut_short = self._means.size == n_strengths
         return bool(cut_short and np.isfinite(self.best) and self._means.argmax() == 0)
