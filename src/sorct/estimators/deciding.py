@@ -44,7 +44,8 @@ class Decider:
         """The tree with its decision, and what that means for the training rows."""
         said = None if self._many_rows else self._said(tree)
         costs, recall = None, np.array(tree.training.recall)
-        # Costs have shaped a tree that was trained by them, and what it says.
+        # A tree that was trained by expected cost has the costs in what it says. One of
+        # likelihood, or with calibrated probabilities, needs them when it decides.
         by_costs = self.prepared.by_log or tree.calibration is not None
         if promise is not None:
             equal = 0.5 * (1.0 - np.eye(len(self.prepared.classes)))

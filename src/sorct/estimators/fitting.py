@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 LOSSES = ("cost", "log")
 #: What a variable's range changes the score of a cut by at most, by the name of gamma.
 STEEPNESS = {"gentle": 16.0, "auto": 64.0, "steep": 512.0}
-# Of the time that it takes to prepare very many rows, what it takes to tell of a tree.
+# Time that it takes to measure a finished tree on very many rows, as a share of the
+# time that preparing these rows took.
 _TELLING = 0.25
 CALIBRATIONS = ("isotonic", "sigmoid")
 
@@ -150,7 +151,7 @@ class Prepared:
     quantile : float or None
         Level of the quantile, if one is predicted.
     telling : float
-        Seconds that it takes, about, to tell of a tree what it means for all rows.
+        About how many seconds it takes to measure a finished tree on all rows.
     """
 
     encoder: TableEncoder

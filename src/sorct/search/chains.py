@@ -7,9 +7,10 @@ two of them reach is unlikely to be beaten by a third: that ends the search. The
 of a round see each other as they were before it, so the result is the same for any
 number of jobs.
 
-Of very many rows a search looks at some, and its chains at fewer still: so many that
-every column has its share of them. Where a run ends, all rows of the search decide:
-there its best tree is solved to the end, and compared with those of other runs.
+Where there are very many rows, a search looks at some of them, and its chains at fewer
+still: a number of rows that grows with the number of columns. At the end of a run its
+best tree is solved to the end on all rows of the search, and it is compared with the
+trees of other runs on these rows.
 """
 
 from __future__ import annotations
