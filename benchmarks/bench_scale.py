@@ -10,7 +10,7 @@ Parts can be run one at a time, and leave their lines in ``results/scale.csv``:
     python -m benchmarks.bench_scale workers 2000000   # two processes of Dask
     python -m benchmarks.bench_scale killed 2000000    # a worker, and a fit, are killed
     python -m benchmarks.bench_scale sparse            # text, 100 000 columns
-    python -m benchmarks.bench_scale show              # table and picture
+    python -m benchmarks.bench_scale show              # tables, picture, docs/scale.md
     python -m benchmarks.bench_scale all 50000000      # all, up to so many rows
 
 ``all`` goes on where it was ended: lines that were made with the present commit stay.
@@ -33,7 +33,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import scale_code, scale_files
+from benchmarks import scale_code, scale_files, scale_tables
 from benchmarks.timing import print_table
 
 ROWS = int(os.environ.get("SORCT_SCALE_ROWS", "1000000"))
@@ -104,10 +104,12 @@ def results() -> list[dict[str, str]]:
 
 
 def show() -> None:
-    """Print the results that are known, and draw growth as a picture."""
+    """Print the results that are known; put them into the documentation."""
     rows = [[line[name] for name in _FIELDS] for line in results()]
     print_table("Scale", list(_FIELDS), rows)
-    draw(RESULTS.parents[2] / "docs" / "images" / "scale.png")
+    docs = RESULTS.parents[2] / "docs"
+    draw(docs / "images" / "scale.png")
+    scale_tables.write(results(), docs / "scale.md")
 
 
 def draw(file: Path) -> None:
