@@ -69,6 +69,22 @@ def test_rooms_import_downwards_only(monkeypatch):
     assert contract["layers"] == [f"sorct.{room}" for room in ROOMS]
 
 
+def test_ways_through_the_house_name_what_is_there():
+    """A reader who follows the record finds every name in the file that it gives."""
+    text = (HOME / "docs/design/0008-house.md").read_text("utf-8")
+    told = re.findall(r"`([\w.]+)` \(`([a-z_/]+\.py)`", text)
+    told += re.findall(r"`(\w+)` and `\w+` \(`([a-z_/]+\.py)`\)", text)
+    assert len(told) > 15
+    for name, file in told:
+        kinds = ast.ClassDef | ast.FunctionDef | ast.Name
+        found = {
+            getattr(node, "name", getattr(node, "id", ""))
+            for node in nodes()[file]
+            if isinstance(node, kinds)
+        }
+        assert set(name.split(".")) <= found, f"{name} is not in {file}"
+
+
 def test_the_hall_is_empty():
     """Directly in the package there are only its doors and its rooms."""
     found = {path.name for path in ROOT.iterdir()} - {"__pycache__"}
@@ -143,11 +159,20 @@ def mentions(names):
     return rule
 
 
+def looks_inside(node):
+    """Rule: a kind is guessed by what only variables of that kind have."""
+    return bool(
+        called(node) == "getattr"
+        and re.search(r", '(known|at|levels|lower|span)'[,)]", ast.unparse(node))
+    )
+
+
 def test_only_data_knows_the_kinds_of_variables():
     """Everyone else asks a variable, so that a new kind is one class."""
     kinds = kinds_of_variables()
     assert {"Numeric", "Categorical"} <= kinds
     assert files_where(mentions(kinds), "data/*") == set()
+    assert files_where(looks_inside, "data/*") == set()
 
 
 def called(node):
@@ -177,7 +202,7 @@ def knows_the_box(node):
             re.match(r"(np\.)?abs\(\w*threshold\w*\) [<>]=? ", text)
         )
     text = ast.unparse(node) if called(node) in ("clip", "min", "max") else ""
-    box = r"(np\.)?clip\(.*, -1(\.0)?, 1(\.0)?(, out=.*)?\)$"
+    box = r"(np\.)?clip\(.*, -(1(\.0)?|n_groups), (1(\.0)?|n_groups)(, out=.*)?\)$"
     return text != "" and bool(
         re.match(box, text)
         or re.search(r"\.clip\(-1(\.0)?, 1(\.0)?\)$", text)
@@ -218,6 +243,11 @@ def test_only_the_topology_knows_the_numbers_of_children():
             ["'Numeric'", "numeric", "v.affine"],
         ),
         (
+            looks_inside,
+            ["getattr(variable, 'known', variable)", "getattr(x, 'at', ())"],
+            ["getattr(term, 'origin', '')", "variable.choices"],
+        ),
+        (
             makes_a_prox,
             [
                 "def soft_threshold(x, a):\n y = x\n y -= a\n return y",
@@ -231,6 +261,7 @@ def test_only_the_topology_knows_the_numbers_of_children():
             [
                 "np.clip(a + b, -1.0, 1.0)",
                 "a.clip(-1, 1)",
+                "np.clip(a, -n_groups, n_groups)",
                 "min(max(a, -1.0), 1.0)",
                 "abs(threshold) > p",
             ],

@@ -368,3 +368,14 @@ def test_a_tree_that_no_memory_holds_is_refused_before_any_work():
     check_memory(5000, 100, Topology(7))
     with pytest.raises(ValueError, match="depth 12 on 10000000 columns"):
         check_memory(10_000_000, 100, Topology(12))
+
+
+def test_a_table_that_no_memory_holds_is_refused_before_any_work(monkeypatch):
+    """A category of many levels is a column per level; the message says what to do."""
+    from sorct.estimators import checks
+
+    monkeypatch.setattr(checks.os, "sysconf", lambda name: 2**8)
+    n = 400
+    X = pd.DataFrame({"id": [f"level {k % 80}" for k in range(n)]})
+    with pytest.raises(ValueError, match='fit."table.parquet", "y".'):
+        SORCTClassifier().fit(X, np.arange(n) % 2)

@@ -80,6 +80,20 @@ def test_files_give_the_tree_of_the_table_in_memory(table, fitted):
     assert (fitted.predict(X) == whole.predict(X)).mean() > 0.999
 
 
+def test_what_is_told_of_very_many_rows_is_what_is_predicted(table):
+    """Recall and precision are added up part by part, of rows in memory as well."""
+    X, y, _ = table
+    found = SORCTClassifier(**QUICK).fit(X, y)
+    told, predicted = found.tree_.training, found.predict(X)
+    for k, label in enumerate(found.classes_):
+        right = np.count_nonzero((predicted == label) & (y == label))
+        asked = np.count_nonzero(y == label), np.count_nonzero(predicted == label)
+        assert told.found[k] == pytest.approx(right / asked[0], abs=1e-12)
+        assert told.precision[k] == pytest.approx(right / max(asked[1], 1), abs=1e-12)
+    by_hand = found.tree_.follow(X) == predicted
+    assert told.followed == pytest.approx(by_hand.mean(), abs=1e-12)
+
+
 @pytest.mark.parametrize(
     "kind",
     ["csv", *(pytest.param(k, marks=pytest.mark.slow) for k in FURTHER_FILES)],

@@ -195,9 +195,17 @@ class Categorical:
         """Levels are no numbers."""
         raise TypeError(f"Column {self.name!r} has levels; use encode_choices.")
 
+    def encode_codes(self, codes: IntArray) -> FloatArray:
+        """Every choice has its own column, the first may have none."""
+        columns = np.zeros((len(codes), len(self.choices) - self._first))
+        place = codes - self._first
+        own = np.flatnonzero(place >= 0)
+        columns[own, place[own]] = 1.0
+        return columns
+
     def encode_choices(self) -> FloatArray:
-        """One row per choice: each has its own column, the first may have none."""
-        return np.eye(len(self.choices))[:, self._first :]
+        """One row per choice."""
+        return self.encode_codes(np.arange(len(self.choices)))
 
     def decode(self, place: float) -> float:
         """Levels have no places between them."""
@@ -272,10 +280,10 @@ class Ordered(Categorical):
         """Its own name."""
         return (self.name,) if len(self.levels) > 1 else ()
 
-    def encode_choices(self) -> FloatArray:
+    def encode_codes(self, codes: IntArray) -> FloatArray:
         """Places of the levels, evenly from 0 to 1."""
-        places = np.linspace(0.0, 1.0, len(self.levels))[:, np.newaxis]
-        return places[:, : len(self.column_names)]
+        places = np.append(np.linspace(0.0, 1.0, len(self.levels)), 0.0)
+        return places[codes][:, np.newaxis][:, : len(self.column_names)]
 
     def codes(self, column: Any, unknown: str = "error") -> IntArray:
         """Positions in the order; a level that was not declared has none."""

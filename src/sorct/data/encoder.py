@@ -5,7 +5,6 @@ It is plain data, saved as JSON. Plain arrays must be numeric.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +18,7 @@ from sorct.data.in_order import in_order
 from sorct.data.kinds import learn_dates, learn_levels, learn_numbers
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.samples import threads_for
+from sorct.data.scaled_columns import ScaledColumns
 from sorct.data.table import (
     Table,
     as_table,
@@ -347,13 +347,31 @@ class TableEncoder:
     def scale_all(self, table: Table) -> FloatArray:
         """Scaled values of a table, in column order (n_columns, n)."""
         if len(self._place) < len(self.variables):
-            return self.scale(table, slice(None), np.arange(self.n_columns))
+            return self._scale_each(table)
         # Numbers alone, side by side: all of them at once.
-        lower, span = np.array([v.affine for v in self.variables]).T
+        lower, span, still = self._ranges
         scaled = np.asarray(table.numbers - lower)
-        scaled /= np.where(span == 0.0, 1.0, span)
-        scaled[:, span == 0.0] = 0.0
+        scaled /= span
+        if still.size:
+            scaled[:, still] = 0.0
         return scaled.T
+
+    def _scale_each(self, table: Table) -> FloatArray:
+        """The same, variable by variable: a category may have very many columns."""
+        scaled = np.empty((self.n_columns, table.n_samples))
+        for i in range(len(self.variables)):
+            columns, place = self.columns_of(i), self._place.get(i)
+            if place is None:
+                scaled[columns] = self.encoded(table, i, slice(None)).T
+            else:
+                self._scale_number(i, table.numbers[:, place], scaled[columns][0])
+        return scaled
+
+    @cached_property
+    def _ranges(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Lower ends and spans of numbers side by side, and those that do not vary."""
+        lower, span = np.array([v.affine for v in self.variables]).T
+        return lower, np.where(span == 0.0, 1.0, span), np.flatnonzero(span == 0.0)
 
     @cached_property
     def _place(self) -> dict[int, int]:
@@ -371,10 +389,7 @@ class TableEncoder:
     def encoded(self, table: Table, i: int, rows: slice) -> FloatArray:
         """Columns of a variable that is not scaled by its range, shape (n, columns)."""
         if i in table.codes:
-            # The last row is for -1.
-            choices = self.variables[i].encode_choices()
-            choices = np.vstack([choices, np.zeros(choices.shape[1])])
-            return np.asarray(choices[table.codes[i][rows]])
+            return self.variables[i].encode_codes(table.codes[i][rows])
         return self.variables[i].encode(table.others[i][rows])
 
     def cells(self, table: Table, i: int, rows: IntArray) -> list[float] | list[int]:
@@ -421,24 +436,6 @@ class TableEncoder:
         codes = table.codes[i][:, np.newaxis]
         every = (codes == np.arange(n_choices)).astype(np.float64)
         return np.asarray(every[:, 1:] if n_choices <= 2 else every)
-
-
-class ScaledColumns(Sequence[FloatArray]):
-    """The columns of a table in [0, 1]; only the table itself is held."""
-
-    def __init__(self, encoder: TableEncoder, table: Table) -> None:
-        self._encoder = encoder
-        self._table = table
-
-    def __len__(self) -> int:
-        return self._encoder.n_columns
-
-    def __getitem__(self, j: Any) -> Any:
-        return self._encoder.scale(self._table, slice(None), np.array([j]))[0]
-
-    def some_rows(self, rows: IntArray | slice) -> FloatArray:
-        """Some rows of all columns, shape (n_columns, n)."""
-        return self._encoder.scale_all(self._table.take(rows))
 
 
 def rows_stood_for(weight: FloatArray) -> FloatArray | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from sorct.data.options import TableOptions
 from sorct.data.plain import expect, field
 from sorct.data.sketch import DateSketch, LevelSketch, NumberSketch, Sketch
 from sorct.data.table import is_categorical, refuse_infinite
-from sorct.data.variables import Variable
+from sorct.data.variables import Variable, levels_of
 from sorct.data.wording import write_out
 
 #: Kinds of variables by a key that only their plain data has; all else are numbers.
@@ -117,6 +118,29 @@ def learn_sketch(
     return WithMissing(variable) if sketch.n_missing else variable
 
 
+def options_for(variables: Iterable[Variable]) -> dict[str, Any]:
+    """Table options with which columns become variables of the same kinds again.
+
+    Categories of text or truth values are recognised anyway. Only those whose levels
+    are numbers have to be named, and so have numbers scaled along their quantiles.
+    """
+    names, curves = [], {}
+    for one in variables:
+        known = one.known if isinstance(one, WithMissing) else one
+        levels = levels_of(one)
+        if levels and not isinstance(levels[0], (bool, str)):
+            names.append(one.name)
+        if _follows_quantiles(known):
+            curves[one.name] = "quantile"
+    named = {"categorical_features": names, "scaling": curves}
+    return {option: value for option, value in named.items() if value}
+
+
+def _follows_quantiles(variable: Variable) -> bool:
+    """Whether a number is scaled along its quantiles; two points only clip it."""
+    return isinstance(variable, Curve) and len(variable.at) > 2
+
+
 def treatment(variable: Variable) -> str:
     """How the known cells of a variable are treated, in a few words."""
     if isinstance(variable, WithMissing):
@@ -128,7 +152,7 @@ def treatment(variable: Variable) -> str:
         told = f"{kind}, {n_levels} level{'s' * (n_levels != 1)}"
         return f"{told} + other" if variable.pooled else told
     kind = "number" if variable.origin is None else "date"
-    if isinstance(variable, Curve) and len(variable.at) > 2:
+    if _follows_quantiles(variable):
         return f"{kind}, by quantiles"
     if isinstance(variable, Curve):
         low, high = variable.at

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.terms import MissingTerm, Term
-from sorct.data.variables import Variable
+from sorct.data.terms import LevelTerm, LinearTerm, MissingTerm, Term
+from sorct.data.variables import Variable, levels_of
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,15 @@ class WithMissing:
         columns[missing] = 0.0
         return np.column_stack([columns, missing])
 
+    def encode_codes(self, codes: IntArray) -> FloatArray:
+        """Columns of the choices, and whether they are missing."""
+        missing = codes == len(self.choices or ()) - 1
+        columns = self.known.encode_codes(np.where(missing, -1, codes))
+        return np.column_stack([columns, missing])
+
     def encode_choices(self) -> FloatArray:
         """Rows of the choices, and one for missing."""
-        inside = self.known.encode_choices()
-        rows = np.zeros((len(inside) + 1, inside.shape[1] + 1))
-        rows[:-1, :-1], rows[-1, -1] = inside, 1.0
-        return rows
+        return self.encode_codes(np.arange(len(self.choices or ())))
 
     def decode(self, place: float) -> float:
         """Number at a place from 0 to 1."""
@@ -112,3 +115,23 @@ class WithMissing:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {**self.known.to_dict(), "missing": True}
+
+
+def completed_term(term: Term, variable: Variable, unknown: str) -> Term:
+    """The term of a variable, with a part for known cells even where that adds nothing.
+
+    An export needs that part to know whether a cell is a number, a date or a level, and
+    which cells the tree refuses.
+    """
+    if not isinstance(term, MissingTerm) or term.known is not None:
+        return term
+    inside = variable.known if isinstance(variable, WithMissing) else variable
+    known: Term | None = inside.term(np.ones(len(inside.column_names)), unknown)
+    if known is not None:
+        known = known.times(0.0)
+    elif inside.choices is None:
+        known = LinearTerm(term.name, 0.0, 1.0, 0.0, inside.origin)
+    else:
+        weights = dict.fromkeys(levels_of(inside), 0.0)
+        known = LevelTerm(term.name, weights, None if unknown == "error" else 0.0)
+    return replace(term, known=known)

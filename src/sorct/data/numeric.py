@@ -88,6 +88,10 @@ class _Continuum:
         """Numbers cannot be listed."""
         raise TypeError(f"Column {self.name!r} is a continuum; it has no choices.")
 
+    def encode_codes(self, codes: IntArray) -> FloatArray:
+        """Numbers have no positions."""
+        raise TypeError(f"Column {self.name!r} is a continuum; it has no choices.")
+
     def encode_choices(self) -> FloatArray:
         """Numbers cannot be listed."""
         raise TypeError(f"Column {self.name!r} is a continuum; it has no choices.")

@@ -15,9 +15,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.terms import Term, is_missing
+from sorct.data.terms import OTHER, Term, is_missing
 
-__all__ = ["UNKNOWN_POLICIES", "CellError", "Variable", "is_missing", "kind_of_levels"]
+__all__ = [
+    "UNKNOWN_POLICIES",
+    "CellError",
+    "Variable",
+    "is_missing",
+    "kind_of_levels",
+    "levels_of",
+]
 
 UNKNOWN_POLICIES = ("other", "error", "first_level")
 
@@ -85,6 +92,12 @@ class Variable(Protocol):
     def encode(self, numbers: FloatArray) -> FloatArray:
         """Columns in [0, 1] of the numbers of a continuum, shape (n, n_columns)."""
 
+    def encode_codes(self, codes: IntArray) -> FloatArray:
+        """Columns in [0, 1] of choices by their positions, shape (n, n_columns).
+
+        Those of -1 are 0.
+        """
+
     def encode_choices(self) -> FloatArray:
         """Columns in [0, 1] of all choices, shape (n_choices, n_columns)."""
 
@@ -99,6 +112,12 @@ class Variable(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
+
+
+def levels_of(variable: Variable) -> tuple[Any, ...]:
+    """Levels of a category, without what stands for missing and for all others."""
+    choices = variable.choices or ()
+    return tuple(one for one in choices if one is not None and one is not OTHER)
 
 
 def kind_of_levels(levels: Collection[Any]) -> type | None:

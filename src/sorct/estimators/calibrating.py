@@ -111,8 +111,8 @@ def fitted_calibration(
 def sigmoid_map(proba: FloatArray, own: BoolArray, weight: FloatArray) -> Map:
     """Platt's map: logistic regression on log-odds, never falling.
 
-    As Platt has it, a row of the class counts as (n + 1) / (n + 2) of one, n being the
-    number of such rows, and one of no other as 1 / (n + 2): no slope is infinite.
+    As Platt proposed, it is fitted to (n + 1) / (n + 2) instead of 1 for the n rows of
+    the class, and to 1 / (m + 2) instead of 0 for the m others: no slope is infinite.
     """
     from sklearn.linear_model import LogisticRegression
 

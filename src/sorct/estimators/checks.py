@@ -13,12 +13,15 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.plain import is_finite_number
+from sorct.data.samples import MANY_ROWS
 from sorct.data.table import as_table, in_pandas, is_frame, refuse_masked, take_rows
 from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import listed, shown
 from sorct.tree.topology import Topology, smallest_depth
 
 _DEEPEST = 12
+# Times that the rows of a search are held, about, beside all rows.
+_SEARCH_COPIES = 3
 _MOST_JOBS = 1024
 # Sums of weights, of whatever many rows, are far from overflow up to this power of two.
 _LARGEST_EXPONENT = 400
@@ -172,6 +175,25 @@ def check_memory(n_columns: int, n_classes: int, topology: Topology) -> None:
             f"classes needs {needed / 2**30:.1f} GB to train, but there are "
             f"{there / 2**30:.1f} GB. Leave out columns or levels (min_frequency), or "
             "join classes."
+        )
+
+
+def check_table_memory(n_rows: int, n_columns: int) -> None:
+    """Refuse a table that is too large once every level has a column of its own.
+
+    All rows are laid out once, and those that a search looks at a few times more.
+    """
+    if not hasattr(os, "sysconf"):
+        return
+    needed = 8.0 * n_columns * (n_rows + _SEARCH_COPIES * min(n_rows, MANY_ROWS))
+    there = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        raise ValueError(
+            f"Laid out for training, {n_rows} rows have {n_columns} columns (one per "
+            f"level of a category) and take {needed / 2**30:.1f} GB, but there are "
+            f"{there / 2**30:.1f} GB. Write the table as Parquet and fit its path, as "
+            'in fit("table.parquet", "y"), which holds few rows at a time; or leave '
+            "out columns or levels (min_frequency)."
         )
 
 

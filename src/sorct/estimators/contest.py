@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 FOLLOWED = 0.99
 #: Tables with fewer rows have their folds drawn twice.
 FEW_ROWS = 1000
-# A first look is at so many rows, at strengths that suit so many of them, and begins
-# with one in so many of its folds.
+# A first look takes at most _LOOK_ROWS rows; its strengths suit a table of _GRID_ROWS
+# rows; and it begins with one in _PARTS of its folds.
 _LOOK_ROWS, _GRID_ROWS, _PARTS = 3000, 1000, 3
 
 

@@ -9,6 +9,7 @@ weights of its rows.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.parts import Parts, Sums
-from sorct.data.samples import Samples
+from sorct.data.samples import BLOCK, Samples, threads_for
 from sorct.data.target import unequal
 from sorct.tree.decision import predicted_codes
 
@@ -31,8 +32,12 @@ ABOVE = 1e-9
 _LEAST = 1e-300
 # Shares of rows are sums of weights: a floor that is met exactly may seem to be missed.
 _ROUNDING = 1e-9
-# Rows that are looked at together.
-_BLOCKS = 256
+# Blocks of rows that are looked at together, and nodes x rows: deep trees take fewer,
+# so that what is known of them stays near the processor.
+_BLOCKS, _NODE_ROWS = 256, 2**20
+# What a tree of many nodes is tried on, to know how long it takes to tell of all rows;
+# and how much longer than that it may take.
+_TRIED_ROWS, _SLACK = 512, 1.25
 
 
 class Told(NamedTuple):
@@ -89,8 +94,10 @@ class Said:
         n, codes = samples.n_rows, samples.codes
         proba = np.empty((len(tree.classes), n))
         leaf = np.empty(n, dtype=np.int64)
-        for first in range(0, samples.n_blocks, _BLOCKS):
-            some = range(first, min(first + _BLOCKS, samples.n_blocks))
+        n_nodes = tree.n_branches + tree.n_leaves
+        at_once = min(max(_NODE_ROWS // (n_nodes * BLOCK), 1), _BLOCKS)
+        for first in range(0, samples.n_blocks, at_once):
+            some = range(first, min(first + at_once, samples.n_blocks))
             x = np.hstack([samples.block(b)[0] for b in some])
             begin = int(samples.start[first])
             rows = slice(begin, min(begin + x.shape[1], n))
@@ -183,6 +190,18 @@ def told_by_parts(
     routed = sums["routed"].reshape(-1, tree.n_leaves) / whole
     followed = 1.0 - float(sums["unfollowed"][0]) / whole
     return Told(sums["right"] / sums["share"], sums["right"] / told, followed, routed)
+
+
+def seconds_to_tell(tree: Tree, samples: Samples, n_rows: int) -> float:
+    """How long it will take to tell of a tree like this what it means for all rows."""
+    if n_rows * (tree.n_branches + tree.n_leaves) <= _NODE_ROWS:
+        return 0.0
+    n_blocks = min(_TRIED_ROWS // BLOCK, samples.n_blocks)
+    some = samples.part(0, n_blocks)
+    begun = time.perf_counter()
+    Said.of_samples(tree, some).told(None, tree.leaf_class)
+    seconds = time.perf_counter() - begun
+    return _SLACK * seconds * n_rows / some.n_rows / threads_for(n_rows)
 
 
 def decision_for(

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sorct.data.kinds import options_for
 from sorct.data.quantity import number_column
 from sorct.data.table import as_table, take_rows
-from sorct.data.terms import OTHER
-from sorct.data.variables import Variable
 from sorct.estimators.checks import checked_samples
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.regressor import SORCTRegressor
@@ -76,21 +75,4 @@ def _reading(forest: Forest) -> dict[str, Any]:
         "handle_missing": encoder.missing,
         "categorical": "whole" if whole else "dummies",
     }
-    # Text, categories and truth values are known as such; numbers and dates that stand
-    # for names are not.
-    names = [one.name for one in encoder.variables if _has_plain_levels(one)]
-    curves = {one.name: "quantile" for one in encoder.variables if _is_curve(one)}
-    told |= {"categorical_features": names} if names else {}
-    return told | ({"scaling": curves} if curves else {})
-
-
-def _has_plain_levels(variable: Variable) -> bool:
-    levels = [one for one in variable.choices or () if one not in (None, OTHER)]
-    return bool(levels) and not isinstance(levels[0], (bool, str))
-
-
-def _is_curve(variable: Variable) -> bool:
-    """Whether a number goes along its quantiles."""
-    known = getattr(variable, "known", variable)
-    # Of a number that is only clipped there are two points.
-    return len(getattr(known, "at", ())) > 2
+    return told | options_for(encoder.variables)

@@ -1,4 +1,4 @@
-"""Effort: how exactly and how long is searched, and what is raised if in vain."""
+"""Effort: how exactly and how long to search, and the error if floors are not met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finish: a tree of a quantity that was found on some rows, on all rows.
+"""Finish: solve a tree of a quantity on all rows, after it was found on some of them.
 
 Where there are very many rows, paths are traced on some of them, read as the whole
 table is. The tree that is chosen is solved again on all rows, from where it is, with

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,7 +17,7 @@ from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.quantity import Quantity, number_column
-from sorct.data.samples import MANY_ROWS, Samples, TrainingSet
+from sorct.data.samples import MANY_ROWS, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.call import versions
@@ -25,6 +25,7 @@ from sorct.estimators.checks import (
     check_confidence,
     check_memory,
     check_real,
+    check_table_memory,
     checked_cost_matrix,
     checked_floor,
     checked_samples,
@@ -33,7 +34,7 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.class_weights import check_class_weight, class_factors
 from sorct.estimators.column_rules import ColumnRules, penalised_by_spread
-from sorct.estimators.decisions import Said, Told, decision_for, meets, told_by_parts
+from sorct.estimators.deciding import Decider
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
     check_directions,
@@ -57,10 +58,9 @@ if TYPE_CHECKING:
 LOSSES = ("cost", "log")
 #: What a variable's range changes the score of a cut by at most, by the name of gamma.
 STEEPNESS = {"gentle": 16.0, "auto": 64.0, "steep": 512.0}
-# Of the time that it takes to prepare very many rows, what it takes to tell of a tree.
+# Time that it takes to measure a finished tree on very many rows, as a share of the
+# time that preparing these rows took.
 _TELLING = 0.25
-# How often floors are raised for some rows until all rows meet them.
-_RAISES = 6
 CALIBRATIONS = ("isotonic", "sigmoid")
 
 
@@ -151,7 +151,7 @@ class Prepared:
     quantile : float or None
         Level of the quantile, if one is predicted.
     telling : float
-        Seconds that it takes, about, to tell of a tree what it means for all rows.
+        About how many seconds it takes to measure a finished tree on all rows.
     """
 
     encoder: TableEncoder
@@ -209,6 +209,7 @@ class Prepared:
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight)
         encoder = TableEncoder.learn(X, model.table, weight)
+        check_table_memory(len(y), encoder.n_columns)
         target = Classes.learn(y, weight)
         codes = target.codes(y)
         factor = class_factors(model.class_weight, target, codes, weight)
@@ -303,6 +304,7 @@ class Prepared:
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight, number_column)
         encoder = TableEncoder.learn(X, model.table, weight)
+        check_table_memory(len(y), encoder.n_columns)
         target = target_of(y, weight, model)
 
         def data() -> TrainingSet:
@@ -400,59 +402,7 @@ class Prepared:
 
     def decided(self, tree: Tree, promise: Promise | None) -> Tree:
         """The tree with its decision, and what that means for the training rows."""
-        said, costs = Said.of(tree, self.problem, self.factor), None
-        recall = np.array(tree.training.recall)
-        # Costs have shaped a tree that was trained by them, and what it says.
-        by_costs = self.by_log or tree.calibration is not None
-        if promise is not None:
-            equal = 0.5 * (1.0 - np.eye(len(self.classes)))
-            costs = promise.decision(tree, tree.cost_matrix if by_costs else equal)
-            recall = self._told(tree, said, costs).recall
-            promise.warn_if_empty(said.predicted(costs), self.classes)
-        elif by_costs:
-            costs, recall = self._by_costs(tree, said)
-        tree = replace(tree, decision_cost=costs)
-        if tree.followed_limits.any():
-            said = Said.of(tree, self.problem, self.factor)
-        found = self._told(tree, said, costs)
-        told = replace(
-            tree.training,
-            recall=tuple(recall.tolist()),
-            found=tuple(found.recall.tolist()),
-            precision=tuple(found.precision.tolist()),
-            followed=found.followed,
-            confidence=None if promise is None else promise.confidence,
-        )
-        return replace(tree, routed=found.routed, training=told)
-
-    def _told(self, tree: Tree, said: Said, costs: FloatArray | None) -> Told:
-        """What a decision means for all rows, in memory or in parts."""
-        samples = self.problem.data.samples
-        if isinstance(samples, Samples):
-            return said.told(costs, tree.leaf_class)
-        return told_by_parts(tree, samples, costs, self.factor)
-
-    def _by_costs(self, tree: Tree, said: Said) -> tuple[FloatArray | None, FloatArray]:
-        """Costs to decide by, such that the floors are met, and the recalls.
-
-        Of rows that come in parts, those of the search decide. Where all rows then
-        miss a floor, it is raised for the search's by as much.
-        """
-        raised, in_memory = self.floor, isinstance(self.problem.data.samples, Samples)
-        for _ in range(_RAISES):
-            costs, recall = decision_for(said, tree.cost_matrix, raised)
-            good = meets(recall, raised)
-            if in_memory or not good:
-                break
-            recall = self._told(tree, said, costs).recall
-            good = meets(recall, self.floor)
-            if good:
-                break
-            gap = np.maximum(self.floor - recall, 0.0)
-            raised = np.minimum(raised + 1.5 * gap, 0.5 * (1.0 + raised))
-        if not good:
-            self.refuse(recall, "any weights of the classes")
-        return costs, recall
+        return Decider(self).decided(tree, promise)
 
     def refuse(self, recall: FloatArray, tried: str, effort: str = "") -> NoReturn:
         """Raise the error of floors that could not be met, naming what could help."""

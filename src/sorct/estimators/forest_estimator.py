@@ -33,7 +33,7 @@ from sorct.tree.path import Limits
 
 _KINDS = {True: BOOTSTRAP, "half": HALF, False: ALL}
 _MOST_TREES = 10_000
-# Rows are compared here, and not folds.
+# The rule "paired" compares folds; forests are compared row by row.
 _RULES = RULES[:2]
 # Share of a time limit for choosing, the rest being for the trees.
 _CHOOSING_SHARE = 0.7

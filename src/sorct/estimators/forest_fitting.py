@@ -33,8 +33,8 @@ from sorct.estimators.forest_measures import (
     losses_of,
     out_of_bag_loss,
     out_of_bag_score,
-    seen_by_none,
     training_score,
+    unseen_rows,
 )
 from sorct.estimators.forest_setting import LEAST, N_CHOOSING, ForestSetting
 from sorct.estimators.limiting import allows
@@ -313,7 +313,7 @@ class ForestFit:
             found = batch.anew(groups)
             params += found
             parts += list(batch.said(found, problem.data.rows))
-            outside = seen_by_none(problem, whole)[: len(params)]
+            outside = unseen_rows(problem, whole)[: len(params)]
             loss = out_of_bag_loss(problem, np.array(parts), outside)
             if loss > (1.0 - _FALLS) * last:
                 break

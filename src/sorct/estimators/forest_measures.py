@@ -49,8 +49,8 @@ def mean_loss(
     return float(np.average(losses, weights=weight)) if losses.size else np.inf
 
 
-def seen_by_none(problem: Problem, grove: Grove) -> BoolArray:
-    """Which of a problem's rows every tree has not seen, (n_trees, n)."""
+def unseen_rows(problem: Problem, grove: Grove) -> BoolArray:
+    """For every tree, which of a problem's rows it has not seen, (n_trees, n)."""
     data = problem.data
     if data.rows.codes.size == grove.outside.shape[1]:
         return grove.outside
@@ -80,7 +80,7 @@ def out_of_bag_score(
 
     problem = prepared.problem
     rows = problem.data.rows
-    mean, known = out_of_bag(grove.said(params, rows), seen_by_none(problem, grove))
+    mean, known = out_of_bag(grove.said(params, rows), unseen_rows(problem, grove))
     if not known.any():
         return None, None
     loss = mean_loss(problem, mean, rows, known)
@@ -127,7 +127,7 @@ def importances(
     from sorct.search.forest import out_of_bag
 
     problem, encoder = prepared.problem, prepared.encoder
-    rows, outside = problem.data.rows, seen_by_none(problem, grove)
+    rows, outside = problem.data.rows, unseen_rows(problem, grove)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     some = np.sort(rng.permutation(rows.codes.size)[:_FEW_ROWS])
     rows, outside = rows.take(some), outside[:, some]

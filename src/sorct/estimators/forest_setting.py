@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct.estimators.fitting import STEEPNESS
-from sorct.estimators.forest_measures import out_of_bag_loss, seen_by_none
+from sorct.estimators.forest_measures import out_of_bag_loss, unseen_rows
 from sorct.tree.topology import Topology, smallest_depth
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _WORTH = 0.01
 # Shares of the strength that empties single trees, to choose the local penalty from,
 # and which of them settings are compared with.
 _LOCAL, _FIRST = (0.0, 2.0**-8, 2.0**-6, 2.0**-4, 2.0**-2), 2
-# Next to nothing: what nothing needs is 0.
+# A penalty that hardly shrinks anything, but lets coefficients that do not help be 0.
 LEAST = 1e-3
 
 
@@ -92,7 +92,7 @@ class ForestSetting:
 
         grove = self.fit.mixed(bags.under(candidate)).at(Strengths(alpha, LEAST))
         said = grove.said(grove.grown(), candidate.data.rows)
-        return out_of_bag_loss(candidate, said, seen_by_none(candidate, grove))
+        return out_of_bag_loss(candidate, said, unseen_rows(candidate, grove))
 
     def _candidates(self, problem: Problem) -> list[Problem]:
         """Settings to choose from, the simplest first."""

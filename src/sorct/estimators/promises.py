@@ -132,9 +132,9 @@ class Promise:
             self._refuse(tree, proba)
         return decision
 
-    def warn_if_empty(self, predicted: IntArray, target: Classes) -> None:
+    def warn_if_empty(self, recall: FloatArray, target: Classes) -> None:
         """Warn of a promise that is kept by saying the same of everybody."""
-        if (predicted == self.code).all():
+        if recall[self.code] > 0.0 and not np.delete(recall, self.code).any():
             warnings.warn(
                 f"min_recall is kept only by predicting {target.labels[self.code]!s} "
                 "for every training row: the tree does not tell enough rows apart. "

@@ -89,6 +89,9 @@ class Choices:
     thrifty = True
     # Folds of a first look at few rows, at most.
     most_first_folds = MOST_FIRST_FOLDS
+    # Share of what there is to gain by which settings that are less simple than the
+    # leader may be behind it on the first of these folds and still run on the others.
+    patience = 0.0
 
     @property
     def all(self) -> list[Settings]:
@@ -163,6 +166,8 @@ class QuantityChoices(Choices):
     """
 
     keeps_smallest = False
+    # The same settings end in trees of rather different errors from fold to fold.
+    patience = _LITTLE
 
     @property
     def first(self) -> list[Settings]:
@@ -245,9 +250,10 @@ class Heat:
         return self._means.size - 1 - int(self._means.argmax())
 
     def ends_at_best_of(self, n_strengths: int | None) -> bool:
-        """Whether the weakest of so many strengths was the best: weaker may be better.
+        """Whether the weakest strength that was tried was the best of them.
 
-        Fewer than were asked for are all that there are.
+        Then weaker ones may be better still, unless the grid has no more: it has not if
+        fewer strengths were tried than ``n_strengths``, which were asked for.
         """
         cut_short = self._means.size == n_strengths
         return bool(cut_short and np.isfinite(self.best) and self._means.argmax() == 0)
@@ -330,11 +336,12 @@ class Race:
         """Run heats on the folds left, but for those that are behind already."""
         if self.choices.thrifty and self.heats:
             leader, far = self.leader, self._share(_FAR)
+            patience = self._share(self.choices.patience)
             order = self._complexity(leader.settings)
             for heat in heats:
                 # What is less simple than the leader must be ahead of it to lead.
                 simpler = self._complexity(heat.settings) < order
-                heat.lost = heat.is_far_behind(leader, far if simpler else 0.0)
+                heat.lost = heat.is_far_behind(leader, far if simpler else patience)
         left = [one for one in heats if not one.lost and len(one.scores) < self.n_folds]
         if left:
             settings, n_done = [one.settings for one in left], len(left[0].scores)

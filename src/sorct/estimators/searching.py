@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from sorct.estimators.checks import MOST_STARTS, check_whole
+from sorct.estimators.deciding import Decider
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Prepared
 from sorct.solvers.solution import Status
@@ -41,7 +43,12 @@ def searched(
     from sorct.search.chains import IteratedSearch
     from sorct.search.multistart import Multistart
 
-    seconds = effort.seconds_left(prepared.seconds + prepared.telling)
+    spent = prepared.seconds + prepared.telling
+    if effort.time_limit is not None and not problem.of_quantity:
+        begun = time.perf_counter()
+        telling = Decider(prepared).seconds_to_tell()
+        spent += telling + time.perf_counter() - begun
+    seconds = effort.seconds_left(spent)
     solver = effort.solver()
     if n_starts == "auto":
         search = IteratedSearch(solver, effort.n_jobs, seconds, memory)

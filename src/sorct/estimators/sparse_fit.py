@@ -138,21 +138,14 @@ class SparseFit:
     def missing(
         self, problem: Problem, columns: IntArray, params: Params, tol: float
     ) -> IntArray:
-        """Columns that a tree lacks, those that would change it most first.
-
-        A column is rightly left out if for some u with |u_t| <= l and v with
-        sum |v_t| <= g the gradient is u + v, where l and g are what its coefficients
-        cost in one cut and in the tree: if what exceeds l sums to at most g.
-        """
+        """Columns that a tree lacks, those that would change it most first."""
+        from sorct.problem.penalty_wide import unused_excess
         from sorct.problem.row_slopes import row_slopes
 
         encoder = self.table.encoder(columns, self.model.table)
         X = encoder.encode(self.table.written_out(columns))
         slope = row_slopes(problem, params, X, self.codes, self.share)
-        gradient = np.abs(self.table.scaled_sums(slope))
-        penalty = problem.penalty
-        excess = np.maximum(gradient - penalty.local_strength, 0.0).sum(axis=1)
-        excess -= penalty.linf_strength
+        excess = unused_excess(problem.penalty, self.table.scaled_sums(slope))
         excess[columns] = 0.0
         order = np.argsort(-excess, kind="stable")
         # Residuals are steps as long as there are columns.

@@ -1,12 +1,14 @@
 """Calls between functions that were compiled apart from each other.
 
 numba compiles a function together with everything that it calls. Where two parts should
-be compiled separately (and at the same time), one calls the other by its address. The
-arguments lie in memory, number by number: what ``storer`` returns writes them there
-once, and the function that was called reads them by what ``loader`` returns.
+be compiled separately (and at the same time), one calls the other by its address in
+memory. Such a call can pass only plain numbers, so the real arguments (a tuple of
+arrays and numbers) are written to memory first, and their address is passed: ``storer``
+makes the function that writes them, ``loader`` the one that reads them back, and
+``call`` calls.
 
-These are the numbers of numba's tuples of arrays and numbers, all of eight bytes; who
-stores them keeps the arrays alive.
+Every field takes eight bytes. Of an array only its description is written (where its
+data are, its lengths and strides), so whoever writes it must keep the array alive.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,8 +23,10 @@ _WORD = ir.IntType(64)
 
 
 def n_words(kind: Any) -> int:
-    """Numbers that arguments of a type take in memory."""
+    """Number of fields of eight bytes that arguments of a type take in memory."""
     if isinstance(kind, types.Array):
+        # Owner, parent, number of items, bytes of one, data; a length and a stride
+        # for every axis.
         return 5 + 2 * int(kind.ndim)
     return sum(map(n_words, kind.types)) if hasattr(kind, "types") else 1
 
@@ -54,7 +58,7 @@ def _load_parts(builder: Any, kind: Any, slot: Any) -> Any:
 
 
 def _fits(given: Any, kind: Any) -> bool:
-    """Whether arguments lie in memory as those of a type do."""
+    """Whether arguments have the layout in memory that those of a type have."""
     if isinstance(kind, types.Array):
         alike = "ndim", "dtype", "layout"
         return all(getattr(given, name, None) == getattr(kind, name) for name in alike)

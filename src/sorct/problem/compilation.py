@@ -36,13 +36,13 @@ logger = logging.getLogger("sorct")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Compiled code allocates nothing, so nothing is counted either ("_nrt"): counting
-# references to arrays would take a tenth of the time to compile. Division by zero
-# cannot occur: without that promise the loops would not use vector instructions.
+# Compiled code allocates no arrays, so it need not count references to them ("_nrt"):
+# compiling that would take a tenth of the time. Division by zero cannot occur: without
+# that promise the loops would not use vector instructions.
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
 _ORDERED = {"contract", "nnan", "nsz"}
 _FAST = _ORDERED | {"reassoc", "arcp"}
-# Versions of numba whose inside we know.
+# Versions of numba that the shorter pipelines below were tested with.
 _KNOWN = (["0", "68"],)
 # What only compiled code calls: no way in from Python, nothing of its own on disk.
 _NO_ENTRY = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "cache": False}
@@ -222,10 +222,10 @@ def compiled(function: Function) -> Function:
 
 
 def unchecked_entry(function: Any, *arguments: Any) -> Callable[..., None]:
-    """Return an entry that takes arguments of these types, and looks at none.
+    """Return an entry for arguments of these types, which it does not check.
 
-    numba's look at the types of many arrays takes as long as a small problem. So they
-    must be known to fit: any other type would be misread.
+    numba's check of the types of many arrays takes as long as a small problem. Whoever
+    calls the entry must pass the same types: any other would be misread.
     """
     kinds = tuple(numba.typeof(one) for one in arguments)
     function.compile(kinds)

@@ -72,7 +72,7 @@ def log(x: float) -> float:
 
 @compiled_in_order
 def fill_cdf(branch: FloatArray, n_branches: int, n: int) -> None:
-    """Replace scores u by F(u), the logistic CDF (see ``link.py``)."""
+    """Replace scores u by F(u), the logistic CDF (see ``tree/link.py``)."""
     for t in range(n_branches):
         for i in range(n):
             u = branch[t, i]

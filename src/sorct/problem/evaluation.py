@@ -29,11 +29,13 @@ from sorct.problem.subproblem import Point, Subproblem, evaluate, renew_leaves
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
 
-#: What can be asked: the value and masses of the trial; with its gradient; whether the
-#: leaves of the point were renewed, its cuts being those that were evaluated last.
+#: What can be asked: VALUE computes the objective and the masses of the trial, GRADIENT
+#: its gradient as well. RENEW improves the leaves of the point, whose cuts must be
+#: those that were evaluated last, and answers whether any leaf has changed.
 VALUE, GRADIENT, RENEW = 0, 1, 2
 
-#: No rows: sums over rows are then put into the buffers by whoever has the rows.
+#: Samples without rows, for tables that come in parts: whoever reads the parts puts the
+#: sums over their rows into the buffers.
 NO_ROWS = Samples(
     np.zeros(0),
     np.zeros(0),

@@ -1,7 +1,8 @@
-"""The penalty of many trees side by side, all groups at once, in NumPy.
+"""The penalty of very many coefficients at once, in NumPy.
 
-Compiled code takes the proximal step of one tree at a time (``penalty.py``); a forest
-is one wide matrix of coefficients, (n_columns, n_trees, n_cuts).
+Compiled code takes the proximal step of one tree at a time (``penalty.py``). Here the
+coefficients of all trees of a forest are one wide matrix, (n_columns, n_trees, n_cuts),
+and a sparse table can have far more columns than a tree is ever solved with.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def joint_prox(penalty: Penalty, step: float, coef: FloatArray) -> FloatArray:
     kept = np.where((lower == 0.0).reshape(shape), np.maximum(kept, 0.0), kept)
     boxed = np.arange(coef.shape[2]) < penalty.boxed
     if not boxed.all():
-        # Beside linear leaves a column that has a direction is in no cut.
+        # Where leaves are linear, a column that has a direction is used by leaves only.
         kept = np.where((lower + upper != 0.0).reshape(shape) & boxed, 0.0, kept)
     size = np.diff(penalty.start)
     group = np.repeat(np.arange(size.size), size)
@@ -49,7 +50,8 @@ def _largest_allowed(
         return np.full((size.shape[0], 1), np.inf)
     tau = _cut_size(size.reshape(len(size), -1), amount[:, np.newaxis])
     if not boxed.all():
-        # The box holds what is boxed, so slopes alone go on to share the amount.
+        # Coefficients of cuts end at 1, where their box does. Above 1 the slopes of
+        # leaves share the amount among themselves.
         slopes = size[..., ~boxed].reshape(len(size), -1)
         alone = np.maximum(_cut_size(slopes, amount[:, np.newaxis]), 1.0)
         tau = np.where(tau > 1.0, alone, tau)
@@ -68,3 +70,15 @@ def _cut_size(size: FloatArray, amount: FloatArray) -> FloatArray:
     last = np.maximum((falling > tau).sum(axis=-1) - 1, 0)
     found = np.take_along_axis(tau, last[..., np.newaxis], axis=-1)[..., 0]
     return np.asarray(np.maximum(found, 0.0))
+
+
+def unused_excess(penalty: Penalty, gradient: FloatArray) -> FloatArray:
+    """By how much the gradient (n_columns, n_cuts) of unused columns beats the penalty.
+
+    Every column is a group of its own. A coefficient of 0 is stationary if the gradient
+    is u + v for some u with |u_t| <= l and some v with sum |v_t| <= g, where l and g
+    are what a coefficient costs in one cut and in the tree. So the column is rightly
+    left out if what exceeds l in the cuts sums to at most g: if the result is <= 0.
+    """
+    over = np.maximum(np.abs(gradient) - penalty.local_strength, 0.0)
+    return np.asarray(over.sum(axis=1) - penalty.linf_strength)

@@ -59,7 +59,7 @@ class _EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
     """Code that Python calls."""
 
     def _optimize_functions(self, module: Any) -> None:
-        # The full passes come, once all is linked.
+        # Nothing yet: the full passes run once, after everything is linked.
         module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
@@ -130,7 +130,8 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
         super().run_pass(state)
         lowered, library = state["cr"], state.library
         fndesc, env = lowered.fndesc, lowered.env
-        # numba knows a function by a builtin; address 0, as it cannot be called.
+        # numba registers compiled functions under a builtin object. Its address is 0,
+        # for nobody calls this one from Python.
         entry = _dynfunc.make_function(
             fndesc.lookup_module(), fndesc.qualname, "", 0, env, (library,)
         )

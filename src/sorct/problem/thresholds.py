@@ -10,9 +10,9 @@ from sorct._typing import FloatArray
 from sorct.problem.compilation import compiled_inside, larger, smaller
 
 
-def clip_thresholds(threshold: FloatArray | float) -> FloatArray:
-    """Put thresholds of the model, one or many, into their box."""
-    return np.asarray(np.minimum(np.maximum(threshold, -1.0), 1.0))
+def clip_thresholds(threshold: FloatArray | float, p: int = 1) -> FloatArray:
+    """Put thresholds, one or many, into their box: the model's, or a solver's for p."""
+    return np.asarray(np.minimum(np.maximum(threshold, -1.0 * p), 1.0 * p))
 
 
 @compiled_inside

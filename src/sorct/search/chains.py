@@ -7,9 +7,10 @@ two of them reach is unlikely to be beaten by a third: that ends the search. The
 of a round see each other as they were before it, so the result is the same for any
 number of jobs.
 
-Of very many rows a search looks at some, and its chains at fewer still: so many that
-every column has its share of them. Where a run ends, all rows of the search decide:
-there its best tree is solved to the end, and compared with those of other runs.
+Where there are very many rows, a search looks at some of them, and its chains at fewer
+still: a number of rows that grows with the number of columns. At the end of a run its
+best tree is solved to the end on all rows of the search, and it is compared with the
+trees of other runs on these rows.
 """
 
 from __future__ import annotations
@@ -54,14 +55,18 @@ _BETTER = 1e-5
 # parts, so many chains must agree as well.
 _AGREE, _AGREE_CHAINS = 2, 6
 # At most so many runs. No run begins after so much work, counted in rows x columns x
-# cuts x evaluations (20 seconds or so), and no run does more than so much.
+# cuts x evaluations (20 seconds or so), and no run does more than so much; of a table
+# with very many columns, which memory slows down, no more than the former.
 _MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
-# Rows that chains look at where there are very many: so many per column, and at least
-# so many.
-_ROWS_PER_COLUMN, _FEWEST_ROWS = 64, 4096
-# What a core does in a second, of the same work; evaluations of a descent, about; and
-# seconds from which on a search says beforehand what it may take.
-_WORK_PER_SECOND, _USUAL_EVALUATIONS, _LONG = 2e9, 150, 30.0
+# Rows that chains look at where there are very many: so many per column, but not more
+# than so many cells, and at least so many rows. With one cut, all rows of the search,
+# unless they have so many columns.
+_ROWS_PER_COLUMN, _MOST_CELLS, _FEWEST_ROWS, _WIDE = 64, 2**24, 4096, 1024
+# What a core does in a second, of the same work, and where columns are very many;
+# evaluations of a descent, about; and seconds from which on a search says beforehand
+# what it may take.
+_WORK_PER_SECOND, _WIDE_PER_SECOND = 2e9, 7e8
+_USUAL_EVALUATIONS, _LONG = 150, 30.0
 _LATE = "time limit"
 _WORKED = "work limit"
 # Share of the time limit for searching, the rest being for the polish: on the rows
@@ -96,7 +101,8 @@ class IteratedSearch:
         log = SearchLog(callback, unit=problem.trivial_cost)
         subsampled = problem.subsampled
         many = subsampled is not problem
-        log.rough = many and problem.topology.depth > 1
+        wide = problem.data.n_columns > _WIDE
+        log.rough = many and (problem.topology.depth > 1 or wide)
         rough = subsampled.fewer(_few(problem)) if log.rough else subsampled
         n_jobs = effective_n_jobs(-1 if many and self.n_jobs is None else self.n_jobs)
         soft, hard, limit = never(), never(), self.time_limit
@@ -196,8 +202,8 @@ class _Search:
     def _say_how_long(self) -> None:
         """Tell in the log what a long search will take, about."""
         n_descents = _AGREE * _patience(self.problem)
-        work = min(n_descents * _USUAL_EVALUATIONS * self._size, _MAX_WORK_OF_RUN)
-        seconds = work / _WORK_PER_SECOND / self.workers.n_threads
+        work = min(n_descents * _USUAL_EVALUATIONS * self._size, self._most_work)
+        seconds = work / self._speed / self.workers.n_threads
         if seconds > _LONG and not self.problem.is_convex:
             logger.info(
                 "searching %d rows x %d columns x %d cuts may take %.0f s or more; "
@@ -205,6 +211,20 @@ class _Search:
                 self.rough.data.samples.n_rows, self.rough.data.n_columns,
                 self.problem.topology.n_branches, seconds,
             )  # fmt: skip
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.problem.data.n_columns > _WIDE
+
+    @property
+    def _most_work(self) -> float:
+        """Work of a run, at most."""
+        return _MAX_WORK if self._is_wide else _MAX_WORK_OF_RUN
+
+    @property
+    def _speed(self) -> float:
+        """Work that a core does in a second, about."""
+        return _WIDE_PER_SECOND if self._is_wide else _WORK_PER_SECOND
 
     @property
     def _size(self) -> float:
@@ -242,7 +262,7 @@ class _Search:
         chains: list[Solution] = []
         best: Solution | None = None
         n_idle, n_rounds, patience = 0, 0, _patience(self.problem)
-        most = self._work + _MAX_WORK_OF_RUN
+        most = self._work + self._most_work
         while best is None or (n_idle < patience and not self.log.stopped):
             found = list(self._round(polisher, chains, run, n_rounds))
             chains = _kept(chains, found)
@@ -345,7 +365,8 @@ def _step(
 
 def _few(problem: Problem) -> int:
     """Rows that chains look at where there are very many."""
-    return max(_ROWS_PER_COLUMN * problem.data.n_columns, _FEWEST_ROWS)
+    p = problem.data.n_columns
+    return max(min(_ROWS_PER_COLUMN * p, _MOST_CELLS // p), _FEWEST_ROWS)
 
 
 def _patience(problem: Problem) -> int:

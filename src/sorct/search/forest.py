@@ -29,7 +29,7 @@ from sorct.solvers.jointly import JointEnd, JointPolish
 from sorct.solvers.solution import Solution
 from sorct.tree.params import Params
 
-#: Solver for trees within a forest: predictions do not change beyond.
+#: Solver for trees within a forest. A finer one hardly changes what a forest predicts.
 IN_FOREST = AugmentedLagrangian(tol=1e-4, max_iter=200)
 # Starts of a tree have seeds of their own, far from those of others.
 _APART = 1_000_003
@@ -131,7 +131,7 @@ class Grove:
     def on(
         self, groups: IntArray, work: Callable[[Grove], Sequence[Params]]
     ) -> list[Params]:
-        """Trees that come of work on some groups of columns alone.
+        """Trees that ``work`` makes when only some groups of columns may be used.
 
         With no group at all they are the trees without variables.
         """

@@ -1,4 +1,4 @@
-"""Relax: selected, then refitted.
+"""Relax: refit a tree on the variables that it selected, under a weaker penalty.
 
 A penalty that leaves few variables also shrinks what it leaves. A relaxed tree begins
 where the penalised one ended and descends under a small share of the penalty, on the

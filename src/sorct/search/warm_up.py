@@ -71,8 +71,8 @@ def _compile_or_load(may_empty: bool = True) -> None:
     try:
         _make_ready()
     except Exception as error:
-        # A full disk and a locked file are errors of the system, and nothing can be
-        # kept; any other is of a file that was cut short, and writing it anew helps.
+        # A full disk or a locked file is an OSError: nothing can be kept on disk. Any
+        # other error means that a file was damaged, and writing it anew helps.
         if may_empty and not isinstance(error, OSError):
             empty_cache(error)
             _compile_or_load(may_empty=False)

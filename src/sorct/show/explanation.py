@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 
-# Probabilities below this are told as such.
+# A probability below this is printed as "<0.0001".
 _SMALL = 0.0001
 _TYPICAL = (
     "Contributions are measured from a typical sample: the median, or the most "

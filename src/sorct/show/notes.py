@@ -1,4 +1,4 @@
-"""Notes: what the rules of a tree suppose to be known, told below them.
+"""Notes: what a reader needs to know to follow the rules, printed below them.
 
 Curves and scores get a small table of points, clipped columns their ends, missing cells
 what they count as.

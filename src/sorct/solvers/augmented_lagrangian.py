@@ -1,7 +1,7 @@
-"""Floors around the descent: multipliers until the floors are met.
+"""Augmented Lagrangian: repeat the descent with new multipliers until floors are met.
 
-One round minimises the augmented Lagrangian of ``constraints.py``; then the multipliers
-are renewed, and the stiffness grows where a floor is still missed by too
+One round minimises the augmented Lagrangian of ``problem/constraints.py``; then the
+multipliers are renewed, and the stiffness grows where a floor is still missed by too
 much. Without an active floor the first round is the only one.
 """
 
@@ -40,7 +40,7 @@ class _RoundEnd:
 
     @classmethod
     def at(cls, problem: Problem, point: Point, descent: Descent) -> _RoundEnd:
-        """Where rows lie in memory."""
+        """The end of a round on rows that lie in memory."""
         params = problem.params(point)
         mass = descent.masses(problem.point(params))
         loss = float(descent.evaluator.buffers.loss[0])
@@ -48,7 +48,7 @@ class _RoundEnd:
 
     @classmethod
     def of_sums(cls, problem: Problem, point: Point, sums: Sums) -> _RoundEnd:
-        """Where the sums over all rows are known."""
+        """The end of a round on rows that come in parts, whose sums are known."""
         params = problem.params(point)
         return cls._of(problem, params, sums["mass"], float(sums["loss"][0]))
 

@@ -168,13 +168,13 @@ class Descent:
         state["in_parts"] = samples.weight.size == 0
 
     def step(self) -> bool:
-        """Go on to the end, or to where another trial has to be evaluated: True."""
+        """Descend to the end; or one step of rows in parts, True if more follow."""
         call_apart(self._step)
         return bool(self._state["due"])
 
     def _step(self) -> None:
         self._state["evaluation"] = evaluation_address()
-        # Looks at the types of all arrays that are not made here.
+        # This also checks the types of all arrays that callers hand in.
         self._state["arguments"] = self.evaluator.stored()
         _loop()(*self._arguments())
 
@@ -263,10 +263,10 @@ def _descend(
     state: State,
     scratch: Scratch,
 ) -> None:
-    """Evaluate, accept or shorten, propose.
+    """The loop: evaluate the trial, accept it or shorten the step, propose the next.
 
-    Where rows come in parts this is one step, and whoever calls it has put the sums
-    over all rows where the evaluation finds them.
+    Where rows come in parts, one call makes one step; the caller has put the sums over
+    all rows into the buffers that the evaluation reads.
     """
     state.due = 0
     while state.due == 0:

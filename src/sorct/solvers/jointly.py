@@ -31,6 +31,7 @@ from sorct.problem.penalty_wide import joint_prox
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction
 from sorct.problem.subproblem import Point, Subproblem
+from sorct.problem.thresholds import clip_thresholds
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import Descent
 from sorct.tree.params import Params
@@ -181,7 +182,7 @@ class _Joint:
         """Proximal gradient step; thresholds stay in their box."""
         moved, n_groups = cuts - length * self.slope, self.penalty.linf.size
         moved[:-1] = joint_prox(self.penalty, length, moved[:-1])
-        moved[-1] = np.clip(moved[-1], -n_groups, n_groups)
+        moved[-1] = clip_thresholds(moved[-1], n_groups)
         return np.asarray(moved)
 
     def step(self) -> bool:

@@ -14,7 +14,7 @@ from sorct.data.target import Classes, unequal
 from sorct.tree.calibration import Calibration
 from sorct.tree.training import TrainingRecord
 
-# Losses whose leaves say no means.
+# Losses under which leaves say a median or quantile of their rows, and no mean.
 _NO_MEANS = ("absolute", "quantile")
 _ARRAYS = (
     "coef", "threshold", "leaf_class", "cost_matrix", "mass", "leaf_proba",

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.data.terms import OTHER, LevelTerm, LinearTerm, MissingTerm, Term
-from sorct.data.variables import Variable, kind_of_levels
+from sorct.data.missing import completed_term
+from sorct.data.terms import LevelTerm, LinearTerm, MissingTerm, Term
+from sorct.data.variables import Variable, kind_of_levels, levels_of
 from sorct.data.wording import printable
 from sorct.show.text import check_tree
 from sorct.tree.calibration import Map
@@ -341,7 +342,9 @@ def _by_prediction(cost: FloatArray | None) -> tuple[tuple[float, ...], ...] | N
 def _score(tree: Tree, cut: Cut) -> Score:
     slope = tree.gamma / tree.encoder.n_groups
     terms = [
-        _completed(term, tree.encoder.variables[i], tree.encoder.unknown).times(slope)
+        completed_term(term, tree.encoder.variables[i], tree.encoder.unknown).times(
+            slope
+        )
         for i, term in cut.terms.items()
     ]
     terms.sort(key=lambda term: -term.size)
@@ -353,7 +356,8 @@ def _leaf(tree: Tree, number: int, route: Route) -> Score:
     """What a leaf says of a quantity."""
     place = {v.name: v for v in tree.encoder.variables}
     terms = [
-        _completed(term, place[term.name], tree.encoder.unknown) for term in route.terms
+        completed_term(term, place[term.name], tree.encoder.unknown)
+        for term in route.terms
     ]
     terms.sort(key=lambda term: -term.size)
     return Score(number, route.value, tuple(terms))
@@ -362,43 +366,6 @@ def _leaf(tree: Tree, number: int, route: Route) -> Score:
 def known_part(term: Term) -> Term:
     """The term for cells that are not missing."""
     return term.known if isinstance(term, MissingTerm) else term
-
-
-def levels_of(variable: Variable) -> tuple[Any, ...]:
-    """Levels of a category, without what stands for missing and for all others."""
-    choices = variable.choices or ()
-    return tuple(one for one in choices if one is not None and one is not OTHER)
-
-
-def origin_of(variable: Variable) -> str | None:
-    """Day from which the days of a date are counted, None if it is no date."""
-    origin: str | None = getattr(_inside(variable), "origin", None)
-    return origin
-
-
-def _inside(variable: Variable) -> Any:
-    """The variable itself, without its missing cells."""
-    return getattr(variable, "known", variable)
-
-
-def _completed(term: Term, variable: Variable, unknown: str) -> Term:
-    """A term of which also the part for known cells is there, if that adds nothing.
-
-    Whoever writes it has to know whether a cell is a number, a date or a level, and
-    refuse what the tree refuses.
-    """
-    if not isinstance(term, MissingTerm) or term.known is not None:
-        return term
-    inside = _inside(variable)
-    known: Term | None = inside.term(np.ones(len(inside.column_names)), unknown)
-    if known is not None:
-        known = known.times(0.0)
-    elif inside.choices is None:
-        known = LinearTerm(term.name, 0.0, 1.0, 0.0, origin_of(inside))
-    else:
-        weights = dict.fromkeys(levels_of(inside), 0.0)
-        known = LevelTerm(term.name, weights, None if unknown == "error" else 0.0)
-    return replace(term, known=known)
 
 
 def row_for(term: Term, table: Mapping[type, Writer], language: str) -> Writer:

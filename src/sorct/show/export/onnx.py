@@ -16,15 +16,13 @@ import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.terms import OTHER, CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
-from sorct.data.variables import Variable
+from sorct.data.variables import Variable, levels_of
 from sorct.data.wording import shown
 from sorct.show.export.formula import (
     Formula,
     Score,
     header,
     known_part,
-    levels_of,
-    origin_of,
     read_formula,
     row_for,
 )
@@ -245,7 +243,7 @@ def _nothing(graph: Graph, tree: Tree | Forest, variable: Variable) -> str:
         X = graph.input("X", graph.dtype, len(tree.encoder.variables))
         first = graph.add("Gather", X, graph.constant([0], np.int64), axis=1)
         return graph.zeros_like(first)
-    dtype, told = graph.dtype, _told(origin_of(variable))
+    dtype, told = graph.dtype, _told(variable.origin)
     if variable.choices is not None:
         may_miss = variable.takes_missing or tree.encoder.missing != "error"
         levels = list(levels_of(variable))

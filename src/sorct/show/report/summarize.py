@@ -1,7 +1,7 @@
 """Summarize: trees, and data to show them on, as one plain dict of all that is shown.
 
-Text of cuts and leaves is that of ``text.py``. Probabilities are not here: the page
-computes them from the model itself. Equal trees on a path are described once.
+Text of cuts and leaves is that of ``show/text.py``. Probabilities are not here: the
+page computes them from the model itself. Equal trees on a path are described once.
 """
 
 from __future__ import annotations

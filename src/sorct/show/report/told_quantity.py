@@ -1,6 +1,6 @@
 """Told quantity: what a page tells of trees that predict a number.
 
-It has the manners of ``ToldClasses``. Rows are of three kinds, the thirds of what was
+It has the methods of ``ToldClasses``. Rows are of three kinds, the thirds of what was
 observed, so that cuts can be seen to part low from high.
 """
 
@@ -51,7 +51,7 @@ class ToldQuantity:
         }
 
     def sizes(self, tree: Tree, shown: Shown | None) -> dict[str, Any]:
-        """What somebody knows of the rows shown who knows no variables."""
+        """How far off always saying the mean is on the rows shown."""
         if shown is None or shown.y is None:
             return {}
         gap = shown.y - shown.y.mean()
@@ -177,7 +177,7 @@ def _leaf(tree: Tree, leaf: Leaf) -> dict[str, Any]:
 def _bins(said: FloatArray, seen: FloatArray) -> list[dict[str, Any]]:
     """Rows by what was predicted: means, and where four of five observed numbers are.
 
-    Bins have as many rows each, so many that no row can be told.
+    All bins have the same number of rows, enough that no single row can be recognised.
     """
     n_bins = min(len(said) // _LEAST_ROWS, _MOST_BINS)
     if n_bins < 2:

@@ -1,0 +1,137 @@
+"""Deciding: a tree of classes gets its decision, and is told what that means.
+
+Under the likelihood, and where probabilities are calibrated, floors on recall are met
+here, by the costs that a class is predicted by; a promise is kept here as well. Of very
+many rows sums are asked for, part by part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.data import samples
+from sorct.data.parts import SampleParts
+from sorct.data.samples import Samples
+from sorct.estimators.decisions import (
+    Said,
+    Told,
+    decision_for,
+    meets,
+    seconds_to_tell,
+    told_by_parts,
+)
+from sorct.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from sorct.estimators.fitting import Prepared
+    from sorct.estimators.promises import Promise
+
+# How often floors are raised for some rows until all rows meet them.
+_RAISES = 6
+
+
+@dataclass(frozen=True)
+class Decider:
+    """Decides for trees of a prepared problem."""
+
+    prepared: Prepared
+
+    def decided(self, tree: Tree, promise: Promise | None) -> Tree:
+        """The tree with its decision, and what that means for the training rows."""
+        said = None if self._many_rows else self._said(tree)
+        costs, recall = None, np.array(tree.training.recall)
+        # A tree that was trained by expected cost has the costs in what it says. One of
+        # likelihood, or with calibrated probabilities, needs them when it decides.
+        by_costs = self.prepared.by_log or tree.calibration is not None
+        if promise is not None:
+            equal = 0.5 * (1.0 - np.eye(len(self.prepared.classes)))
+            costs = promise.decision(tree, tree.cost_matrix if by_costs else equal)
+            recall = self._told(tree, said, costs).recall
+            promise.warn_if_empty(recall, self.prepared.classes)
+        elif by_costs:
+            costs, recall = self._by_costs(tree, said)
+        tree = replace(tree, decision_cost=costs)
+        if said is not None and tree.followed_limits.any():
+            said = self._said(tree)
+        found = self._told(tree, said, costs)
+        told = replace(
+            tree.training,
+            recall=tuple(recall.tolist()),
+            found=tuple(found.recall.tolist()),
+            precision=tuple(found.precision.tolist()),
+            followed=found.followed,
+            confidence=None if promise is None else promise.confidence,
+        )
+        return replace(tree, routed=found.routed, training=told)
+
+    @property
+    def _in_memory(self) -> bool:
+        return isinstance(self.prepared.problem.data.samples, Samples)
+
+    @property
+    def _many_rows(self) -> bool:
+        """Whether what a tree means for all rows is told part by part."""
+        rows = self.prepared.problem.data.samples
+        return not self._in_memory or rows.n_rows > samples.MANY_ROWS
+
+    def _said(self, tree: Tree) -> Said:
+        """What a tree says of the rows; of those that come in parts, the search's."""
+        return Said.of(tree, self.prepared.problem, self.prepared.factor)
+
+    def _told(self, tree: Tree, said: Said | None, costs: FloatArray | None) -> Told:
+        """What a decision means for all rows; said is what is known of them already."""
+        if said is not None:
+            return said.told(costs, tree.leaf_class)
+        rows: Any = self.prepared.problem.data.samples
+        parts = SampleParts(rows) if isinstance(rows, Samples) else rows
+        return told_by_parts(tree, parts, costs, self.prepared.factor)
+
+    def seconds_to_tell(self) -> float:
+        """How long it will take, about, to tell of a tree what it means for all rows.
+
+        Reading rows that come in parts is in ``telling``.
+        """
+        problem, n_classes = self.prepared.problem, len(self.prepared.classes)
+        topology, data = problem.topology, problem.data
+        shape = data.n_columns, topology.n_branches
+        tree = Tree(
+            encoder=self.prepared.encoder,
+            coef=np.ones(shape),
+            threshold=np.zeros(topology.n_branches),
+            leaf_class=np.arange(topology.n_leaves) % n_classes,
+            target=self.prepared.target,
+            gamma=problem.gamma,
+            cost_matrix=problem.costs.cost_matrix,
+            mass=np.zeros((n_classes, topology.n_leaves)),
+        )
+        rows = data.samples if self._in_memory else data.subsampled.samples
+        return seconds_to_tell(tree, rows, self.prepared.n_samples)
+
+    def _by_costs(
+        self, tree: Tree, said: Said | None
+    ) -> tuple[FloatArray | None, FloatArray]:
+        """Costs to decide by, such that the floors are met, and the recalls.
+
+        Of rows that come in parts, those of the search decide. Where all rows then
+        miss a floor, it is raised for the search's by as much.
+        """
+        raised = self.prepared.floor
+        said = self._said(tree) if said is None else said
+        for _ in range(_RAISES):
+            costs, recall = decision_for(said, tree.cost_matrix, raised)
+            good = meets(recall, raised)
+            if self._in_memory or not good:
+                break
+            recall = self._told(tree, None, costs).recall
+            good = meets(recall, self.prepared.floor)
+            if good:
+                break
+            gap = np.maximum(self.prepared.floor - recall, 0.0)
+            raised = np.minimum(raised + 1.5 * gap, 0.5 * (1.0 + raised))
+        if not good:
+            self.prepared.refuse(recall, "any weights of the classes")
+        return costs, recall
