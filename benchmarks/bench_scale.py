@@ -13,7 +13,7 @@ Parts can be run one at a time, and leave their lines in ``results/scale.csv``:
     python -m benchmarks.bench_scale show              # tables, picture, docs/scale.md
     python -m benchmarks.bench_scale all 50000000      # all, up to so many rows
 
-``all`` goes on where it was ended: lines that were made with the present commit stay.
+``all`` goes on where it was ended: what was measured of the present ``src`` stays.
 ``SORCT_SCALE_FOLDER`` says where files are made (8.4 GB for 50 million rows);
 ``clean`` removes them, and so does ``all`` at its end. ``python -m benchmarks.run
 scale`` is ``all`` with ``SORCT_SCALE_STREAM`` rows (2 000 000).
@@ -72,9 +72,9 @@ def told_by(code: str) -> dict[str, object]:
     return dict(ast.literal_eval(out.stdout.strip().splitlines()[-1]))
 
 
-def commit() -> str:
-    """The code that is measured."""
-    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+def commit(what: str = "HEAD") -> str:
+    """The code that is measured; ``HEAD:src`` stays the same when results are kept."""
+    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", what]
     return subprocess.run(asked, capture_output=True, text=True).stdout.strip()
 
 
@@ -197,8 +197,8 @@ def sparse(n_rows: int = 5_000, n_columns: int = 100_000) -> None:
 
 def streamed(n_rows: int, kept: str | None = None) -> dict[str, object]:
     """A fit on files in a process of its own."""
-    folder, files = scale_files.make_files(n_rows)
-    fill = {"options": OPTIONS, "files": files, "kept": kept}
+    folder, made = scale_files.make_files(n_rows)
+    fill = {"options": OPTIONS, "files": made, "kept": kept}
     fill |= {"model": str(folder / "model.json"), "test": str(folder / "test.pq")}
     return told_by(scale_code.STREAMED.format(**fill))
 
@@ -224,23 +224,29 @@ def killed(n_rows: int) -> None:
     kill_fit(n_rows)
 
 
+def files(n_rows: int) -> None:
+    """Make the files of the largest table, of which the others are parts."""
+    scale_files.make_files(n_rows)
+
+
 def clean() -> None:
     """Remove all files that were made."""
     shutil.rmtree(scale_files.base(), ignore_errors=True)
 
 
 def everything(most: int = 50_000_000) -> None:
-    """All parts, those left out that were made with the present commit."""
+    """All parts, but for those that were run with the present ``src`` already."""
     few = min(most, 2_000_000)
     steps: list[tuple[str, int, Callable[[], None]]] = [
         ("memory", 1, memory), ("predict", 1, predict), ("limits", 1, limits),
         ("wide", 1, wide), ("sparse", 1, sparse),
     ]  # fmt: skip
     sizes = sorted({n for n in GROWTH if n < most} | {most})
+    steps += [("files", most, partial(files, most))]
     steps += [("stream", n, partial(stream, n)) for n in sizes]
     steps += [("workers", few, partial(workers, few))]
     steps += [("killed", few, partial(killed, few))]
-    mark = RESULTS.parent / f"scale-{commit()}.done"
+    mark = RESULTS.parent / f"scale-{commit('HEAD:src')}.done"
     RESULTS.parent.mkdir(exist_ok=True)
     done = mark.read_text().split() if mark.exists() else []
     for name, n_rows, part in steps:
@@ -257,8 +263,8 @@ def everything(most: int = 50_000_000) -> None:
 
 PARTS: dict[str, Callable[..., None]] = {
     "memory": memory, "predict": predict, "limits": limits, "wide": wide,
-    "sparse": sparse, "stream": stream, "workers": workers, "killed": killed,
-    "show": show, "clean": clean, "all": everything,
+    "sparse": sparse, "files": files, "stream": stream, "workers": workers,
+    "killed": killed, "show": show, "clean": clean, "all": everything,
 }  # fmt: skip
 
 
