@@ -177,10 +177,9 @@ def finished_on_all(
     """Solve to the end on all rows, from a tree that was found on some of them.
 
     Rows come in parts: few passes, all cores. Where time is up before the first pass
-    has ended, the tree stays as it was found. Sums for a quantity's leaves do not come
-    in parts yet: its rows are taken as one.
+    has ended, the tree stays as it was found.
     """
-    if not isinstance(problem.data, PartedSet) and not problem.of_quantity:
+    if not isinstance(problem.data, PartedSet):
         problem = replace(problem, data=PartedSet.of_samples(problem.data))
     start = Start("polished", solution.params, 0)
 
