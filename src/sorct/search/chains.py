@@ -63,10 +63,10 @@ _MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
 # unless they have so many columns.
 _ROWS_PER_COLUMN, _MOST_CELLS, _FEWEST_ROWS, _WIDE = 64, 2**24, 4096, 1024
 # What a core does in a second, of the same work, and where columns are very many;
-# evaluations of a descent, about; and seconds from which on a search says beforehand
-# what it may take.
+# evaluations of a descent, about; descents on more rows than chains look at; and
+# seconds from which on a search says beforehand what it may take.
 _WORK_PER_SECOND, _WIDE_PER_SECOND = 2e9, 7e8
-_USUAL_EVALUATIONS, _LONG = 150, 30.0
+_USUAL_EVALUATIONS, _LAST_DESCENTS, _LONG = 150, 8, 30.0
 _LATE = "time limit"
 _WORKED = "work limit"
 # Share of the time limit for searching, the rest being for the polish: on the rows
@@ -204,6 +204,10 @@ class _Search:
         n_descents = _AGREE * _patience(self.problem)
         work = min(n_descents * _USUAL_EVALUATIONS * self._size, self._most_work)
         seconds = work / self._speed / self.workers.n_threads
+        if self.rough is not self.problem:
+            # Runs end on more rows than their chains look at, and so does the finish.
+            last = _LAST_DESCENTS * _USUAL_EVALUATIONS * self._size_of(self.problem)
+            seconds += last / self._speed
         if seconds > _LONG and not self.problem.is_convex:
             logger.info(
                 "searching %d rows x %d columns x %d cuts may take %.0f s or more; "
@@ -228,8 +232,13 @@ class _Search:
 
     @property
     def _size(self) -> float:
+        """Work of an evaluation in a chain."""
+        return self._size_of(self.rough)
+
+    @staticmethod
+    def _size_of(problem: Problem) -> float:
         """Rows x columns x cuts: the work of an evaluation."""
-        data, n_branches = self.rough.data, self.problem.topology.n_branches
+        data, n_branches = problem.data, problem.topology.n_branches
         return float(data.samples.weight.size * data.n_columns * n_branches)
 
     @property
