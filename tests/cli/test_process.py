@@ -74,6 +74,7 @@ def written(run):
     return out, err
 
 
+@pytest.mark.slow
 def test_results_are_utf_8_also_where_the_locale_is_not(run):
     """Rules are drawn with lines that ASCII does not have."""
     code, out, err = run("show", str(KEPT))

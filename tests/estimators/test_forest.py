@@ -305,6 +305,7 @@ def test_directions_of_a_quantity():
     assert (np.diff(along, axis=0) <= 1e-9).all()
 
 
+@pytest.mark.slow
 def test_the_local_penalty_is_chosen_out_of_bag(people):
     """Where most columns mean nothing, a forest with it has the lesser loss."""
     rng = np.random.default_rng(0)

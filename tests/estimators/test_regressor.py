@@ -182,6 +182,7 @@ def test_a_search_chooses_and_tells(houses):
     json.dumps(search.tree_.to_dict())
 
 
+@pytest.mark.slow
 def test_scorers_of_sklearn_work(houses):
     X, y = houses
     search = SORCTRegressorCV(

@@ -133,6 +133,7 @@ def test_a_path_is_judged_on_the_test_rows(place):
         np.testing.assert_allclose(rows["least_recall"], recall, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_rivals_and_selection_are_gathered(place):
     """One row per method; L1 logistic regression at every strength."""
     place.write("rivals", "rivals", n_splits=1)
@@ -329,6 +330,7 @@ def slow_rows(dataset, number, options):
     return protocol.path_rows(dataset, number, options)
 
 
+@pytest.mark.slow
 @pytest.mark.a_few(1)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_an_interrupted_run_is_noted_whole(place, monkeypatch, error):
@@ -375,6 +377,7 @@ def test_other_parts_notes_are_kept(place):
 # -- drawing ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_drawing_fits_nothing(place, nothing_fits, monkeypatch):
     """Tables and figures come from what is there."""
     with monkeypatch.context() as real:

@@ -47,6 +47,7 @@ def test_a_large_forest_in_duckdb(rng):
     assert_rows_agree(large, X, score(run_in_duckdb, large, X))
 
 
+@pytest.mark.slow
 def test_more_columns_than_databases_take_are_refused(rng):
     large, _ = forest(iris(1), 800)(rng)
     with pytest.raises(ValueError, match="at most 700 cuts for SQL, got 799"):
