@@ -1,8 +1,8 @@
 """Dask: frames, series and arrays in partitions, worked on where they lie.
 
 One task per partition and pass, whose results are added up where they are; what comes
-back is of kilobytes. The client of the moment runs them; a worker that is lost costs a
-retry of its tasks. Dask is imported by whoever hands in its objects, never by us before.
+back is of kilobytes. The client of the moment runs them; a lost worker costs a retry of
+its tasks. Dask is imported by whoever hands in its objects, never by us before.
 """
 
 from __future__ import annotations

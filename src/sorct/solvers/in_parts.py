@@ -341,11 +341,12 @@ def descend_in_parts(
 
 def all_masses(problem: Problem, params: Params) -> FloatArray:
     """Mass of every code in every leaf, also of rows that come in parts."""
-    samples = problem.data.samples
-    if isinstance(samples, Samples):
+    rows = problem.data.all_rows
+    if isinstance(rows, Samples):
         return leaf_masses(problem, params)
     question = Evaluation.of(problem.subproblem(), problem.point(params))
-    return samples.total(question)["mass"]
+    masses: FloatArray = rows.total(question)["mass"]
+    return masses
 
 
 def _flat(point: Point) -> FloatArray:
