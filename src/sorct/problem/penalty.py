@@ -322,7 +322,28 @@ def prox_group(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
 
 
 @compiled_inside
+def _prox_column(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
+    """``prox_group`` of a group of one column in a tree without slopes, in line."""
+    j, limit = penalty.start[g], 1.0
+    if penalty.upper[j] + penalty.lower[j] != 0.0:
+        _keep_signs(penalty, j, coef)
+    amount = step * penalty.local_strength * penalty.local[g]
+    if amount > 0.0:
+        _shrink(amount, j, coef)
+    amount = step * penalty.linf_strength * penalty.linf[g]
+    if amount > 0.0:
+        tau = _size_after_prox(coef[j : j + 1, :], amount)
+        limit = smaller(larger(tau, penalty.free[g]), 1.0)
+    for t in range(coef.shape[1]):
+        coef[j, t] = smaller(larger(coef[j, t], -limit), limit)
+
+
+@compiled_inside
 def prox(penalty: Penalty, step: float, coef: FloatArray) -> None:
     """Proximal step of all groups, in place."""
     for g in range(penalty.linf.size):
-        prox_group(penalty, g, step, coef)
+        alone = penalty.start[g + 1] - penalty.start[g] == 1
+        if alone and penalty.boxed >= coef.shape[1]:
+            _prox_column(penalty, g, step, coef)
+        else:
+            prox_group(penalty, g, step, coef)
