@@ -270,7 +270,7 @@ def _descend(
     """
     state.due = 0
     while state.due == 0:
-        value = call(state.evaluation, state.arguments, GRADIENT)
+        value, wish = call(state.evaluation, state.arguments, GRADIENT), _STEP
         state.n_evaluations += 1
         if value <= state.bar:
             wish = _accept(simple, point, gradient, value, stop, state, scratch)
@@ -279,11 +279,10 @@ def _descend(
             if wish == _STEP:
                 _learn(simple, point, gradient, state, scratch)
                 _take_turns(simple, point, state, scratch)
-                _propose(simple, point, state, scratch)
-        elif _shorten(stop, state, scratch.history):
-            _propose(simple, point, state, scratch)
-        else:
+        elif not _shorten(stop, state, scratch.history):
             break
+        if wish == _STEP:
+            _propose(simple, point, state, scratch)
         state.due = state.in_parts
 
 
