@@ -97,8 +97,7 @@ class Evaluator:
 
     def again(self, sub: Subproblem) -> None:
         """Ask of another subproblem from now on, whose arrays are of the same types."""
-        samples, _, *others = self.arguments
-        self.arguments = (samples, sub, *others)
+        self.arguments = (self.arguments[0], sub, *self.arguments[2:])
         self.renewed[:] = 0.0
         if self._memory is not None:
             call_apart(_store_again(), self._address, self.arguments)

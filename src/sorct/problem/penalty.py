@@ -344,7 +344,7 @@ def _keep_out(penalty: Penalty, coef: FloatArray) -> None:
 def _prox_column(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
     """``prox_group`` of a group of one column in a tree without slopes, in line."""
     j, limit = penalty.start[g], 1.0
-    if penalty.upper[j] + penalty.lower[j] != 0.0:
+    if penalty.upper[j] - penalty.lower[j] < 2.0:
         _keep_signs(penalty, j, coef)
     amount = step * penalty.local_strength * penalty.local[g]
     if amount > 0.0:

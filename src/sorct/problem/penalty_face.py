@@ -50,7 +50,7 @@ def _tied_in_cut(penalty: Penalty, g: int, t: int, coef: FloatArray) -> float:
 def _is_plain(penalty: Penalty, g: int) -> bool:
     """Whether nothing is tied in a group: one column, and no global penalty."""
     alone = penalty.start[g + 1] - penalty.start[g] == 1
-    return alone and penalty.linf_strength * penalty.linf[g] <= 0.0
+    return bool(alone and penalty.linf_strength * penalty.linf[g] <= 0.0)
 
 
 @compiled_inside
