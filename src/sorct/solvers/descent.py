@@ -102,7 +102,7 @@ _STATE = np.dtype(
 )
 State: TypeAlias = Any
 # A fresh one as plain words, which NumPy copies sooner than records.
-_FRESH: IntArray = np.zeros(len(_STATE), dtype=np.int64)
+_FRESH: IntArray = np.zeros(_STATE.itemsize // 8, dtype=np.int64)
 _FRESH.view(_STATE)["bar"], _FRESH.view(_STATE)["scale"] = _ANY, 1.0
 _FRESH.view(_STATE)["n_turn"] = _FIRST_TURN
 
