@@ -1,12 +1,16 @@
 """Trees within limits: what points of a path learn from each other."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.limiting import all_within_limits, within_limits
+from sorct.problem.penalty import Strengths
+from sorct.problem.restriction import used_groups
 from sorct.search.relax import RELAXED
+from sorct.search.subset import Subsets, empty_solution
 from sorct.search.sweep import Grid, Sweep
 from sorct.tree.path import Limits
 
@@ -33,7 +37,7 @@ def test_points_are_no_worse_for_knowing_each_other(swept, limits):
         within_limits(prepared, limits, problem, solution, effort)
         for problem, solution in zip(problems, solutions, strict=True)
     ]
-    found = all_within_limits(prepared, limits, problems, solutions, effort)
+    found = all_within_limits(prepared, limits, problems, solutions, effort, 0)
     gained = []
     for problem, one, other in zip(problems, found, alone, strict=True):
         penalty = problem.penalty.scaled(RELAXED)
@@ -44,3 +48,23 @@ def test_points_are_no_worse_for_knowing_each_other(swept, limits):
         assert used.any(axis=1).sum() <= (limits.max_features or 4)
         assert used.sum(axis=0).max() <= (limits.max_features_per_cut or 4)
     assert any(gained)
+
+
+def test_one_variable_that_helps_is_found_where_slopes_tell_nothing():
+    """By the expected cost, a rare level that tells is worth its rows and no more."""
+    rng = np.random.default_rng(0)
+    level = np.repeat(list("abcde"), [40, 40, 40, 40, 12])
+    y = np.arange(level.size) % 3 == 0
+    y[level == "e"] = np.arange(12) < 9
+    X = pd.DataFrame({"x": rng.random(level.size), "level": level})
+    prepared = Prepared.of(X, y, None, Model(1, loss="cost"))
+    problem, solver = prepared.problem.at(Strengths(1e-3)), Effort().solver()
+    known = problem, solver, prepared.group_variable
+    empty = empty_solution(problem, solver)
+    assert Subsets(*known, lambda _: False).alone(empty, 0) is empty
+    found = Subsets(*known, lambda _: True).alone(empty, 0)
+    used = np.unique(prepared.group_variable[used_groups(problem, found.params)])
+    assert [prepared.encoder.names[i] for i in used] == ["level"]
+    wrong = [min(np.mean(y[level == v]), np.mean(~y[level == v])) for v in "abcde"]
+    least = 0.5 * np.mean(np.repeat(wrong, [40, 40, 40, 40, 12]))
+    assert least - 1e-9 <= found.cost <= least + 1e-3

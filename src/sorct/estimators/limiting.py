@@ -50,14 +50,17 @@ def all_within_limits(
     problems: list[Problem],
     solutions: list[Solution],
     effort: Effort,
+    seed: int,
 ) -> list[Solution]:
     """Trees within the limits, near the solutions of all points of a path.
 
     Where the tree of another point is better under a point's own penalty, the point
     begins anew from that: a path that ends in the empty tree may lead past trees of a
-    few variables that only help together.
+    few variables that only help together. Where all are empty, every variable is tried
+    alone.
     """
     from sorct.search.relax import relaxed_share
+    from sorct.search.subset import Subsets
 
     near = partial(within_limits, prepared, limits)
     found = [
@@ -66,6 +69,11 @@ def all_within_limits(
     ]
     if prepared.problem.of_quantity:
         return found
+    empty = not any(one.params.coef.any() for one in found)
+    if empty and limits.max_features_per_cut != 0:
+        allowed, groups = partial(allows, prepared, limits), prepared.group_variable
+        subsets = Subsets(problems[0], effort.solver(), groups, allowed)
+        found[0] = subsets.alone(found[0], seed)
     for k, problem in enumerate(problems):
         penalty = problem.penalty.scaled(relaxed_share(problem))
         worth = [_worth(penalty, one) for one in found]

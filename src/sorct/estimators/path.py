@@ -363,7 +363,8 @@ def _relaxed(
     within: list[Solution] = []
     if limited:
         solutions = [solution for solution, _ in points]
-        within = all_within_limits(prepared, limits, problems, solutions, effort)
+        given = prepared, limits, problems, solutions, effort, seed
+        within = all_within_limits(*given)
     for k, ((solution, strengths), before) in enumerate(zip(points, own, strict=True)):
         share = relaxed_share(problems[k])
         if relax_to is not None and not limited:
