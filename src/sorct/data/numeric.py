@@ -461,9 +461,11 @@ def median_of(values: FloatArray) -> float:
     """Median, which lies between the two in the middle also where their sum is inf."""
     if values.size > _MOST_ROWS:
         values = _middle(values)
-    with np.errstate(over="ignore"):
-        median = float(np.median(values))
-    return median if np.isfinite(median) else 2.0 * float(np.median(values / 2.0))
+    # ``np.median`` takes three times as long on the columns of small tables.
+    places = [(values.size - 1) // 2, values.size // 2]
+    low, high = np.partition(values, places)[places].tolist()
+    median: float = (low + high) / 2.0
+    return median if np.isfinite(median) else low / 2.0 + high / 2.0
 
 
 def _number(cell: Any) -> float:
