@@ -409,6 +409,8 @@ def _ends(spread: Spread, tally: Tally) -> tuple[float, float]:
     room = _FAR * (last - first)
     if room == 0.0:
         return float(spread.lower), float(spread.upper)
+    if spread.lower >= first - room and spread.upper <= last + room:
+        return float(spread.lower), float(spread.upper)
     known = spread.known
     tame = known[(known >= first - room) & (known <= last + room)]
     return float(tame.min()), float(tame.max())

@@ -21,7 +21,7 @@ from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.limiting import within_limits
+from sorct.estimators.limiting import all_within_limits
 from sorct.estimators.quantities import QUANTITY_LOSSES
 from sorct.estimators.streaming import Streamed, source_of
 from sorct.solvers.solution import Status
@@ -359,9 +359,14 @@ def _relaxed(
     weak = _WEAK * max(sum(_alphas(strengths)) for _, strengths in points)
     if relax_to is not None:
         weak = relax_to * (1.0 + 1e-9)
-    for (solution, strengths), before in zip(points, own, strict=True):
-        problem = prepared.problem.at(strengths)
-        share = relaxed_share(problem)
+    problems = [prepared.problem.at(strengths) for _, strengths in points]
+    within: list[Solution] = []
+    if limited:
+        solutions = [solution for solution, _ in points]
+        given = prepared, limits, problems, solutions, effort, seed
+        within = all_within_limits(*given)
+    for k, ((solution, strengths), before) in enumerate(zip(points, own, strict=True)):
+        share = relaxed_share(problems[k])
         if relax_to is not None and not limited:
             share = relax_to / sum(_alphas(strengths))
         if of_quantity and sum(_alphas(strengths)) < weak and not limited:
@@ -369,9 +374,9 @@ def _relaxed(
             trees.append(before)
             continue
         if limited:
-            found = within_limits(prepared, limits, problem, solution, effort)
+            found = within[k]
         else:
-            found = relaxed(problem, solution, effort.solver(), share, seed=seed)
+            found = relaxed(problems[k], solution, effort.solver(), share, seed=seed)
         tree = _tree_or_error(prepared, found, strengths)
         if isinstance(tree, InfeasibleError) or found.feasible < solution.feasible:
             trees.append(before)
