@@ -8,8 +8,8 @@ rows are asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from sorct.data.quantity import Quantity
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Prepared
 from sorct.estimators.folds import PATH_ROWS, PathTask
-from sorct.estimators.group_bounds import BoundProblem
+from sorct.estimators.group_bounds import AskedBounds, BoundProblem
 from sorct.estimators.rows import Data
 from sorct.tree.params import Params
 from sorct.tree.tree import Tree
@@ -26,15 +26,6 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     from sorct.problem.problem import Problem
     from sorct.solvers.solution import Solution
-
-
-@dataclass(frozen=True)
-class AskedBounds:
-    """Bounds on groups of rows as a user asked for them."""
-
-    bounds: Any
-    groups: Any
-    measure: str
 
 
 def finished_on_all(
@@ -73,10 +64,8 @@ def finished_on_all(
         used = np.arange(problem.n_groups)
     solution = _solved_on(used, problem, params, task.effort)
     if asked is not None:
-        bound = BoundProblem.of(
-            prepared, problem, data.X, data.y, data.weight,
-            asked.bounds, asked.groups, asked.measure,
-        )  # fmt: skip
+        rows = data.X, data.y, data.weight
+        bound = BoundProblem.of(prepared, problem, *rows, asked)
         solution = replace(bound, kept=used).solve(solution, task.effort)
     found = prepared.tree(solution, alphas)
     kept = {

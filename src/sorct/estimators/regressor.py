@@ -20,7 +20,11 @@ from sorct.estimators.call import call_text
 from sorct.estimators.checks import check_real
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.group_bounds import BoundProblem, check_group_options
+from sorct.estimators.group_bounds import (
+    AskedBounds,
+    BoundProblem,
+    check_group_options,
+)
 from sorct.estimators.interval import Interval
 from sorct.estimators.searching import (
     check_starts,
@@ -260,8 +264,8 @@ class SORCTRegressor(TreeRegressor):
         prepared = Prepared.of(X, y, sample_weight, model, call)
         problem, bound = self._penalised(prepared), None
         if self.group_bounds is not None:
-            asked = self.group_bounds, groups, self.group_measure
-            bound = BoundProblem.of(prepared, problem, X, y, sample_weight, *asked)
+            asked = AskedBounds(self.group_bounds, groups, self.group_measure)
+            bound = BoundProblem.of(prepared, problem, X, y, sample_weight, asked)
         result = searched(prepared, problem, effort, self.n_starts, seed, callback)
         best = prepared.finished(problem, result.best, effort)
         if bound is not None:

@@ -31,10 +31,14 @@ from sorct.estimators.checks import (
 from sorct.estimators.contest import FEW_ROWS, Contest, run_in_parallel
 from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
-from sorct.estimators.finishing import AskedBounds, finished_on_all
+from sorct.estimators.finishing import finished_on_all
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import PATH_ROWS, PathTask
-from sorct.estimators.group_bounds import GroupBounds, check_group_options
+from sorct.estimators.group_bounds import (
+    AskedBounds,
+    GroupBounds,
+    check_group_options,
+)
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.race import FINALISTS, QuantityChoices
