@@ -11,6 +11,7 @@ from sorct._typing import AnyArray
 from sorct.data.wording import shown
 from sorct.estimators.contest import FOLLOWED
 from sorct.estimators.folds import FoldScores, PathTask
+from sorct.estimators.quantity_choices import MOST_GAIN
 from sorct.tree.frontier import sparsest
 from sorct.tree.path import Limits, Path
 from sorct.tree.tree import Tree
@@ -134,6 +135,9 @@ def not_behind(results: pd.DataFrame, allowed: AnyArray) -> AnyArray:
     noise = gaps.std(axis=1, ddof=1) / np.sqrt(len(names)) if len(names) > 1 else 0.0
     sparsest = np.where(np.isnan(means), np.inf, results["n_variables"]).argmin()
     gain = max(means[best] - means[sparsest], 0.0)
+    if means[best] <= 0.0:
+        # Scores are errors: where little is left, a small gain is a large part of it.
+        gain = min(gain, MOST_GAIN * -means[best])
     little, much = (share * gain for share in _GIVEN_UP)
     slack = np.clip(noise, little, much) + 1e-12 * np.abs(means[best])
     return np.asarray(gaps.mean(axis=1) <= slack)

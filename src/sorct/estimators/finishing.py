@@ -100,6 +100,6 @@ def _params_of(tree: Tree, prepared: Prepared) -> Params:
         tree.coef.copy(),
         tree.threshold.copy(),
         tree.leaf_class.copy(),
-        leaf_value=(tree.leaf_value - target.centre) / target.spread,
-        leaf_coef=None if slopes is None else slopes / (target.spread * SLOPE_UNIT),
+        leaf_value=(tree.leaf_value - target.origin) / target.unit,
+        leaf_coef=None if slopes is None else slopes / (target.unit * SLOPE_UNIT),
     )

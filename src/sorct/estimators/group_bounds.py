@@ -130,12 +130,16 @@ class GroupBounds:
         return np.append(multiplier, 0.0)[self.code]
 
 
-def check_group_options(bounds: Any, groups: Any, loss: Any) -> None:
-    """Refuse groups without bounds, and bounds under a loss that has none."""
+def check_group_options(
+    bounds: Any, groups: Any, loss: Any, link: Any = "identity"
+) -> None:
+    """Refuse groups without bounds, and bounds under a loss or link that has none."""
     if groups is not None and bounds is None:
         raise ValueError("groups needs group_bounds, which say what holds of them.")
     if bounds is not None and loss != "square":
         raise ValueError(f"group_bounds needs loss='square', got loss={shown(loss)}.")
+    if bounds is not None and link == "log":
+        raise ValueError("group_bounds needs link='identity', got link='log'.")
 
 
 def _by_group(bounds: Any, labels: list[Any]) -> dict[Any, float]:
@@ -341,9 +345,7 @@ def within_bounds(
     return [(_best(bound, found, one), one) for _, one in points]
 
 
-def _best(
-    bound: BoundProblem, found: list[Solution], strengths: Strengths
-) -> Solution:
+def _best(bound: BoundProblem, found: list[Solution], strengths: Strengths) -> Solution:
     """The best of some trees under given penalties, with its objective."""
     penalty = bound.problem.at(strengths).penalty
     worth = [one.cost + penalty.value_of(one.norms) for one in found]

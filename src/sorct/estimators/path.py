@@ -72,6 +72,7 @@ def sorct_path(
     quantile: float = 0.5,
     leaf: str = "constant",
     mixed: float = MIXED,
+    link: str = "identity",
     group_bounds: Any = None,
     group_measure: str = "residual",
     groups: Any = None,
@@ -128,7 +129,7 @@ def sorct_path(
     loss : str, default="cost"
         Of classes "cost" or "log", as in ``SORCTClassifier``; of a quantity "square",
         "absolute", "huber" or "quantile", as in ``SORCTRegressor``.
-    quantile, leaf, mixed
+    quantile, leaf, mixed, link
         As in ``SORCTRegressor``, where a quantity is predicted.
     group_bounds, group_measure : as in ``SORCTRegressor``
         Every tree of the path lies within the bounds; a point whose penalties leave no
@@ -174,10 +175,10 @@ def sorct_path(
     model = Model(
         depth, cost_matrix, min_recall, gamma, table, monotonic_cst, positive_class,
         feature_cost, loss, followable, of_quantity=loss in QUANTITY_LOSSES,
-        leaf=leaf, quantile=quantile, mixed=mixed,
+        leaf=leaf, quantile=quantile, mixed=mixed, link=link,
     )  # fmt: skip
     _refuse_of_classes(model)
-    check_group_options(group_bounds, groups, loss)
+    check_group_options(group_bounds, groups, loss, link)
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     limits = Limits(max_features, None, max_cost)
     model.check()

@@ -154,10 +154,12 @@ def answers(tree, rows, goal=None):
 
 @pytest.mark.a_few(1)
 @needs_node
+@pytest.mark.parametrize("log", [False, True], ids=["number", "logarithm"])
 @pytest.mark.parametrize("linear", [False, True], ids=["constant", "linear"])
-def test_the_page_predicts_what_the_tree_predicts(rng, linear):
+def test_the_page_predicts_what_the_tree_predicts(rng, linear, log):
     X = mixed_table(rng)
-    tree = valued(rng, drawn_tree(rng, X, ["a", "b"], depth=3), linear=linear)
+    drawn = drawn_tree(rng, X, ["a", "b"], depth=3)
+    tree = valued(rng, drawn, linear=linear, log=log)
     places, frame = random_rows(rng, tree, 80)
     said = [value for value, *_ in answers(tree, places)]
     np.testing.assert_allclose(said, tree.predict(frame), rtol=0.0, atol=1e-7)
