@@ -1,9 +1,10 @@
-"""Finish: solve a tree of a quantity on all rows, after it was found on some of them.
+"""Finish: search once more for the tree of a quantity that was chosen, on all rows.
 
 Where there are very many rows, paths are traced on some of them, read as the whole
-table is. The tree that is chosen is solved again on all rows, from where it is, with
-its variables and its share of the penalty. So is a tree for which bounds on groups of
-rows are asked.
+table is. The tree that is chosen is solved again on all rows, with its variables and
+its share of the penalty: from where it is and from new starts, since one tree can be
+looked for more closely than all those of a path. A tree for which bounds on groups of
+rows are asked is then led to these.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from sorct.estimators.rows import Data
 from sorct.tree.params import Params
 from sorct.tree.tree import Tree
 
+# New starts of the tree that was chosen, and how many of them are solved.
+_STARTS, _SOLVED = 32, 4
+
 if TYPE_CHECKING:
     from sorct.problem.problem import Problem
     from sorct.solvers.solution import Solution
@@ -35,12 +39,12 @@ def finished_on_all(
     data: Data,
     asked: AskedBounds | None = None,
 ) -> Tree:
-    """The tree solved on all rows, within bounds on groups of them if asked for.
+    """The tree searched for on all rows, within bounds on groups of them if asked for.
 
-    Unchanged if it was found on all rows and nothing is asked. Its place in the path
+    A single leaf that was found on all rows is the best already. The place in the path
     does not matter here.
     """
-    if task is None or (asked is None and len(data.seen.y) <= PATH_ROWS):
+    if task is None or (asked is None and tree.depth == 0 and _is_small(data)):
         return tree
     from sorct.problem.penalty import Strengths
     from sorct.problem.restriction import used_groups
@@ -76,16 +80,27 @@ def finished_on_all(
     return replace(found, training=replace(found.training, **kept))
 
 
+def _is_small(data: Data) -> bool:
+    """Whether paths are traced on all rows."""
+    return len(data.seen.y) <= PATH_ROWS
+
+
 def _solved_on(
     used: IntArray, problem: Problem, params: Params, effort: Effort
 ) -> Solution:
     """The solution from a tree on, with some variables alone."""
     from sorct.problem.restriction import Restriction
     from sorct.search.polish import without_idle_cuts
+    from sorct.search.relax import best_of_starts
 
     small = Restriction.of(problem, used)
-    solution = effort.solver().solve(small.part, small.down(params))
-    solution = without_idle_cuts(small.part, solution)
+    part, own, solver = small.part, small.down(params), effort.solver()
+    if part.is_convex:
+        solution = solver.solve(part, own)
+    else:
+        more = effort.seed(), _STARTS, _SOLVED, PATH_ROWS
+        solution = best_of_starts(part, own, solver, *more)
+    solution = without_idle_cuts(part, solution)
     return replace(solution, params=small.up(solution.params))
 
 

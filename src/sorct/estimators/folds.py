@@ -260,6 +260,8 @@ class FoldScores:
             # Folds drawn again hold no new rows: they count once.
             "se_score": std * np.sqrt(self.n_drawings / len(scores)),
         }
+        if self.r2 is not None:
+            found["mean_r2"] = self.r2
         found |= {f"split{k}_score": row for k, row in enumerate(scores)}
         found |= {
             name: frame[name]

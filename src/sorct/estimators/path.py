@@ -53,6 +53,8 @@ _HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
 _STARTS, _STARTS_OF_QUANTITY, _STRENGTH_ROWS = 6, 2, 1000
 # Trees of a quantity are relaxed down to this share of the strongest penalty.
 _WEAK = 2.0**-5
+# Share of the variables that a relaxed tree of a quantity counts for at least.
+_LEAST_USED = 2.0**-6
 
 
 def sorct_path(
@@ -400,6 +402,7 @@ def _relaxed(
     Where it misses a floor on recall, or a bound, that the point's own tree meets, it
     is the latter.
     """
+    from sorct.problem.restriction import used_groups
     from sorct.search.relax import relaxed, relaxed_share
 
     trees, of_quantity = [], prepared.problem.of_quantity
@@ -410,7 +413,9 @@ def _relaxed(
         problem = prepared.problem.at(strengths)
         share = relaxed_share(problem)
         if relax_to is not None and not limits.on_variables:
-            share = relax_to / sum(_alphas(strengths))
+            # Few variables need little penalty.
+            used = used_groups(problem, solution.params).size / problem.n_groups
+            share = relax_to * max(used, _LEAST_USED) / sum(_alphas(strengths))
         if of_quantity and sum(_alphas(strengths)) < weak and not limits.on_variables:
             # Such a penalty hardly shrinks: there is nothing to relax.
             trees.append(before)
