@@ -227,13 +227,11 @@ def test_rows_are_of_the_trees_of_all_rows(iris, fitted):
             row += 1
 
 
-@pytest.mark.every_value
 @pytest.mark.parametrize("rule", ["best", "one-standard-error"])
-@pytest.mark.parametrize("limits", [{}, {"max_features_per_cut": 1}])
-def test_selecting_is_fitting_with_that_rule(iris, steep, rule, limits, monkeypatch):
+def test_selecting_is_fitting_with_that_rule(iris, steep, rule, monkeypatch):
     """Nothing is fitted, and the tree is the one that a fit would keep."""
     fitted = steep
-    again = clone(fitted).set_params(rule=rule, **limits).fit(*iris)
+    again = clone(fitted).set_params(rule=rule).fit(*iris)
 
     def work(*args):
         pytest.fail("something was fitted")
@@ -241,24 +239,29 @@ def test_selecting_is_fitting_with_that_rule(iris, steep, rule, limits, monkeypa
     monkeypatch.setattr(sorct.search.warm_up, "warm_up", work)
     monkeypatch.setattr(sorct.estimators.folds, "trace", work)
     before = dict(vars(fitted))
-    tree = fitted.select(rule, **limits)
+    tree = fitted.select(rule)
     assert vars(fitted).keys() == before.keys()
     assert all(value is before[name] for name, value in vars(fitted).items())
     np.testing.assert_array_equal(tree.coef, again.tree_.coef)
-    assert tree.most_variables_per_cut <= limits.get("max_features_per_cut", 4)
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("limit", "most"),
+    [({"max_features": 2}, 2), ({"max_features_per_cut": 1}, 1)],
+)
 def test_a_limit_known_in_time_gives_a_better_tree_than_one_that_comes_later(
-    iris, steep
+    iris, steep, limit, most
 ):
     """A fit refits and exchanges variables within it; a selection takes what is there.
 
     Both keep it, and the fit has all that the selection has to choose from.
     """
-    later = steep.select(max_features=2)
-    fitted = clone(steep).set_params(max_features=2).fit(*iris)
+    later = steep.select(**limit)
+    fitted = clone(steep).set_params(**limit).fit(*iris)
     for tree in (later, fitted.tree_):
-        assert len(tree.variables_used) <= 2
+        assert tree.most_variables_per_cut <= most
+        assert "max_features" not in limit or len(tree.variables_used) <= most
     assert fitted.best_score_ >= later.training.cv_score
     assert fitted.tree_.variables_used
 
@@ -381,13 +384,11 @@ def test_no_variable_at_all_may_be_asked_for(clouds):
 
 
 def test_limits_that_no_tree_meets_name_the_fewest(clouds):
-    """And leave the object unfitted."""
-    search = model(alphas_local=[0.0, 0.001], max_features_per_cut=1)
+    """Selecting fits nothing; a fit would find some."""
+    fit = model(alphas_local=[0.0, 0.001]).fit(*clouds)
     words = r"max_features_per_cut=1; the least are \d.*Raise"
     with pytest.raises(ValueError, match=words):
-        search.fit(*clouds)
-    assert not hasattr(search, "tree_")
-    fit = model(alphas_local=[0.0, 0.001]).fit(*clouds)
+        fit.select(max_features_per_cut=1)
     with pytest.raises(ValueError, match="the least are"):
         fit.select(max_features=0)
 

@@ -269,6 +269,23 @@ def test_prox_beats_every_other_point_by_its_distance(rng, start, bounds, free):
             assert other - value >= 0.5 * np.sum((x - y) ** 2) - 1e-12
 
 
+@groups
+@frees
+def test_what_is_barred_from_a_cut_leaves_the_prox_of_the_others(rng, start, free):
+    """As if the cuts that a group may not use were not there for it."""
+    penalty = make(Strengths(0.5, 0.8), start, SIGNS["signs"], free, rng=rng)
+    barred = np.zeros((len(start) - 1, 3))
+    barred[-1, 1] = 1.0
+    v = rng.normal(0.0, 1.0, (5, 3))
+    found = prox(penalty._replace(barred=barred), v, 0.7)
+    apart = slice(start[-2], None)
+    plain = prox(penalty, v, 0.7)
+    plain[apart, [0, 2]] = prox(penalty, v[:, [0, 2]], 0.7)[apart]
+    plain[apart, 1] = 0.0
+    np.testing.assert_array_equal(found, plain)
+    np.testing.assert_array_equal(found, penalty._replace(barred=barred).clip(found))
+
+
 # -- drawing and clipping --------------------------------------------------------------
 
 

@@ -106,7 +106,7 @@ class Contest:
         """
         both = self.task.alphas_local, self.task.alphas_global
         given = any(one is not None for one in both)
-        if n_strengths is None or given or task.limits.on_variables:
+        if n_strengths is None or given or task.limits.on_trees:
             return task
         assert task.alphas_local is not None
         return replace(task, alphas_local=task.alphas_local[-n_strengths:])

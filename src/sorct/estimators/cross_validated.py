@@ -384,7 +384,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
             costs = checked_cost_matrix(self.cost_matrix, target)
             model = replace(model, cost_matrix=costs)
         call = call_text(type(self), self.get_params(deep=False))
-        relax = bool(self.relax) or self._limits.on_variables
+        relax = bool(self.relax) or self._limits.on_trees
         return PathTask(
             model, target, local, linf, self.n_solutions, replace(effort, n_jobs=1),
             call, relax, self._limits,

@@ -44,7 +44,11 @@ def finished_on_all(
     A single leaf that was found on all rows is the best already. The place in the path
     does not matter here.
     """
-    if task is None or (asked is None and tree.depth == 0 and _is_small(data)):
+    if task is None:
+        return tree
+    # Starts know of no limit per cut.
+    anew = tree.depth > 0 and task.limits.max_features_per_cut is None
+    if asked is None and not anew and _is_small(data):
         return tree
     from sorct.problem.penalty import Strengths
     from sorct.problem.restriction import used_groups
@@ -66,7 +70,7 @@ def finished_on_all(
                 {},
             )
         used = np.arange(problem.n_groups)
-    solution = _solved_on(used, problem, params, task.effort)
+    solution = _solved_on(used, problem, params, task.effort, anew=anew)
     if asked is not None:
         rows = data.X, data.y, data.weight
         bound = BoundProblem.of(prepared, problem, *rows, asked)
@@ -86,20 +90,20 @@ def _is_small(data: Data) -> bool:
 
 
 def _solved_on(
-    used: IntArray, problem: Problem, params: Params, effort: Effort
+    used: IntArray, problem: Problem, params: Params, effort: Effort, *, anew: bool
 ) -> Solution:
-    """The solution from a tree on, with some variables alone."""
+    """The solution from a tree and, if ``anew``, from new starts, by some variables."""
     from sorct.problem.restriction import Restriction
     from sorct.search.polish import without_idle_cuts
     from sorct.search.relax import best_of_starts
 
     small = Restriction.of(problem, used)
     part, own, solver = small.part, small.down(params), effort.solver()
-    if part.is_convex:
-        solution = solver.solve(part, own)
-    else:
+    if anew:
         more = effort.seed(), _STARTS, _SOLVED, PATH_ROWS
         solution = best_of_starts(part, own, solver, *more)
+    else:
+        solution = solver.solve(part, own)
     solution = without_idle_cuts(part, solution)
     return replace(solution, params=small.up(solution.params))
 

@@ -112,7 +112,7 @@ class PathTask:
             alphas_local=self.alphas_local[-1::-2][::-1],
             alphas_global=self.alphas_global[-1::-2][::-1],
             n_solutions=min(self.n_solutions, self._few_solutions),
-            relax=self.limits.on_variables,
+            relax=self.limits.on_trees,
         ).rough()
 
     @property

@@ -1,4 +1,4 @@
-"""Limiting: trees that use no more variables, or dearer ones, than they may."""
+"""Limiting: trees and cuts that use no more variables, or dearer, than they may."""
 
 from __future__ import annotations
 
@@ -22,11 +22,20 @@ def within_limits(
     solution: Solution,
     effort: Effort,
 ) -> Solution:
-    """A tree near a solution that is within the limits on variables."""
+    """A tree near a solution that is within the limits on variables, also per cut."""
+    from sorct.search.per_cut import PerCut
     from sorct.search.subset import Subsets
 
-    allowed, groups = partial(allows, prepared, limits), prepared.group_variable
-    return Subsets(problem, effort.solver(), groups, allowed).within(solution)
+    solver, groups = effort.solver(), prepared.group_variable
+    if limits.on_variables:
+        allowed = partial(allows, prepared, limits)
+        solution = Subsets(problem, solver, groups, allowed).within(solution)
+    most = limits.max_features_per_cut
+    if most is None or problem.of_quantity:
+        return solution
+    return PerCut(problem, solver, groups, int(most), limits.on_variables).within(
+        solution
+    )
 
 
 def allows(prepared: Prepared, limits: Limits, variables: IntArray) -> bool:

@@ -406,21 +406,22 @@ def _relaxed(
     from sorct.search.relax import relaxed, relaxed_share
 
     trees, of_quantity = [], prepared.problem.of_quantity
+    limited = limits.on_variables if of_quantity else limits.on_trees
     weak = _WEAK * max(sum(_alphas(strengths)) for _, strengths in points)
     if relax_to is not None:
         weak = relax_to * (1.0 + 1e-9)
     for (solution, strengths), before in zip(points, own, strict=True):
         problem = prepared.problem.at(strengths)
         share = relaxed_share(problem)
-        if relax_to is not None and not limits.on_variables:
+        if relax_to is not None and not limited:
             # Few variables need little penalty.
             used = used_groups(problem, solution.params).size / problem.n_groups
             share = relax_to * max(used, _LEAST_USED) / sum(_alphas(strengths))
-        if of_quantity and sum(_alphas(strengths)) < weak and not limits.on_variables:
+        if of_quantity and sum(_alphas(strengths)) < weak and not limited:
             # Such a penalty hardly shrinks: there is nothing to relax.
             trees.append(before)
             continue
-        if limits.on_variables:
+        if limited:
             found = within_limits(prepared, limits, problem, solution, effort)
         else:
             found = relaxed(problem, solution, effort.solver(), share, seed=seed)

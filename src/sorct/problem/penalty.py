@@ -27,6 +27,7 @@ from sorct.problem.compilation import compiled_apart, compiled_inside, larger, s
 
 # More columns than any matrix has, and a size that none reaches.
 _ALL, _ENDLESS = 1 << 30, 1e300
+_NOTHING: FloatArray = np.zeros((0, 0))
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Penalty(NamedTuple):
     boxed : int
         Columns of the matrix of coefficients before this one are cuts and lie in the
         box [-1, 1]; those after are slopes of leaves, whose signs alone are bound.
+    barred : array of shape (n_groups, n_branches), or without entries
+        1 where a group may not be used by a cut, 0 elsewhere.
     """
 
     local_strength: float
@@ -76,6 +79,7 @@ class Penalty(NamedTuple):
     linf: FloatArray
     free: FloatArray
     boxed: int = _ALL
+    barred: FloatArray = _NOTHING
 
     @classmethod
     def of(
@@ -152,6 +156,9 @@ class Penalty(NamedTuple):
 
     def clip(self, coef: FloatArray) -> FloatArray:
         """Nearest coefficients within their bounds; coef has a row per column."""
+        if self.barred.size > 0:
+            size = np.diff(self.start)
+            coef = np.where(np.repeat(self.barred, size, axis=0) > 0.0, 0.0, coef)
         lower, upper = self.lower[:, np.newaxis], self.upper[:, np.newaxis]
         if self.boxed >= coef.shape[1]:
             # Quicker than ``np.clip`` where arrays are small.
@@ -321,8 +328,20 @@ def prox_group(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
     _cut_to(coef[first:last, :n_boxed], smaller(limit, 1.0))
 
 
+@compiled_apart
+def _keep_out(penalty: Penalty, coef: FloatArray) -> None:
+    """Groups leave the cuts that they are barred from."""
+    for g in range(penalty.barred.shape[0]):
+        for j in range(penalty.start[g], penalty.start[g + 1]):
+            for t in range(coef.shape[1]):
+                if penalty.barred[g, t] > 0.0:
+                    coef[j, t] = 0.0
+
+
 @compiled_inside
 def prox(penalty: Penalty, step: float, coef: FloatArray) -> None:
     """Proximal step of all groups, in place."""
+    if penalty.barred.shape[0] > 0:
+        _keep_out(penalty, coef)
     for g in range(penalty.linf.size):
         prox_group(penalty, g, step, coef)

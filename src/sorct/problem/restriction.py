@@ -47,6 +47,7 @@ class Restriction:
             upper=penalty.upper[columns],
             linf=penalty.linf[groups],
             free=penalty.free[groups],
+            barred=penalty.barred[groups] if penalty.barred.size else penalty.barred,
         )
         part = replace(
             problem,

@@ -25,10 +25,8 @@ from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import gradient_at
 from sorct.solvers.solution import Solution
 
-# Exchanges that are tried in a row without success before it ends.
-_TRIES = 2
-# Exchanges in all, at most.
-_EXCHANGES = 8
+#: Exchanges that are tried in a row without success before it ends, and in all.
+TRIES, EXCHANGES = 2, 8
 _BETTER = 1e-6
 
 
@@ -65,7 +63,9 @@ class Subsets:
     def _on_all(self, solution: Solution) -> Solution:
         """The tree that was found on some rows, solved again on all."""
         used = self._used(solution)
-        return self._refitted(solution, used) if used.size else self._empty()
+        if used.size == 0:
+            return empty_solution(self.problem, self.solver)
+        return self._refitted(solution, used)
 
     def _used(self, solution: Solution) -> IntArray:
         weight = self._weights(solution)
@@ -110,17 +110,17 @@ class Subsets:
     def _exchanged(self, solution: Solution) -> Solution:
         """Let better variables in for worse ones, as long as that pays."""
         n_idle = 0
-        for _ in range(_EXCHANGES):
+        for _ in range(EXCHANGES):
             used = self._used(solution)
             candidates = self._candidates(solution, used)
-            if n_idle >= min(_TRIES, candidates.size):
+            if n_idle >= min(TRIES, candidates.size):
                 break
             more = np.append(used, candidates[n_idle])
             grown = self._refitted(solution, more)
             kept = self._trimmed(grown, self._used(grown))
             trial = self._refitted(grown, kept) if kept.size else solution
-            better = _better(trial, solution)
-            solution, n_idle = (trial, 0) if better else (solution, n_idle + 1)
+            gained = better(trial, solution)
+            solution, n_idle = (trial, 0) if gained else (solution, n_idle + 1)
         return solution
 
     def _candidates(self, solution: Solution, used: IntArray) -> IntArray:
@@ -136,16 +136,17 @@ class Subsets:
 
     def _grown(self) -> Solution:
         """Nothing of a tree may be kept: begin with the empty one."""
-        return self._exchanged(self._empty())
-
-    def _empty(self) -> Solution:
-        """The tree without variables."""
-        params, multiplier = empty_tree(self.problem)
-        still = replace(self.solver, max_iter=1)
-        return still.solve(self.problem, params, multiplier=multiplier)
+        return self._exchanged(empty_solution(self.problem, self.solver))
 
 
-def _better(trial: Solution, solution: Solution) -> bool:
+def empty_solution(problem: Problem, solver: AugmentedLagrangian) -> Solution:
+    """The tree without variables."""
+    params, multiplier = empty_tree(problem)
+    still = replace(solver, max_iter=1)
+    return still.solve(problem, params, multiplier=multiplier)
+
+
+def better(trial: Solution, solution: Solution) -> bool:
     """Floors come first, then the fit."""
     if trial.feasible != solution.feasible:
         return trial.feasible

@@ -414,6 +414,11 @@ class Limits:
         """Whether the variables of the whole tree are limited."""
         return self.max_features is not None or self.max_cost is not None
 
+    @property
+    def on_trees(self) -> bool:
+        """Whether those of the whole tree or of its cuts are."""
+        return self.on_variables or self.max_features_per_cut is not None
+
     def check(self) -> None:
         """Refuse what is no limit."""
         for name in ("max_features", "max_features_per_cut"):
