@@ -187,16 +187,13 @@ def sorct_path(
     effort.check()
     limits.check_with(feature_cost)
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
+    _check_callback(callback)
     checked_alphas("alphas_local", alphas_local)
     checked_alphas("alphas_global", alphas_global)
     seed = effort.seed()
     prepared = _prepared(X, y, sample_weight, model, call)
-    bound = None
-    if group_bounds is not None:
-        asked = AskedBounds(group_bounds, groups, group_measure)
-        bound = _bound(prepared, X, y, sample_weight, asked)
+    asked = AskedBounds(group_bounds, groups, group_measure)
+    bound = _bound(prepared, X, y, sample_weight, asked)
     alphas = path_alphas(prepared, alphas_local, alphas_global, seed)
     path = trace(
         prepared,
@@ -214,6 +211,11 @@ def sorct_path(
     return path
 
 
+def _check_callback(callback: Any) -> None:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
+
+
 def _prepared(X: Any, y: Any, sample_weight: Any, model: Model, call: str) -> Prepared:
     """The problem of a table in memory, or of rows that come in parts."""
     if y is None:
@@ -228,8 +230,10 @@ def _prepared(X: Any, y: Any, sample_weight: Any, model: Model, call: str) -> Pr
 
 def _bound(
     prepared: Prepared, X: Any, y: Any, sample_weight: Any, asked: AskedBounds
-) -> BoundProblem:
+) -> BoundProblem | None:
     """The problem with bounds on groups of its rows, which must be in memory."""
+    if asked.bounds is None:
+        return None
     if isinstance(prepared.problem.data, PartedSet) or source_of(X, y, sample_weight):
         raise ValueError(
             "group_bounds needs the group of every row, which a table that comes in "
