@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from importlib import resources
 
 import numpy as np
@@ -257,6 +258,29 @@ def test_hostile_names_stay_text(rng, visit):
         node.focus()
         page.keyboard.press("Enter")
     assert page.title() == HOSTILE[0]
+
+
+def test_the_page_tells_where_four_of_five_rows_are(path, rows):
+    """By leaves that say quantiles, rounded; not from few rows."""
+    X, y = rows
+    tree = path.trees[0]
+    model = tree.report(X, y).summary["trees"][0]["model"]
+    low, high = (
+        replace(tree, leaf_value=np.array(model["interval"][side])).predict(X)
+        for side in ("low", "high")
+    )
+    assert (low <= high).all()
+    assert np.mean((y >= low) & (y <= high)) == pytest.approx(0.8, abs=0.05)
+    few = tree.report(X[:49], y[:49]).summary["trees"][0]["model"]
+    assert "interval" not in few
+
+
+@pytest.mark.slow
+def test_a_what_if_tells_the_interval(visit, path, rows):
+    page = visit(path.trees[0].report(*rows))
+    assert "Four of five such rows are between" in text(page, "#answer")
+    low = float(page.get_attribute(".between", "data-low"))
+    assert low <= float(page.get_attribute("[data-value]", "data-value"))
 
 
 def test_a_single_tree_needs_no_rows(visit, rows):
