@@ -127,6 +127,7 @@ print({{
     "LightGBM, 100 trees": dict(timed(lambda: boosted.predict(X), 1),
                                 accuracy=accuracy(boosted)),
     "copy the used columns": timed(lambda: np.ascontiguousarray(X[:, used])),
+    "sum of the used columns": timed(lambda: X[:, used].sum()),
     "sum of all cells": timed(lambda: X.sum()),
 }})
 """
@@ -142,10 +143,10 @@ n, p, classes, levels = {n}, {p}, {classes}, {levels}
 X = rng.normal(size=(n, p))
 y = np.argmax(X[:, :20] @ rng.normal(size=(20, classes)), axis=1)
 if levels:
-    X = pd.DataFrame(X)
+    X = pd.DataFrame(X, columns=[f"x{{j}}" for j in range(p)])
     place = rng.integers(0, levels, n)
     X["level"] = pd.Categorical.from_codes(place, [f"L{{i}}" for i in range(levels)])
-    y = (rng.normal(size=levels)[place] + X[0].to_numpy() > 0).astype(int)
+    y = (rng.normal(size=levels)[place] + X["x0"].to_numpy() > 0).astype(int)
 SORCTClassifier(1, n_starts=1).fit(rng.normal(size=(50, 2)), np.arange(50) % 2)
 before = status("VmRSS")
 clf = SORCTClassifier({options}, time_limit={limit})

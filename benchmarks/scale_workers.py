@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks import scale_code, scale_files
 from benchmarks.bench_scale import OPTIONS, keep, streamed
-from sorct import SORCTClassifier
+from sorct import SORCTClassifier, Tree
 
 _OPTIONS = {"depth": scale_files.DEPTH, "alpha_local": 0.02, "random_state": 0}
 # Partitions of few rows that tell what a pass costs beside the work.
@@ -37,17 +37,28 @@ def _cluster() -> Iterator[Any]:
         yield client
 
 
-def _compared(name: str, found: float, alone: float) -> None:
-    gap = abs(found - alone)
-    print(f"{name}: objective apart from an undisturbed fit on files by {gap:.1e}")
+def _compared(name: str, found: Tree, alone: Tree) -> None:
+    """Objectives and coefficients beside those of an undisturbed fit on files."""
+    told = [tree.training.objective or 0.0 for tree in (found, alone)]
+    gap = abs(told[0] - told[1])
+    apart = np.abs(found.coef - alone.coef).max()
+    print(f"{name}: objective apart by {gap:.1e}, coefficients by {apart:.1e}")
     assert gap <= _SAME, f"expected at most {_SAME}"
+    assert np.array_equal(found.coef == 0.0, alone.coef == 0.0), "other zeros"
+
+
+def _alone(n_rows: int) -> tuple[dict[str, object], Tree]:
+    """An undisturbed fit on files: what is told of it, and its tree."""
+    told = streamed(n_rows)
+    folder, _ = scale_files.make_files(n_rows)
+    return told, Tree.from_json(folder / "model.json")
 
 
 def two_workers(n_rows: int) -> None:
     """A fit on two workers beside one on files, in one run."""
     import dask.dataframe as dd
 
-    alone = streamed(n_rows)
+    alone, tree = _alone(n_rows)
     keep("workers", "files, one process", n_rows, scale_files.COLUMNS, **alone)
     _, files = scale_files.make_files(n_rows)
     with _cluster():
@@ -60,7 +71,7 @@ def two_workers(n_rows: int) -> None:
         seconds=round(seconds, 2), passes=clf.n_passes_, objective=clf.objective_,
         load=round(os.getloadavg()[0], 1),
     )  # fmt: skip
-    _compared("two workers", clf.objective_, float(str(alone["objective"])))
+    _compared("two workers", clf.tree_, tree)
 
 
 def overhead() -> None:
@@ -72,17 +83,26 @@ def overhead() -> None:
 
     n_rows = 10 * _PARTITIONS
     table = pd.DataFrame(np.zeros((n_rows, 3)), columns=list("abc"))
-    with _cluster():
+    with _cluster() as client:
+        for _ in range(3):
+            begun = time.perf_counter()
+            own = client.gather(
+                client.map(len, [[k] for k in range(_PARTITIONS)], pure=False)
+            )
+            alone = time.perf_counter() - begun
+            assert sum(own) == _PARTITIONS
         frame = dd.from_pandas(table.assign(y=0), npartitions=_PARTITIONS).persist()
         source = DaskSource(frame, "y")
         for _ in range(3):
             begun = time.perf_counter()
             assert sum(source.gather(_count)) == n_rows
             seconds = time.perf_counter() - begun
-    keep(
-        "workers", "a pass, 100 partitions", n_rows, 3, seconds=round(seconds, 3),
-        passes=1, load=round(os.getloadavg()[0], 1),
-    )  # fmt: skip
+    told = {"a pass, 100 partitions": seconds, "100 empty tasks of Dask": alone}
+    for name, spent in told.items():
+        keep(
+            "workers", name, n_rows, 3, seconds=round(spent, 3), passes=1,
+            load=round(os.getloadavg()[0], 1),
+        )  # fmt: skip
 
 
 def _count(batch: Any) -> int:
@@ -93,7 +113,7 @@ def kill_worker(n_rows: int) -> None:
     """One of two workers is killed while passes are made."""
     import dask.dataframe as dd
 
-    alone = streamed(n_rows)
+    alone, tree = _alone(n_rows)
     _, files = scale_files.make_files(n_rows)
     with _cluster() as client:
         pids = list(client.run(os.getpid).values())
@@ -111,12 +131,12 @@ def kill_worker(n_rows: int) -> None:
         "killed", "a worker", n_rows, scale_files.COLUMNS,
         passes=clf.n_passes_, objective=clf.objective_,
     )  # fmt: skip
-    _compared("a worker killed", clf.objective_, float(str(alone["objective"])))
+    _compared("a worker killed", clf.tree_, tree)
 
 
 def kill_fit(n_rows: int) -> None:
     """A process is killed between passes; the next one goes on from its checkpoint."""
-    alone = streamed(n_rows)
+    _, tree = _alone(n_rows)
     kept = scale_files.base() / "checkpoint"
     shutil.rmtree(kept, ignore_errors=True)
     folder, files = scale_files.make_files(n_rows)
@@ -133,4 +153,4 @@ def kill_fit(n_rows: int) -> None:
     told = streamed(n_rows, str(kept))
     shutil.rmtree(kept)
     keep("killed", "a fit, resumed", n_rows, scale_files.COLUMNS, **told)
-    _compared("resumed", float(str(told["objective"])), float(str(alone["objective"])))
+    _compared("resumed", Tree.from_json(folder / "model.json"), tree)

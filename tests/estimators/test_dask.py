@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from sorct import SORCTClassifier, SORCTClassifierCV
+from sorct.data import dask_source
 from tests.estimators.large_tables import (
     QUICK,
     draw_table,
@@ -113,19 +114,26 @@ def test_predictions_are_lazy_and_those_of_the_table(frame, fitted):
 
 @pytest.mark.slow
 def test_a_pass_is_one_task_per_partition_of_kilobytes(frame, monkeypatch):
-    """What comes back from a partition does not grow with its rows."""
-    sizes = []
-    compute = dask.compute
+    """What comes back is one answer, however many rows and partitions there are."""
+    sizes, asked = [], []
+    compute, answer = dask.compute, dask_source._answer
 
     def weighed(*tasks, **options):
         answers = compute(*tasks, **options)
         sizes.append([len(tasks), max(map(_size, answers))])
         return answers
 
+    def counted(*arguments):
+        asked.append(arguments[1])
+        return answer(*arguments)
+
     monkeypatch.setattr(dask, "compute", weighed)
+    monkeypatch.setattr(dask_source, "_answer", counted)
+    monkeypatch.setattr(dask_source, "_TOGETHER", 2)
     found = SORCTClassifier(**QUICK).fit(dd.from_pandas(frame, npartitions=5), "y")
     assert len(sizes) == found.n_passes_
-    assert all(n_tasks == 5 for n_tasks, _ in sizes)
+    assert sorted(asked) == sorted([*range(5)] * found.n_passes_)
+    assert all(n_tasks == 1 for n_tasks, _ in sizes)
     assert max(size for _, size in sizes[2:]) < 20_000
 
 

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from sorct.problem.evaluation import never
 from sorct.problem.kernels import make_buffers
-from sorct.solvers.descent import descend
+from sorct.solvers.descent import Descent, descend
 from tests.cases import problem_of
 from tests.problem.doors import evaluate
 
@@ -125,3 +125,23 @@ def test_without_features_a_single_cut_goes_to_the_box(draw_case):
     assert not tree.coef.any()
     assert abs(tree.threshold[0]) == 1.0
     assert case.truth.cost(tree) == pytest.approx(best, abs=1e-12)
+
+
+@trees
+@floors
+def test_a_descent_with_used_memory_is_that_with_new_memory(
+    draw_case, options, multiplier
+):
+    """Nothing that the first of two descents left behind changes the second."""
+    samples, sub, point = start(draw_case(**options), multiplier)
+    until = TOL, 40, never()
+    used = Descent(samples, sub._replace(slope=0.25 * sub.slope), point, *until)
+    used.step()
+    fresh = point._replace(
+        cuts=point.cuts.copy(), label=point.label.copy(), logit=point.logit.copy()
+    )
+    used.again(sub)
+    used.step()
+    assert used.progress == descend(samples, sub, fresh, *until)
+    assert np.array_equal(point.cuts, fresh.cuts)
+    assert np.array_equal(point.label, fresh.label)

@@ -21,7 +21,7 @@ SOLVER = AugmentedLagrangian(tol=1e-8)
 def small(monkeypatch):
     """Let a few hundred rows be many, and a part be one block."""
     monkeypatch.setattr(samples_module, "MANY_ROWS", 600)
-    monkeypatch.setattr(parts_module, "_BLOCKS", 1)
+    monkeypatch.setattr(parts_module, "PART_BLOCKS", 1)
 
 
 def in_parts(problem, n_threads=2):

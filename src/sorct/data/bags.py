@@ -34,7 +34,7 @@ def draw_bag(
 
     ``n_draws`` is how many rows the merged ones stand for.
     """
-    outside = np.ones(whole.samples.n_rows, dtype=bool)
+    outside = np.ones(whole.blocks.n_rows, dtype=bool)
     if kind == ALL:
         return Bag(whole, ~outside)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
@@ -50,7 +50,8 @@ def _draw(
     whole: TrainingSet, kind: str, n_draws: float, rng: np.random.Generator
 ) -> FloatArray:
     """Weight of every row in a bag, 0 for those left out."""
-    codes, weight = whole.samples.codes, whole.samples.weight[: whole.samples.n_rows]
+    rows = whole.blocks
+    codes, weight = rows.codes, rows.weight[: rows.n_rows]
     most = quotas(whole.share, MANY_ROWS)
     first = np.searchsorted(codes, np.arange(whole.n_codes + 1))
     drawn = np.zeros(codes.size)
@@ -70,4 +71,4 @@ def _draw(
 
 def all_rows(whole: TrainingSet) -> Rows:
     """Every row, however many there are."""
-    return whole.taken(np.arange(whole.samples.n_rows))
+    return whole.taken(np.arange(whole.blocks.n_rows))

@@ -1,8 +1,8 @@
 """Dask: frames, series and arrays in partitions, worked on where they lie.
 
-One task per partition and pass, whose result is of kilobytes. The client of the moment
-runs them; a worker that is lost costs a retry of its tasks. Dask is imported by whoever
-hands in its objects, never by us before.
+One task per partition and pass, whose results are added up where they are; what comes
+back is of kilobytes. The client of the moment runs them; a lost worker costs a retry of
+its tasks. Dask is imported by whoever hands in its objects, never by us before.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ Found = TypeVar("Found")
 
 # How often a task is tried again that failed on a worker.
 _RETRIES = 3
+# Answers that a worker adds up at a time: one comes back, however many parts there are.
+_TOGETHER = 16
 
 
 def is_dask(X: Any) -> bool:
@@ -97,19 +99,25 @@ class DaskSource:
         return {"dask": tokenize(keys), "columns": self._names}
 
     def gather(self, task: Callable[[Batch], Found]) -> Iterator[Found]:
-        """One result per partition."""
+        """One result in all: workers add up what is said of their partitions."""
         import dask
 
-        question = dask.delayed(task, pure=False)
-        asked = [
-            _ask(question, number, X, y, weight)
-            for number, (X, y, weight) in enumerate(
+        # One graph with one end: with as many ends as partitions, Dask would look at
+        # all partitions for each.
+        question = dask.delayed(task, pure=False, traverse=False)
+        answers = [
+            dask.delayed(_answer, pure=False)(question, number, *part)
+            for number, part in enumerate(
                 zip(self._X, self._y, self._weight, strict=True)
             )
         ]
+        add = dask.delayed(_added, pure=False)
+        while len(answers) > 1:
+            firsts = range(0, len(answers), _TOGETHER)
+            answers = [add(*answers[first : first + _TOGETHER]) for first in firsts]
         options = {"retries": _RETRIES} if _has_client() else {}
-        answers = dask.compute(*asked, **options)
-        return (answer for answer in answers if answer is not None)
+        (answer,) = dask.compute(*answers, **options)
+        return iter([] if answer is None else [answer])
 
 
 def _has_client() -> bool:
@@ -128,10 +136,9 @@ def _partitions(X: Any) -> list[Any]:
     return list(np.ravel(X.to_delayed()))
 
 
-def _ask(question: Any, number: int, X: Any, y: Any, weight: Any) -> Any:
-    import dask
-
-    return dask.delayed(_answer, pure=False)(question, number, X, y, weight)
+def _added(*answers: Any) -> Any:
+    """Sum of answers, in the order of their partitions."""
+    return sum_of(answers)
 
 
 def _answer(

@@ -12,19 +12,15 @@ from typing import Any
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
-from sorct.data.as_text import warn_of_text
 from sorct.data.dates import is_dates
-from sorct.data.in_order import in_order
-from sorct.data.kinds import learn_dates, learn_levels, learn_numbers
+from sorct.data.learning import learn_matrix, learn_others
 from sorct.data.options import PAPER_TABLE, TableOptions
-from sorct.data.samples import threads_for
 from sorct.data.scaled_columns import ScaledColumns
 from sorct.data.table import (
     Table,
     as_table,
     check_finite,
     chosen_columns,
-    is_categorical,
     is_frame,
     is_text,
     numeric_part,
@@ -36,8 +32,6 @@ from sorct.data.terms import MissingTerm, Term
 from sorct.data.variables import Variable
 from sorct.data.wording import listed
 
-# Columns that are learned from at a time.
-_AT_ONCE = 8
 # Whole numbers up to this one are exact.
 MOST_COUNTED = 2.0**53
 
@@ -77,7 +71,7 @@ class TableEncoder:
         options.check_columns(texts)
         categories = chosen_columns(options.categorical_features, texts)
         count = None if weight is None else rows_stood_for(weight)
-        found = _learn_others(X, names, categories, options, count) if named else {}
+        found = learn_others(X, names, categories, options, count) if named else {}
         if not named and categories:
             raise ValueError(
                 "categorical_features must be 'from_dtype' or None for a plain array; "
@@ -86,7 +80,7 @@ class TableEncoder:
         plain = [name for name in names if name not in found]
         if plain:
             numbers = numeric_part(X, plain) if named else X
-            learned = _learn_numbers([str(n) for n in plain], numbers, count, options)
+            learned = learn_matrix([str(n) for n in plain], numbers, count, options)
             found |= dict(zip(plain, learned, strict=True))
         return cls(
             tuple(found[name] for name in names),
@@ -344,13 +338,17 @@ class TableEncoder:
             out[:] = encoded[:, column - int(self.first_column[i])]
         return scaled
 
-    def scale_all(self, table: Table) -> FloatArray:
-        """Scaled values of a table, in column order (n_columns, n)."""
+    def scale_all(self, table: Table, *, own: bool = False) -> FloatArray:
+        """Scaled values of a table, in column order (n_columns, n).
+
+        Numbers that are nobody else's are scaled where they are.
+        """
         if len(self._place) < len(self.variables):
             return self._scale_each(table)
         # Numbers alone, side by side: all of them at once.
         lower, span, still = self._ranges
-        scaled = np.asarray(table.numbers - lower)
+        own = own and table.numbers.base is None
+        scaled = np.subtract(table.numbers, lower, out=table.numbers if own else None)
         scaled /= span
         if still.size:
             scaled[:, still] = 0.0
@@ -450,48 +448,3 @@ def rows_stood_for(weight: FloatArray) -> FloatArray | None:
     if whole:
         return weight
     return None if (weight == weight[0]).all() else weight / weight.mean()
-
-
-def _learn_others(
-    X: Any,
-    names: list[Any],
-    categories: list[str],
-    options: TableOptions,
-    count: FloatArray | None,
-) -> dict[Any, Variable]:
-    """Variables of the columns of a frame that are no plain numbers."""
-    plain = plain_numbers(X)
-    odd = [n for n in names if n not in plain]
-    warn_of_text(X, [n for n in odd if str(n) not in categories])
-    found: dict[Any, Variable] = {}
-    for name in odd if not categories else names:
-        column = X[name]
-        if str(name) in categories or is_categorical(column):
-            found[name] = learn_levels(str(name), column, count, options)
-        elif is_dates(column):
-            found[name] = learn_dates(str(name), column, count, options)
-    return found
-
-
-def _learn_numbers(
-    names: list[str],
-    numbers: FloatArray,
-    count: FloatArray | None,
-    options: TableOptions,
-) -> list[Variable]:
-    """Numeric variables of a whole matrix at once."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(numbers.sum()):
-            refuse_infinite(numbers, names)
-
-    # Some columns at a time: reading a matrix row by row is quicker than one by one.
-    def learn(first: int) -> list[Variable]:
-        columns = np.ascontiguousarray(numbers[:, first : first + _AT_ONCE].T)
-        return [
-            learn_numbers(name, column, count, options)
-            for name, column in zip(names[first:], columns, strict=False)
-        ]
-
-    firsts = range(0, len(names), _AT_ONCE)
-    learned = in_order(learn, firsts, threads_for(len(numbers)))
-    return [one for some in learned for one in some]

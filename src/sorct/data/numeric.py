@@ -409,6 +409,8 @@ def _ends(spread: Spread, tally: Tally) -> tuple[float, float]:
     room = _FAR * (last - first)
     if room == 0.0:
         return float(spread.lower), float(spread.upper)
+    if spread.lower >= first - room and spread.upper <= last + room:
+        return float(spread.lower), float(spread.upper)
     known = spread.known
     tame = known[(known >= first - room) & (known <= last + room)]
     return float(tame.min()), float(tame.max())
@@ -461,9 +463,11 @@ def median_of(values: FloatArray) -> float:
     """Median, which lies between the two in the middle also where their sum is inf."""
     if values.size > _MOST_ROWS:
         values = _middle(values)
-    with np.errstate(over="ignore"):
-        median = float(np.median(values))
-    return median if np.isfinite(median) else 2.0 * float(np.median(values / 2.0))
+    # ``np.median`` takes three times as long on the columns of small tables.
+    places = [(values.size - 1) // 2, values.size // 2]
+    low, high = np.partition(values, places)[places].tolist()
+    median: float = (low + high) / 2.0
+    return median if np.isfinite(median) else low / 2.0 + high / 2.0
 
 
 def _number(cell: Any) -> float:

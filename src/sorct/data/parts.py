@@ -19,9 +19,9 @@ from sorct._typing import AnyArray, IntArray
 from sorct.data.in_order import in_order
 from sorct.data.samples import Rows, Samples, TrainingSet
 
-# Blocks of a part of samples in memory: some 16 000 rows. It must not depend on the
-# number of threads, or sums would.
-_BLOCKS = 64
+#: Blocks of a part of samples in memory: some 16 000 rows. It must not depend on the
+#: number of threads, or sums would.
+PART_BLOCKS = 64
 
 
 class OutOfTimeError(Exception):
@@ -77,10 +77,29 @@ def add_up(results: Iterator[Sums], stop: IntArray | None) -> Sums:
     return found
 
 
+class Blocks(Protocol):
+    """Rows in memory of which some blocks at a time become samples."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+
+    def part(self, first: int, last: int) -> Samples:
+        """Blocks from first to last, without the last."""
+
+
 class SampleParts:
     """Samples in memory, taken in parts by several threads."""
 
-    def __init__(self, samples: Samples, n_threads: int | None = None) -> None:
+    def __init__(self, samples: Blocks, n_threads: int | None = None) -> None:
         self.samples = samples
         self.n_passes = 0
         self._n_threads = n_threads or os.cpu_count() or 1
@@ -103,9 +122,10 @@ class SampleParts:
         def work(first: int) -> Sums:
             if stop is not None and stop[0] != 0:
                 raise OutOfTimeError
-            return task(self.samples.part(first, min(first + _BLOCKS, n_blocks)))
+            last = min(first + PART_BLOCKS, n_blocks)
+            return task(self.samples.part(first, last))
 
-        firsts = range(0, n_blocks, _BLOCKS)
+        firsts = range(0, n_blocks, PART_BLOCKS)
         return add_up(in_order(work, firsts, self._n_threads), stop)
 
 
@@ -163,7 +183,7 @@ class PartedSet(TrainingSet):
     @classmethod
     def of_samples(cls, data: TrainingSet, n_threads: int | None = None) -> PartedSet:
         """The same set, its rows taken in parts by several threads."""
-        parts = SampleParts(data.samples, n_threads)
+        parts = SampleParts(data.blocks, n_threads)
         return cls(parts, data.share, data.centre, data.variance, data.rows)
 
     @property

@@ -18,7 +18,7 @@ import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,8 +32,8 @@ LANES = 8
 
 # Rows that a search looks at; the tree it finds is finished on all.
 MANY_ROWS = 16_384
-# Rows that a thread encodes, block by block: what it holds stays near the processor.
-_AT_ONCE = 16 * BLOCK
+# Cells that a thread encodes, or hashes, at a time: they stay near the processor.
+_AT_ONCE, _HASHED_AT_ONCE = 2**18, 2**16
 
 
 class Samples(NamedTuple):
@@ -156,7 +156,7 @@ def make_samples(
     rows, total = merge_equal_rows(columns, codes, weight, response, n_threads)
     response = None if response is None else response[rows]
     shares = total / total.sum()
-    return _lay_out(columns, rows, codes[rows], shares, n_codes, response, n_threads)
+    return lay_out(columns, rows, codes[rows], shares, n_codes, response, n_threads)
 
 
 def lay_out_part(
@@ -169,27 +169,36 @@ def lay_out_part(
     """Lay out some of the rows, with their shares of the weight of all of them."""
     order = np.argsort(codes, kind="stable")
     response = None if response is None else response[order]
-    return _lay_out(columns, order, codes[order], weight[order], n_codes, response)
+    return lay_out(columns, order, codes[order], weight[order], n_codes, response)
 
 
 def row_keys(columns: GivenColumns, n_rows: int, n_threads: int = 1) -> IntArray:
     """Hash every row by its bits (sums of odd multiples modulo 2^64)."""
     odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
 
-    def keys(first: int) -> IntArray:
-        begins = range(first, min(first + _AT_ONCE, n_rows), BLOCK)
-        some = (columns.some_rows(slice(begin, begin + BLOCK)) for begin in begins)
-        return np.concatenate([_keys(x, odd) for x in some])
+    size = _whole_blocks(_HASHED_AT_ONCE, len(columns))
 
-    firsts = range(0, n_rows, _AT_ONCE)
+    def keys(first: int) -> IntArray:
+        return _keys(columns.some_rows(slice(first, first + size)), odd)
+
+    firsts = range(0, n_rows, size)
     return np.concatenate(list(in_order(keys, firsts, n_threads)))
+
+
+def _whole_blocks(n_cells: int, n_columns: int) -> int:
+    """Rows of as many blocks as have about so many cells."""
+    return max(n_cells // (BLOCK * max(n_columns, 1)), 1) * BLOCK
 
 
 def _keys(x: FloatArray, odd: IntArray) -> IntArray:
     # Adding 0 turns -0.0 into 0.0, which has other bits but is equal.
     bits = (x + 0.0).view(np.int64)
-    mixed = (bits ^ (bits >> 29)) * odd[:, np.newaxis]
-    return np.asarray((mixed ^ (mixed >> 32)).sum(axis=0))
+    mixed = bits >> 29
+    mixed ^= bits
+    mixed *= odd[:, np.newaxis]
+    np.right_shift(mixed, 32, out=bits)
+    mixed ^= bits
+    return np.asarray(mixed.sum(axis=0))
 
 
 def threads_for(n_rows: int) -> int:
@@ -207,7 +216,8 @@ def merge_equal_rows(
     """Order rows by code, key and response; return rows kept and total weights."""
     keys = row_keys(columns, len(codes), n_threads)
     # Keys before responses: the first rows of a code are as good as any.
-    order = np.lexsort((keys, codes) if response is None else (response, keys, codes))
+    order = np.argsort(keys) if response is None else np.lexsort((response, keys))
+    order = order[np.argsort(_narrow(codes)[order], kind="stable")]
     above, below = order[:-1], order[1:]
     equal = (codes[above] == codes[below]) & (keys[above] == keys[below])
     if response is not None:
@@ -220,6 +230,11 @@ def merge_equal_rows(
     return order[begins], _sum_groups(weight[order], begins)
 
 
+def _narrow(codes: IntArray) -> IntArray:
+    """Codes as numbers of two bytes, which are sorted quickest, if they fit."""
+    return codes.astype(np.uint16) if codes.max(initial=0) < 2**16 else codes
+
+
 def _sum_groups(values: FloatArray, begins: IntArray) -> FloatArray:
     """Exact sum of every group, rounded once, so that the order does not matter."""
     total = values[begins]
@@ -229,7 +244,7 @@ def _sum_groups(values: FloatArray, begins: IntArray) -> FloatArray:
     return total
 
 
-def _lay_out(
+def lay_out(
     columns: GivenColumns,
     rows: IntArray,
     codes: IntArray,
@@ -245,14 +260,21 @@ def _lay_out(
     x, padded = np.zeros(p * n_padded), np.zeros(n_padded)
     padded[:n_rows] = total
 
-    def fill(first: int) -> None:
-        for begin in range(first, min(first + _AT_ONCE, n_rows), BLOCK):
-            end = min(begin + BLOCK, n_padded)
-            block = x[p * begin : p * end].reshape(p, end - begin)
-            given = columns.some_rows(rows[begin:end])
-            block[:, : given.shape[1]] = given
+    size = _whole_blocks(_AT_ONCE, p)
 
-    for _ in in_order(fill, range(0, n_rows, _AT_ONCE), n_threads):
+    def fill(first: int) -> None:
+        given = columns.some_rows(rows[first : first + size])
+        n_whole = given.shape[1] // BLOCK
+        last = first + BLOCK * n_whole
+        blocks = x[p * first : p * last].reshape(n_whole, p, BLOCK)
+        whole = given[:, : last - first].reshape(p, n_whole, BLOCK)
+        blocks[:] = whole.transpose(1, 0, 2)
+        if first + given.shape[1] > last:
+            block = x[p * last : p * min(last + BLOCK, n_padded)].reshape(p, -1)
+            rest = given[:, last - first :]
+            block[:, : rest.shape[1]] = rest
+
+    for _ in in_order(fill, range(0, n_rows, size), n_threads):
         pass
     # Samples that only pad count as of the last code, with weight 0.
     code_start = np.searchsorted(codes, np.arange(n_codes))
@@ -356,7 +378,7 @@ class TrainingSet:
         codes, weight = rows.codes[order], rows.weight[order]
         weight = weight / weight.sum()
         response = None if rows.response is None else rows.response[order]
-        laid = _lay_out(HeldColumns(rows.X), order, codes, weight, n_codes, response)
+        laid = lay_out(HeldColumns(rows.X), order, codes, weight, n_codes, response)
         return cls.of(laid, n_codes)
 
     def some_columns(self, columns: IntArray) -> TrainingSet:
@@ -375,6 +397,16 @@ class TrainingSet:
         """Number of codes."""
         return len(self.share)
 
+    @property
+    def blocks(self) -> Any:
+        """What rows are taken from, block by block: samples, or what becomes such."""
+        return self.samples
+
+    @property
+    def all_rows(self) -> Any:
+        """What sums over all rows are asked of: samples, or parts."""
+        return self.samples
+
     @cached_property
     def rows(self) -> Rows:
         """All samples as a table, or at most about ``MANY_ROWS`` of them."""
@@ -391,7 +423,7 @@ class TrainingSet:
 
     def drawn_places(self, n_most: int) -> IntArray:
         """Positions of the samples that ``drawn_rows`` has."""
-        return _pick(self.samples.codes, self.share, n_most)
+        return _pick(self.blocks.codes, self.share, n_most)
 
     def taken(self, chosen: IntArray) -> Rows:
         """Some samples as a table, by their positions in rising order."""
@@ -407,7 +439,7 @@ class TrainingSet:
     @property
     def subsampled(self) -> TrainingSet:
         """The set of ``rows``: itself, unless there are very many."""
-        if self.rows.weight.size == self.samples.n_rows:
+        if self.rows.weight.size == self.blocks.n_rows:
             return self
         return TrainingSet.from_rows(self.rows, self.n_codes)
 

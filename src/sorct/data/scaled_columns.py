@@ -29,4 +29,4 @@ class ScaledColumns(Sequence[FloatArray]):
 
     def some_rows(self, rows: IntArray | slice) -> FloatArray:
         """Some rows of all columns, shape (n_columns, n)."""
-        return self._encoder.scale_all(self._table.take(rows))
+        return self._encoder.scale_all(self._table.take(rows), own=True)

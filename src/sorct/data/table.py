@@ -47,7 +47,10 @@ class Table:
         """Some of the rows, by positions or a slice."""
         others = {i: numbers[rows] for i, numbers in self.others.items()}
         codes = {i: codes[rows] for i, codes in self.codes.items()}
-        return Table(self.numbers[rows], others, codes)
+        if isinstance(rows, slice) or not self.numbers.flags.c_contiguous:
+            return Table(self.numbers[rows], others, codes)
+        # Quicker, if rows are side by side.
+        return Table(self.numbers.take(rows, axis=0), others, codes)
 
 
 def is_frame(X: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data import samples
-from sorct.data.parts import SampleParts
+from sorct.data.parts import PartedSet, SampleParts
 from sorct.data.samples import Samples
 from sorct.estimators.decisions import (
     Said,
@@ -70,13 +70,13 @@ class Decider:
 
     @property
     def _in_memory(self) -> bool:
-        return isinstance(self.prepared.problem.data.samples, Samples)
+        return not isinstance(self.prepared.problem.data, PartedSet)
 
     @property
     def _many_rows(self) -> bool:
         """Whether what a tree means for all rows is told part by part."""
-        rows = self.prepared.problem.data.samples
-        return not self._in_memory or rows.n_rows > samples.MANY_ROWS
+        data = self.prepared.problem.data
+        return not self._in_memory or data.blocks.n_rows > samples.MANY_ROWS
 
     def _said(self, tree: Tree) -> Said:
         """What a tree says of the rows; of those that come in parts, the search's."""
@@ -86,7 +86,7 @@ class Decider:
         """What a decision means for all rows; said is what is known of them already."""
         if said is not None:
             return said.told(costs, tree.leaf_class)
-        rows: Any = self.prepared.problem.data.samples
+        rows: Any = self.prepared.problem.data.all_rows
         parts = SampleParts(rows) if isinstance(rows, Samples) else rows
         return told_by_parts(tree, parts, costs, self.prepared.factor)
 
@@ -108,7 +108,7 @@ class Decider:
             cost_matrix=problem.costs.cost_matrix,
             mass=np.zeros((n_classes, topology.n_leaves)),
         )
-        rows = data.samples if self._in_memory else data.subsampled.samples
+        rows = data.blocks if self._in_memory else data.subsampled.samples
         return seconds_to_tell(tree, rows, self.prepared.n_samples)
 
     def _by_costs(

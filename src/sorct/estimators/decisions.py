@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.parts import Parts, Sums
+from sorct.data.parts import Blocks, PartedSet, Parts, Sums
 from sorct.data.samples import BLOCK, Samples, threads_for
 from sorct.data.target import unequal
 from sorct.tree.decision import predicted_codes
@@ -35,8 +35,8 @@ _ROUNDING = 1e-9
 # Blocks of rows that are looked at together, and nodes x rows: deep trees take fewer,
 # so that what is known of them stays near the processor.
 _BLOCKS, _NODE_ROWS = 256, 2**20
-# What a tree of many nodes is tried on, to know how long it takes to tell of all rows;
-# and how much longer than that it may take.
+# What a tree of many nodes or columns is tried on, to know how long it takes to tell of
+# all rows; and how much longer than that it may take.
 _TRIED_ROWS, _SLACK = 512, 1.25
 
 
@@ -80,11 +80,9 @@ class Said:
         count by the users' own weights.
         """
         # Of rows that come in parts, those of the search.
-        data = problem.data
-        samples = data.samples
-        if not isinstance(samples, Samples):
-            samples = data.subsampled.samples
-        return cls.of_samples(tree, samples, factor)
+        parted = isinstance(problem.data, PartedSet)
+        data = problem.data.subsampled if parted else problem.data
+        return cls.of_samples(tree, data.samples, factor)
 
     @classmethod
     def of_samples(
@@ -192,9 +190,10 @@ def told_by_parts(
     return Told(sums["right"] / sums["share"], sums["right"] / told, followed, routed)
 
 
-def seconds_to_tell(tree: Tree, samples: Samples, n_rows: int) -> float:
+def seconds_to_tell(tree: Tree, samples: Blocks, n_rows: int) -> float:
     """How long it will take to tell of a tree like this what it means for all rows."""
-    if n_rows * (tree.n_branches + tree.n_leaves) <= _NODE_ROWS:
+    n_numbers = tree.n_branches + tree.n_leaves + tree.n_columns
+    if n_rows * n_numbers <= _NODE_ROWS:
         return 0.0
     n_blocks = min(_TRIED_ROWS // BLOCK, samples.n_blocks)
     some = samples.part(0, n_blocks)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import TableEncoder
+from sorct.data.large import LargeSet, training_set
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.quantity import Quantity, number_column
 from sorct.data.samples import MANY_ROWS, TrainingSet
@@ -176,6 +177,8 @@ class Prepared:
         from sorct.search.collapse import collapsed
         from sorct.search.polish import without_idle_cuts
 
+        if isinstance(problem.data, LargeSet):
+            problem = replace(problem, data=problem.data.parted())
         solution = without_idle_cuts(problem, solution)
         ended = solution.status in (Status.CONVERGED, Status.MAX_ITER)
         if not self.followable or not ended:
@@ -219,7 +222,7 @@ class Prepared:
 
         def data() -> TrainingSet:
             columns, n_classes = encoder.columns(X), len(target)
-            return TrainingSet.from_columns(columns, codes, weight, n_classes)
+            return training_set(columns, codes, weight, n_classes)
 
         return cls.built(encoder, target, model, factor, data, len(codes), call, begun)
 
@@ -311,7 +314,7 @@ class Prepared:
         def data() -> TrainingSet:
             codes, columns = np.zeros(len(y), dtype=np.int64), encoder.columns(X)
             response = target.scaled(y)
-            return TrainingSet.from_columns(columns, codes, weight, 1, response)
+            return training_set(columns, codes, weight, 1, response)
 
         return cls.built_of_quantity(encoder, target, model, data, len(y), call, begun)
 

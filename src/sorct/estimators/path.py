@@ -30,7 +30,7 @@ from sorct.estimators.group_bounds import (
     relaxed_within,
     within_bounds,
 )
-from sorct.estimators.limiting import within_limits
+from sorct.estimators.limiting import all_within_limits
 from sorct.estimators.quantities import QUANTITY_LOSSES
 from sorct.estimators.streaming import Streamed, source_of
 from sorct.solvers.solution import Status
@@ -414,24 +414,31 @@ def _relaxed(
     weak = _WEAK * max(sum(_alphas(strengths)) for _, strengths in points)
     if relax_to is not None:
         weak = relax_to * (1.0 + 1e-9)
-    for (solution, strengths), before in zip(points, own, strict=True):
-        problem = prepared.problem.at(strengths)
-        share = relaxed_share(problem)
+    problems = [prepared.problem.at(strengths) for _, strengths in points]
+    within: list[Solution] = []
+    if limited:
+        solutions = [solution for solution, _ in points]
+        given = prepared, limits, problems, solutions, effort, seed
+        within = all_within_limits(*given)
+    for k, ((solution, strengths), before) in enumerate(zip(points, own, strict=True)):
+        share = relaxed_share(problems[k])
         if relax_to is not None and not limited:
             # Few variables need little penalty.
-            used = used_groups(problem, solution.params).size / problem.n_groups
+            n_used = used_groups(problems[k], solution.params).size
+            used = n_used / problems[k].n_groups
             share = relax_to * max(used, _LEAST_USED) / sum(_alphas(strengths))
         if of_quantity and sum(_alphas(strengths)) < weak and not limited:
             # Such a penalty hardly shrinks: there is nothing to relax.
             trees.append(before)
             continue
         if limited:
-            found = within_limits(prepared, limits, problem, solution, effort)
+            found = within[k]
         else:
-            found = relaxed(problem, solution, effort.solver(), share, seed=seed)
+            found = relaxed(problems[k], solution, effort.solver(), share, seed=seed)
         tree = _tree_or_error(prepared, found, strengths)
         if bound is not None:
-            eased = replace(problem, penalty=problem.penalty.scaled(share))
+            penalty = problems[k].penalty.scaled(share)
+            eased = replace(problems[k], penalty=penalty)
             tree = _bound_tree(prepared, bound, eased, found, strengths, effort)
         if isinstance(tree, InfeasibleError) or found.feasible < solution.feasible:
             trees.append(before)

@@ -414,10 +414,18 @@ class Race:
         return [heat.settings for heat in found if not self._is_far_behind(heat)]
 
     def _is_far_behind(self, heat: Heat) -> bool:
-        """Whether settings cannot be chosen; without a score that is not known."""
+        """Whether settings cannot be chosen; without a score that is not known.
+
+        Of classes, deeper trees than the leader's must be ahead of it: they take most
+        of the time.
+        """
         if not self.choices.thrifty or not np.isfinite(heat.best):
             return False
-        return heat.is_behind(self.leader, self._share(_FAR), _FAR_ERRORS)
+        leader = self.leader
+        deeper = heat.settings.depth > leader.settings.depth
+        if self.choices.keeps_smallest and deeper and heat.best < leader.best:
+            return True
+        return heat.is_behind(leader, self._share(_FAR), _FAR_ERRORS)
 
     def frame(self) -> pd.DataFrame:
         """One row per settings: what was tried, how it did, and what became of it."""

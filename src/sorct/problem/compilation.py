@@ -227,7 +227,11 @@ def unchecked_entry(function: Any, *arguments: Any) -> Callable[..., None]:
     numba's check of the types of many arrays takes as long as a small problem. Whoever
     calls the entry must pass the same types: any other would be misread.
     """
-    kinds = tuple(numba.typeof(one) for one in arguments)
+    return entry_of(function, tuple(numba.typeof(one) for one in arguments))
+
+
+def entry_of(function: Any, kinds: tuple[Any, ...]) -> Callable[..., None]:
+    """Return the entry for arguments of given types; compile or load it first."""
     function.compile(kinds)
     return cast(Callable[..., None], function.overloads[kinds].entry_point)
 
@@ -264,6 +268,14 @@ def compiled_inside(function: Function) -> Function:
     return _compile_inner(function, fastmath=_FAST, forceinline=True)
 
 
+def compiled_fully(function: Function) -> Function:
+    """The same by numba's own pipeline: it takes longer, and loops may run faster.
+
+    For what ``python -m benchmarks.run kernels`` shows to gain by it.
+    """
+    return _compile(function, fastmath=_FAST, forceinline=True, **_NO_ENTRY)
+
+
 def compiled_apart(function: Function) -> Function:
     """Compile what only compiled code calls, and not often: a call, not a copy.
 
@@ -283,9 +295,10 @@ def compiled_here(function: Function) -> Function:
 def compiled_in_order(function: Function) -> Function:
     """Compile arithmetic whose order carries its meaning, such as a rounding trick.
 
-    Only compiled code calls it.
+    Only compiled code calls it. By numba's own pipeline: with the shorter one the
+    logistic function of a block takes a fifth longer.
     """
-    return _compile_inner(function, fastmath=_ORDERED)
+    return _compile(function, fastmath=_ORDERED, **_NO_ENTRY)
 
 
 def _bits_of_float(_context: Any, _value: Any) -> Any:

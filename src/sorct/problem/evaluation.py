@@ -4,6 +4,7 @@ It is half of all compiled code. Descents call it by its address, so that the tw
 compiled apart from each other, at the same time (``search/warm_up.py``).
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from sorct.problem.compilation import (
     call_apart,
     compiled,
     compiled_callee,
+    entry_of,
 )
 from sorct.problem.constraints import Constraint
 from sorct.problem.datafit import ExpectedCost
@@ -93,6 +95,13 @@ class Evaluator:
         self._memory: IntArray | None = None
         self._address = 0
 
+    def again(self, sub: Subproblem) -> None:
+        """Ask of another subproblem from now on, whose arrays are of the same types."""
+        self.arguments = (self.arguments[0], sub, *self.arguments[2:])
+        self.renewed[:] = 0.0
+        if self._memory is not None:
+            call_apart(_store_again(), self._address, self.arguments)
+
     def stored(self) -> int:
         """Store the arguments once; return their address. Not for the main thread."""
         if self._memory is None:
@@ -156,6 +165,12 @@ def _answer(address: int, task: int) -> float:
 @compiled
 def _store_arguments(address: int, arguments: Any) -> None:
     _store(address, arguments)
+
+
+@cache
+def _store_again() -> Callable[..., None]:
+    """Return what stores arguments of types that were checked before."""
+    return entry_of(_store_arguments, (int64, _kind()))
 
 
 _evaluation = compiled_callee(float64(int64, int64), _answer)

@@ -42,7 +42,13 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.samples import BLOCK, Samples
-from sorct.problem.compilation import compiled_apart, compiled_inside, larger, smaller
+from sorct.problem.compilation import (
+    compiled_apart,
+    compiled_fully,
+    compiled_inside,
+    larger,
+    smaller,
+)
 from sorct.problem.elementary import density, fill_cdf, log
 from sorct.problem.products import add_gradient, fill_scores, used_columns
 
@@ -98,7 +104,7 @@ def make_buffers(
     )
 
 
-@compiled_inside
+@compiled_fully
 def _descend_reach(samples: Samples, b: int, buffers: Buffers) -> None:
     """Reach from the root down; the reach of the leaves is added to the mass."""
     branch, reach, mass = buffers.branch, buffers.reach, buffers.mass

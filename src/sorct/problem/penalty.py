@@ -152,7 +152,9 @@ class Penalty(NamedTuple):
     def draw(self, chosen: BoolArray, rng: np.random.Generator) -> FloatArray:
         """Uniform coefficients within their bounds for the places chosen."""
         column = np.nonzero(chosen)[0]
-        return rng.uniform(self.lower[column], self.upper[column])
+        lower = self.lower[column]
+        # The same numbers as of ``rng.uniform``, which takes long for many bounds.
+        return lower + (self.upper[column] - lower) * rng.random(column.size)
 
     def clip(self, coef: FloatArray) -> FloatArray:
         """Nearest coefficients within their bounds; coef has a row per column."""
@@ -339,9 +341,30 @@ def _keep_out(penalty: Penalty, coef: FloatArray) -> None:
 
 
 @compiled_inside
+def _prox_column(penalty: Penalty, g: int, step: float, coef: FloatArray) -> None:
+    """``prox_group`` of a group of one column in a tree without slopes, in line."""
+    j, limit = penalty.start[g], 1.0
+    if penalty.upper[j] - penalty.lower[j] < 2.0:
+        _keep_signs(penalty, j, coef)
+    amount = step * penalty.local_strength * penalty.local[g]
+    if amount > 0.0:
+        _shrink(amount, j, coef)
+    amount = step * penalty.linf_strength * penalty.linf[g]
+    if amount > 0.0:
+        tau = _size_after_prox(coef[j : j + 1, :], amount)
+        limit = smaller(larger(tau, penalty.free[g]), 1.0)
+    for t in range(coef.shape[1]):
+        coef[j, t] = smaller(larger(coef[j, t], -limit), limit)
+
+
+@compiled_inside
 def prox(penalty: Penalty, step: float, coef: FloatArray) -> None:
     """Proximal step of all groups, in place."""
     if penalty.barred.shape[0] > 0:
         _keep_out(penalty, coef)
     for g in range(penalty.linf.size):
-        prox_group(penalty, g, step, coef)
+        alone = penalty.start[g + 1] - penalty.start[g] == 1
+        if alone and penalty.boxed >= coef.shape[1]:
+            _prox_column(penalty, g, step, coef)
+        else:
+            prox_group(penalty, g, step, coef)

@@ -47,6 +47,32 @@ def _tied_in_cut(penalty: Penalty, g: int, t: int, coef: FloatArray) -> float:
 
 
 @compiled_inside
+def _is_plain(penalty: Penalty, g: int) -> bool:
+    """Whether nothing is tied in a group: one column, and no global penalty."""
+    alone = penalty.start[g + 1] - penalty.start[g] == 1
+    return bool(alone and penalty.linf_strength * penalty.linf[g] <= 0.0)
+
+
+@compiled_inside
+def _plain_gradient(
+    penalty: Penalty, g: int, coef: FloatArray, slope: FloatArray, face: FloatArray
+) -> float:
+    """``face_gradient`` of a plain group, whose coefficients move each for itself."""
+    j, n_branches, size = penalty.start[g], coef.shape[1], 0.0
+    local = penalty.local_strength * penalty.local[g]
+    for t in range(n_branches):
+        a, i = coef[j, t], j * n_branches + t
+        own = 0.0
+        if a != 0.0:
+            own = slope[i] + local if a > 0.0 else slope[i] - local
+            if _blocked(penalty, g, j, t, _NONE, a, own):
+                own = 0.0
+        face[i] = own
+        size = larger(size, abs(own))
+    return size
+
+
+@compiled_inside
 def face_gradient(
     penalty: Penalty, coef: FloatArray, slope: FloatArray, face: FloatArray
 ) -> float:
@@ -56,6 +82,9 @@ def face_gradient(
     """
     n_branches, size = coef.shape[1], 0.0
     for g in range(penalty.linf.size):
+        if _is_plain(penalty, g):
+            size = larger(size, _plain_gradient(penalty, g, coef, slope, face))
+            continue
         first, last = penalty.start[g], penalty.start[g + 1]
         tied, n_tied = _tied_size(penalty, g, coef), 0
         pull = penalty.linf_strength * penalty.linf[g]
@@ -131,6 +160,8 @@ def project_on_face(
             for t in range(n_branches):
                 if face[j * n_branches + t] == 0.0:
                     direction[j * n_branches + t] = 0.0
+        if _is_plain(penalty, g):
+            continue
         tied = _tied_size(penalty, g, coef)
         if tied != _NONE:
             # first - first is 0; for the constant, numba would compile it once more.

@@ -166,7 +166,7 @@ class Problem:
 
     def fewer(self, n_rows: int) -> Problem:
         """The problem on some of its rows, if it has more than so many."""
-        if self.data.samples.n_rows <= n_rows:
+        if self.data.blocks.n_rows <= n_rows:
             return self
         return replace(self, data=self.data.fewer(n_rows))
 

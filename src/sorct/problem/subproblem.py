@@ -15,7 +15,12 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.samples import Samples
-from sorct.problem.compilation import compiled_apart, compiled_here, larger
+from sorct.problem.compilation import (
+    compiled_apart,
+    compiled_here,
+    compiled_inside,
+    larger,
+)
 from sorct.problem.constraints import (
     Floors,
     add_second_gradient,
@@ -231,7 +236,7 @@ def _add_tilt(tilt: FloatArray, hold: float, point: Point, gradient: Gradient) -
     return value
 
 
-@compiled_apart
+@compiled_inside
 def residual(
     simple: Simple,
     point: Point,

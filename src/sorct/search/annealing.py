@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from sorct._typing import IntArray
 from sorct.problem.problem import Problem
-from sorct.solvers.descent import descend
+from sorct.solvers.descent import Descent
 from sorct.tree.params import Params
 
 # The flattest gamma: so much, or this share of the problem's own where that is more.
@@ -40,12 +40,15 @@ def anneal(
     samples, deep = problem.data.samples, problem.topology.is_deep
     gammas = gamma_ladder(problem.gamma, _FACTOR_DEEP if deep else _FACTOR)
     n_iterations = _ITERATIONS_DEEP if deep else _ITERATIONS
-    point = problem.point(params)
-    n_evaluations = 0
+    point, descent, n_evaluations = problem.point(params), None, 0
     for gamma in gammas[min(skip, len(gammas) - 1) :]:
         sub = problem.flattened(gamma)
-        progress = descend(samples, sub, point, _TOL, n_iterations, stop)
-        n_evaluations += progress.n_evaluations
+        if descent is None:
+            descent = Descent(samples, sub, point, _TOL, n_iterations, stop)
+        else:
+            descent.again(sub)
+        descent.step()
+        n_evaluations += descent.progress.n_evaluations
         if stop[0] != 0:
             break
     return problem.params(point), n_evaluations

@@ -306,12 +306,19 @@ class _Search:
 
         def polish() -> Logged:
             begun = time.perf_counter()
-            polisher = Polisher.of(problem, self.solver, self.hard)
+            polisher = Polisher.of(problem, self._bounded(problem), self.hard)
             return finish(polisher, start, run, self.hard, begun)
 
         (found,) = self.workers.run([polish])
         self.log.add(found)
         return found.solution
+
+    def _bounded(self, problem: Problem) -> AugmentedLagrangian:
+        """The solver, whose work has an end where columns are very many."""
+        if not self._is_wide:
+            return self.solver
+        most = max(int(_MAX_WORK / self._size_of(problem)), _DESCENT.max_iter)
+        return replace(self.solver, max_iter=min(self.solver.max_iter, most))
 
     def _polish(self, solution: Solution, run: int) -> Solution:
         """Solve to the end; if that should lead higher, keep what there was."""

@@ -134,13 +134,13 @@ class _CountChanged:
 def _same_predictions(problem: Problem, one: Params, two: Params) -> bool:
     cuts = _Cuts.of(problem, one), _Cuts.of(problem, two)
     question = _CountChanged(*cuts, problem.datafit.n_labels)
-    return int(total(problem.data.samples, question)["changed"][0]) == 0
+    return int(total(problem.data.all_rows, question)["changed"][0]) == 0
 
 
 def _one_sided(problem: Problem, params: Params) -> list[tuple[int, bool]]:
     """Cuts with columns at which all rows that come by hand go one way, and which."""
     question = _CountSides(_Cuts.of(problem, params))
-    sums = total(problem.data.samples, question)
+    sums = total(problem.data.all_rows, question)
     left, right = sums["left"], sums["right"]
     used = params.coef.any(axis=0) & ((left > 0) != (right > 0))
     return [(int(t), bool(left[t] > 0)) for t in np.flatnonzero(used)]

@@ -17,7 +17,7 @@ from sorct.data.samples import Samples
 from sorct.problem.constraints import Constraint, recall_of
 from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
-from sorct.problem.subproblem import Point, Subproblem
+from sorct.problem.subproblem import Point
 from sorct.solvers.descent import Descent, Progress
 from sorct.solvers.in_parts import descend_in_parts
 from sorct.solvers.solution import FEASIBLE, Solution, Status
@@ -68,6 +68,7 @@ class _Rounds:
 
     ``last`` and ``best`` say how unsettled the floors were after the last round, and
     after the best so far; ``n_idle`` counts the rounds since that was much lowered.
+    ``descent`` is that of the last round, whose memory the next one uses.
     """
 
     constraint: Constraint
@@ -79,6 +80,7 @@ class _Rounds:
     first: float = np.nan
     n_iterations: int = 0
     n_evaluations: int = 0
+    descent: Descent | None = None
 
     def count(self, progress: Progress) -> None:
         """Add what a round took."""
@@ -157,8 +159,7 @@ class AugmentedLagrangian:
         rounds = _Rounds(problem.constraint, multiplier, stiffness)
         settled = max(_SETTLED, min(_SETTLED_OF_TOL * self.tol, 0.5 * FEASIBLE))
         for _ in range(self.max_rounds):
-            sub = problem.subproblem(rounds.multiplier, rounds.stiffness)
-            progress, end = self._round(problem, sub, point, stop)
+            progress, end = self._round(problem, rounds, point, stop)
             rounds.count(progress)
             unsettled = rounds.unsettled(end.attained)
             if unsettled <= settled or rounds.n_idle > _IDLE or stop[0] != 0:
@@ -170,19 +171,23 @@ class AugmentedLagrangian:
         return self._solution(problem, end, total, multiplier, stopped=stop[0] != 0)
 
     def _round(
-        self, problem: Problem, sub: Subproblem, point: Point, stop: IntArray
+        self, problem: Problem, rounds: _Rounds, point: Point, stop: IntArray
     ) -> tuple[Progress, _RoundEnd]:
         """Descend once, on rows in memory or in parts."""
-        samples = problem.data.samples
+        samples, until = problem.data.samples, (self.tol, self.max_iter, stop)
+        sub = problem.subproblem(rounds.multiplier, rounds.stiffness)
         if not isinstance(samples, Samples):
-            parted = descend_in_parts(
-                problem, sub, point, self.tol, self.max_iter, stop
-            )
+            parted = descend_in_parts(problem, sub, point, *until)
             return parted.progress, _RoundEnd.of_sums(problem, point, parted.sums)
-        until = self.tol, self.max_iter, stop
-        descent = Descent(samples, sub, point, *until, monotone=self.monotone)
-        descent.step()
-        return descent.progress, _RoundEnd.at(problem, point, descent)
+        if rounds.descent is None:
+            rounds.descent = Descent(
+                samples, sub, point, *until, monotone=self.monotone
+            )
+        else:
+            rounds.descent.again(sub)
+        rounds.descent.step()
+        end = _RoundEnd.at(problem, point, rounds.descent)
+        return rounds.descent.progress, end
 
     def _solution(
         self,

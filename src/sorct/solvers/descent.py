@@ -53,6 +53,7 @@ from sorct.solvers.work import (
     FACE,
     MOVE,
     Work,
+    clear_work,
     copy_logits,
     copy_point,
     dot,
@@ -162,10 +163,24 @@ class Descent:
         self._sub, self._point, self._stop = sub, point, stop
         self.trial = self._scratch.work.trial
         self.evaluator = Evaluator(samples, sub, point, self.trial, stop)
-        self._state = state = _FRESH.copy()[0]
+        self._record = _FRESH.copy()
+        self._state = state = self._record[0]
         state["tol"], state["max_iter"], state["monotone"] = tol, max_iter, monotone
         state["learned"], state["fixed"] = sub.rule == LEARNED, sub.tilt.size > 0
         state["in_parts"] = samples.weight.size == 0
+        self._begun = self._record.copy()
+
+    def again(self, sub: Subproblem) -> None:
+        """Begin anew at the point, for a subproblem with other numbers.
+
+        Memory is used again: laying it out takes as long as a few steps.
+        """
+        self._sub = sub
+        self.evaluator.again(sub)
+        clear_work(self._scratch.work, self._point)
+        self._scratch.memory.n_pairs[0] = 0
+        # The state is a view of its record.
+        self._record[:] = self._begun
 
     def step(self) -> bool:
         """Descend to the end; or one step of rows in parts, True if more follow."""
@@ -270,7 +285,7 @@ def _descend(
     """
     state.due = 0
     while state.due == 0:
-        value = call(state.evaluation, state.arguments, GRADIENT)
+        value, wish = call(state.evaluation, state.arguments, GRADIENT), _STEP
         state.n_evaluations += 1
         if value <= state.bar:
             wish = _accept(simple, point, gradient, value, stop, state, scratch)
@@ -279,11 +294,10 @@ def _descend(
             if wish == _STEP:
                 _learn(simple, point, gradient, state, scratch)
                 _take_turns(simple, point, state, scratch)
-                _propose(simple, point, state, scratch)
-        elif _shorten(stop, state, scratch.history):
-            _propose(simple, point, state, scratch)
-        else:
+        elif not _shorten(stop, state, scratch.history):
             break
+        if wish == _STEP:
+            _propose(simple, point, state, scratch)
         state.due = state.in_parts
 
 

@@ -41,6 +41,9 @@ _LOOK_BACK, _PROGRESS = 10, 0.1
 # Iterations on the rows at hand between two passes, at most; how far below the residual
 # of the moment they lead.
 _MOST_STEPS, _DEEPER = 1000, 1e-3
+# Work of all these iterations, at most, in rows x columns x cuts: very wide tables take
+# a minute or so for it.
+_MOST_WORK = 4e10
 # How fast ``hold`` grows and shrinks, and its share of the curvature to begin with.
 _HOLD_MORE, _HOLD_LESS, _FIRST_HOLD = 8.0, 0.125, 0.1
 # Share of what a step promised that makes it a good one: ``hold`` may shrink.
@@ -151,11 +154,12 @@ class _PartedDescent:
     residuals: list[float] = field(default_factory=list)
     first: float = np.nan
     n_passes: int = 0
+    n_steps: int = 0
 
     def run(self, most: int) -> None:
         """Pass over all rows until the tree is stationary."""
         trial = _copy(self.point)
-        while self.n_passes < most and self._goes_well():
+        while self.n_passes < most and self._goes_well() and self._steps_left > 0:
             sums = self.parts.total(Evaluation.of(self.sub, trial), self.stop)
             self.n_passes += 1
             found = look(self.sub, trial, sums, relabel=False)
@@ -250,13 +254,21 @@ class _PartedDescent:
         tilted = plain._replace(tilt=tilt, hold=self.hold)
         trial = _copy(here)
         tol = max(_DEEPER * self.best.residual, 0.03 * self.tol)
-        found = descend(self.rows, tilted, trial, tol, _MOST_STEPS, self.stop)
+        steps = min(_MOST_STEPS, self._steps_left)
+        found = descend(self.rows, tilted, trial, tol, steps, self.stop)
+        self.n_steps += found.n_iterations
         self.promised = own.value - found.objective
         self.steps.append((_flat(here), _flat(trial)))
         del self.steps[:-_MEMORY]
         mixed = None if self._in_order else _combined(self.steps)
         self.combined = mixed is not None
         return trial if mixed is None else self._placed(mixed)
+
+    @property
+    def _steps_left(self) -> int:
+        """Iterations on the rows at hand that there may still be."""
+        most = _MOST_WORK / (self.rows.weight.size * self.point.cuts.size)
+        return max(int(most), _MOST_STEPS // 10) - self.n_steps
 
     @property
     def _in_order(self) -> bool:
@@ -341,11 +353,12 @@ def descend_in_parts(
 
 def all_masses(problem: Problem, params: Params) -> FloatArray:
     """Mass of every code in every leaf, also of rows that come in parts."""
-    samples = problem.data.samples
-    if isinstance(samples, Samples):
+    rows = problem.data.all_rows
+    if isinstance(rows, Samples):
         return leaf_masses(problem, params)
     question = Evaluation.of(problem.subproblem(), problem.point(params))
-    return samples.total(question)["mass"]
+    masses: FloatArray = rows.total(question)["mass"]
+    return masses
 
 
 def _flat(point: Point) -> FloatArray:

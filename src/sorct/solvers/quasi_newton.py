@@ -119,7 +119,7 @@ def _two_loops(work: Work, memory: Memory) -> None:
         combine(direction, 1.0, number[_ALPHA, i] - beta, memory.move[i])
 
 
-@compiled_apart
+@compiled_inside
 def fill_direction(
     simple: Simple, point: Point, work: Work, memory: Memory, length: float
 ) -> None:
@@ -141,7 +141,7 @@ def fill_direction(
     combine(direction, 0.0, -length, face)
 
 
-@compiled_apart
+@compiled_inside
 def propose_on_face(simple: Simple, point: Point, scale: float, work: Work) -> int:
     """Fill the trial with the point moved along the direction; say how that went."""
     n_coefs = simple.centre.size * point.cuts.shape[1]
@@ -151,7 +151,8 @@ def propose_on_face(simple: Simple, point: Point, scale: float, work: Work) -> i
         outcome = CUT
     for i in range(n_coefs, move.size):
         move[i] = scale * direction[i]
-    settle_logits(simple, point, work)
+    if point.logit.size > 0:
+        settle_logits(simple, point, work)
     if not settle_thresholds(simple, point, work):
         return UNSETTLED
     for i in range(n_coefs, move.size):
@@ -176,7 +177,7 @@ def remember(work: Work, memory: Memory) -> None:
     memory.n_pairs[0] += 1
 
 
-@compiled_apart
+@compiled_inside
 def learn_on_face(
     simple: Simple,
     point: Point,

@@ -4,7 +4,7 @@ A step is accepted when the objective falls below the largest of the last few va
 (Wright, Nowak and Figueiredo, 2009; Grippo, Lampariello and Lucidi, 1986).
 """
 
-from sorct.problem.compilation import compiled_apart, compiled_inside, larger, smaller
+from sorct.problem.compilation import compiled_inside, larger, smaller
 from sorct.problem.penalty import prox
 from sorct.problem.subproblem import Gradient, Point, Simple
 from sorct.solvers.work import (
@@ -22,7 +22,7 @@ from sorct.solvers.work import (
 SHORTEST_STEP, _LONGEST_STEP = 1e-12, 1e10
 
 
-@compiled_apart
+@compiled_inside
 def propose_spectral(simple: Simple, point: Point, step: float, work: Work) -> None:
     """Fill the trial with the proximal gradient step."""
     p, n_branches = simple.centre.size, point.cuts.shape[1]
@@ -40,7 +40,8 @@ def propose_spectral(simple: Simple, point: Point, step: float, work: Work) -> N
         for i in range(p * n_branches, move.size):
             move[i] = -step * slope[i]
         settled = settle_thresholds(simple, point, work)
-    settle_logits(simple, point, work)
+    if point.logit.size > 0:
+        settle_logits(simple, point, work)
 
 
 @compiled_inside
@@ -63,7 +64,7 @@ def next_step(work: Work, short: bool, step: float) -> float:
     return smaller(larger(length, SHORTEST_STEP), _LONGEST_STEP)
 
 
-@compiled_apart
+@compiled_inside
 def learn_spectral(
     simple: Simple, gradient: Gradient, work: Work, short: bool, step: float
 ) -> float:

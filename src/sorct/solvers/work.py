@@ -41,15 +41,25 @@ class Work(NamedTuple):
 
 def make_work(point: Point) -> Work:
     """Allocate the scratch memory of one solve; the trial is the point itself."""
-    # Slopes of leaves, which come after the cuts, have no threshold that could follow.
-    centred = np.arange(point.cuts.shape[1]) < point.label.size - 1
     return Work(
         Point(point.cuts.copy(), point.label, point.logit.copy()),
-        centred,
+        _has_threshold(point),
         np.zeros(point.cuts.shape),
         np.zeros((5, point.cuts.size + point.logit.size)),
         np.zeros(point.logit.size),
     )
+
+
+def clear_work(work: Work, point: Point) -> None:
+    """Make scratch memory as it was when allocated, for the point as it is now."""
+    work.trial.cuts[:], work.trial.logit[:] = point.cuts, point.logit
+    work.centred[:] = _has_threshold(point)
+    work.vector[:] = 0.0
+
+
+def _has_threshold(point: Point) -> BoolArray:
+    """Whether columns of the matrix are cuts: slopes of leaves come after them."""
+    return np.arange(point.cuts.shape[1]) < point.label.size - 1
 
 
 @compiled_inside

@@ -30,7 +30,7 @@ def variable_importances(tree: Tree) -> FloatArray:
     weights = plain_weights(tree)
     importance = np.zeros(len(tree.encoder.names))
     for v in tree.variables_at():
-        own = weights[tree.encoder.column_variable == v]
+        own = weights[tree.encoder.columns_of(v)]
         moved = np.maximum(own.max(axis=0), 0.0) - np.minimum(own.min(axis=0), 0.0)
         importance[v] = moved @ np.array(passing)
     total = importance.sum()
