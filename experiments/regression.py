@@ -84,6 +84,7 @@ def run(method: str, name: str, split: int) -> dict[str, Any]:
             "variables": len(tree.variables_used),
         }
         row |= {"depth": tree.depth, "leaf": tree.leaf_kind}
+        row["link"] = tree.quantity.link
         row["by_hand"] = float(r2_score(y_test, tree.follow(X_test)))
     else:
         model = _peer(method).fit(X_train, y_train)

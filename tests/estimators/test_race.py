@@ -248,6 +248,18 @@ def test_a_leader_of_the_smallest_trees_has_the_next_best_beside_it():
     assert found == [SIMPLE, Settings("log", 1, "auto", "quantile")]
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize(("second", "n_finalists"), [(-0.2005, 1), (-0.1995, 2)])
+def test_deeper_trees_that_are_behind_the_leader_are_not_traced(second, n_finalists):
+    """A little ahead of it, which is too little to lead, they are."""
+    _, found, _ = run(
+        Choices(("log",), (1, 2), ("auto",), ("auto",)),
+        by_depth(-0.2, second, second, second),
+    )
+    assert found[0] == SIMPLE
+    assert len(found) == n_finalists
+
+
 def test_what_was_clearly_behind_at_one_depth_is_not_tried_at_the_next():
     """A scaling that loses with one cut is not worth a look with three."""
 

@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import InfeasibleError, SORCTRegressor, SORCTRegressorCV, export_text
+from sorct import (
+    InfeasibleError,
+    SORCTRegressor,
+    SORCTRegressorCV,
+    export_text,
+    sorct_path,
+)
 
 QUICK = {"n_starts": 3, "tol": 1e-5, "random_state": 0}
 
@@ -88,6 +94,11 @@ def group_means(model, X, y, groups):
     return pd.Series(y - model.predict(X)).groupby(np.asarray(groups)).mean()
 
 
+def group_means_of_squares(model, X, y, groups):
+    gap = pd.Series((y - model.predict(X)) ** 2)
+    return gap.groupby(np.asarray(groups)).mean()
+
+
 def test_mean_residuals_of_groups_stay_within_bounds(table):
     X, y = table
     groups = np.where(X.c > 0.7, "late", "early")
@@ -135,6 +146,30 @@ def test_the_tree_that_a_search_chooses_is_solved_within_bounds(table):
     assert search.tree_.training.cv_score == free.tree_.training.cv_score
     loose = SORCTRegressorCV(group_bounds=1e6, **given).fit(X, y, groups=groups)
     np.testing.assert_allclose(loose.predict(X), free.predict(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize("measure", ["residual", "error"])
+def test_every_tree_of_a_path_lies_within_the_bounds(table, measure):
+    """Where penalties are strong, too: there trees of other points do."""
+    X, y = table
+    groups = np.where(X.c > 0.7, "late", "early")
+    given = {"loss": "square", "depth": 1, "alphas_local": [0.5, 2.0, 8.0]}
+    given |= {"n_solutions": 2, "random_state": 0}
+    bound = 2.0 if measure == "residual" else 11.0
+    path = sorct_path(
+        X, y, groups=groups, group_bounds=bound, group_measure=measure, **given
+    )
+    for tree in path.offered:
+        means = group_means(tree, X, y, groups).abs()
+        if measure == "error":
+            means = np.sqrt(group_means_of_squares(tree, X, y, groups))
+        assert means.max() <= bound * (1.0 + 1e-9)
+    objectives = [tree.training.objective for tree in path]
+    assert objectives == sorted(objectives)
+    free = sorct_path(X, y, **given)
+    assert path.trees[0].training.objective > free.trees[0].training.objective
+    with pytest.raises(InfeasibleError, match="could not be met"):
+        sorct_path(X, y, groups=groups, group_bounds={"late": 1e-9}, **given)
 
 
 @pytest.mark.parametrize(

@@ -222,9 +222,9 @@ def damage(tree, path, **fields):
         (b"null", "not a sorct model"),
         (
             b'{"format": "sorct-tree", "version": 99}',
-            r"version 99, expected \(1, 2, 3, 4\)",
+            r"version 99, expected \(1, 2, 3, 4, 5\)",
         ),
-        (b'{"format": "sorct-tree"}', r"version None, expected \(1, 2, 3, 4\)"),
+        (b'{"format": "sorct-tree"}', r"version None, expected \(1, 2, 3, 4, 5\)"),
         (b'{"format": "sorct-tree", "version": 1}', "damaged.*missing"),
         (b"[" * 100_000, "not a sorct model"),
     ],

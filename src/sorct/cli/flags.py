@@ -16,6 +16,7 @@ SEED = 0
 LOSSES = ("cost", "log", "choose", "square", "absolute", "huber", "quantile")
 TASKS = ("classes", "quantity")
 LEAVES = ("choose", "constant", "linear")
+LINKS = ("choose", "identity", "log")
 _DEFAULT_RULE = "one-standard-error"
 # Flags that name columns to train on.
 _COLUMN_LISTS = {
@@ -126,6 +127,12 @@ def add_model(parser: ArgumentParser, chosen: str | None) -> None:
         choices=LEAVES if chosen else LEAVES[1:],
         help="what leaves of a quantity say: a number, or a sparse linear model"
         + (f" (default: chosen {chosen})" if chosen else " (default: constant)"),
+    )
+    group.add_argument(
+        "--link",
+        choices=LINKS if chosen else LINKS[1:],
+        help="whether trees of a quantity are of the number or of its logarithm"
+        + (f" (default: chosen {chosen})" if chosen else " (default: identity)"),
     )
     group.add_argument(
         "--gamma",

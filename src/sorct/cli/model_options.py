@@ -40,6 +40,7 @@ def check_single(args: Namespace, where: str) -> None:
         "loss": args.loss,
         "gamma": _one_of(args.gamma),
         "leaf": args.leaf,
+        "link": args.link,
     }
     for name, given in choices.items():
         if given == CHOOSE:

@@ -29,7 +29,7 @@ _OF_CLASSES: dict[str, Any] = {
     "confidence": None, "positive_class": None, "followable": None,
     "paper": False,
 }  # fmt: skip
-_OF_QUANTITIES: dict[str, Any] = {"quantile": None, "leaf": None}
+_OF_QUANTITIES: dict[str, Any] = {"quantile": None, "leaf": None, "link": None}
 # Numbers of a target that may be a quantity, though they are taken for classes.
 _MANY_NUMBERS = 5
 _SQUARED = "minus the mean squared error"
@@ -88,7 +88,7 @@ def _given(args: Namespace, *names: str) -> dict[str, Any]:
 
 def single_tree(args: Namespace) -> dict[str, Any]:
     """Depth, loss, leaves and steepness of one tree, or of the trees of a path."""
-    found = _given(args, "loss", "quantile", "leaf")
+    found = _given(args, "loss", "quantile", "leaf", "link")
     for name in ("depth", "gamma"):
         if getattr(args, name) is not None:
             (found[name],) = getattr(args, name)
@@ -153,7 +153,7 @@ def search_for(
         **refits(args),
         **_given(
             args, "scoring", "max_features", "max_features_per_cut", "max_cost",
-            "n_solutions", "loss", "quantile", "leaf",
+            "n_solutions", "loss", "quantile", "leaf", "link",
         ),
         **_effort(args),
         **columns,

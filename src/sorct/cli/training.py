@@ -55,6 +55,7 @@ from sorct.data.sheet import ReadOptions
 from sorct.data.target import Classes
 from sorct.data.wording import printable
 from sorct.show.notes import wrapped
+from sorct.tree.params import MIXED
 
 if TYPE_CHECKING:
     from sorct.estimators.cross_validated import SORCTClassifierCV
@@ -370,7 +371,8 @@ def _path_model(args: Namespace, data: Training) -> dict[str, Any]:
     """What is chosen by default in a search is fixed for a path."""
     usual = {"depth": None, "gamma": "auto"}
     if data.of_quantity:
-        return {**usual, "loss": "square", "leaf": "constant", **single_tree(args)}
+        fixed = {"loss": "square", "leaf": "constant", "mixed": MIXED}
+        return {**usual, **fixed, "link": "identity", **single_tree(args)}
     return {**usual, "loss": "cost", **single_model(args)}
 
 

@@ -3,12 +3,16 @@
 Training sees (y - centre) / spread, so that strengths of penalties, tolerances and
 losses mean the same on every table. The centre is the best constant prediction: the
 mean, or the quantile that is asked for. The spread is the standard deviation.
+
+With the link "log" the tree is one of the logarithm: training sees that, centred and
+scaled likewise, and what leaves say is mixed before it is made a number again, within
+those of training.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,12 +29,14 @@ from sorct.data.plain import expect, number
 from sorct.data.table import refuse_masked
 from sorct.data.wording import shown
 
+LINKS = ("identity", "log")
 # Numbers of a leaf are told to so many digits of what it misses by.
 _DIGITS = 2
 # Numbers whose last digit is beyond these powers of ten are not written out.
 _SMALLEST, _LARGEST = -9, 12
 # The square of a range beyond this is no finite number.
 _WIDEST = 1e150
+_LOG = ("link", "log_centre", "log_spread")
 # From so many digits before the point on, they are grouped by threes.
 _GROUPED = 5
 
@@ -42,15 +48,22 @@ class Quantity:
     Attributes
     ----------
     centre, spread : float
-        Units that leaf values are in while training.
+        Best constant prediction and standard deviation, in units of y.
     low, high : float
         The least and the largest number of training.
+    link : "identity" or "log"
+        Whether trees are of the number or of its logarithm.
+    log_centre, log_spread : float
+        Centre and spread of the logarithms, with the link "log".
     """
 
     centre: float
     spread: float
     low: float
     high: float
+    link: str = "identity"
+    log_centre: float = 0.0
+    log_spread: float = 1.0
     #: What can be shown of trees on given rows, and how it is called.
     measure_names: ClassVar[dict[str, str]] = {
         "r2": "R²",
@@ -60,12 +73,26 @@ class Quantity:
 
     @classmethod
     def learn(
-        cls, y: FloatArray, weight: FloatArray, level: float | None = None
+        cls,
+        y: FloatArray,
+        weight: FloatArray,
+        level: float | None = None,
+        link: str = "identity",
     ) -> Quantity:
         """Measure the responses; the centre is their mean, or a quantile by its level.
 
         A quantity that does not vary has spread 1.
         """
+        own = cls._measured(y, weight, level)
+        if link == "identity":
+            return own
+        check_positive(own.low)
+        return own.of_log(cls._measured(np.log(y), weight, level))
+
+    @classmethod
+    def _measured(
+        cls, y: FloatArray, weight: FloatArray, level: float | None
+    ) -> Quantity:
         low, high = float(y.min()), float(y.max())
         width = check_width(low, high)
         if width == 0.0:
@@ -78,9 +105,55 @@ class Quantity:
         centre = mean if level is None else _quantile(part, share, level)
         return cls(low + width * centre, width * spread, low, high)
 
+    def of_log(self, logs: Quantity) -> Quantity:
+        """The same quantity by its logarithms, which were measured, too."""
+        told = logs.centre, logs.spread
+        return replace(self, link="log", log_centre=told[0], log_spread=told[1])
+
+    # -- units -------------------------------------------------------------------------
+
+    @property
+    def is_log(self) -> bool:
+        """Whether trees are of the logarithm."""
+        return self.link == "log"
+
+    @property
+    def origin(self) -> float:
+        """What leaves of a tree that says 0 in training say."""
+        return self.log_centre if self.is_log else self.centre
+
+    @property
+    def unit(self) -> float:
+        """What leaves of a tree say more for each unit of training."""
+        return self.log_spread if self.is_log else self.spread
+
+    def linked(self, y: FloatArray) -> FloatArray:
+        """Numbers as leaves say them: their logarithms with that link."""
+        return np.log(y) if self.is_log else y
+
+    def told(self, said: Any) -> Any:
+        """What leaves say, mixed, as numbers in units of y.
+
+        Powers soon are wild beyond the rows of training: of a logarithm, no number is
+        told that is below the least or above the largest of training.
+        """
+        return np.exp(np.clip(said, *self.log_ends)) if self.is_log else said
+
+    @property
+    def log_ends(self) -> tuple[float, float]:
+        """Logarithms of the least and the largest number of training."""
+        return math.log(self.low), math.log(self.high)
+
     def scaled(self, y: FloatArray) -> FloatArray:
         """Numbers as training sees them."""
-        return np.asarray((y - self.centre) / self.spread)
+        return np.asarray((self.linked(y) - self.origin) / self.unit)
+
+    def in_spreads(self, scaled: FloatArray) -> FloatArray:
+        """What training sees, in spreads of y around its centre."""
+        if not self.is_log:
+            return scaled
+        told = self.told(self.origin + self.unit * scaled)
+        return np.asarray((told - self.centre) / self.spread)
 
     # -- what suits a quantity ---------------------------------------------------------
 
@@ -145,22 +218,39 @@ class Quantity:
 
     # -- files -------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "centre": self.centre,
             "spread": self.spread,
             "low": self.low,
             "high": self.high,
+            **({name: getattr(self, name) for name in _LOG} if self.is_log else {}),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Quantity:
         """Check plain data."""
-        found = cls(*(number(data, key) for key in ("centre", "spread", "low", "high")))
+        centre, spread = number(data, "centre"), number(data, "spread")
+        found = cls(centre, spread, number(data, "low"), number(data, "high"))
         expect(found.spread > 0.0, "'spread' must be positive")
         expect(found.low <= found.high, "'low' must not be above 'high'")
-        return found
+        if data.get("link", "identity") == "identity":
+            return found
+        expect(data["link"] == "log", "'link' must be 'identity' or 'log'")
+        expect(found.low > 0.0, "'low' must be positive with the link 'log'")
+        logs = number(data, "log_centre"), number(data, "log_spread")
+        expect(logs[1] > 0.0, "'log_spread' must be positive")
+        return replace(found, link="log", log_centre=logs[0], log_spread=logs[1])
+
+
+def check_positive(low: float) -> None:
+    """Refuse numbers that have no logarithm."""
+    if not low > 0.0:
+        raise ValueError(
+            f"link='log' needs positive numbers, the least of y is {low:g}; take "
+            "link='identity'."
+        )
 
 
 def check_width(low: float, high: float) -> float:

@@ -21,7 +21,7 @@ from sorct.data.kinds import learn_sketch, sketch_column
 from sorct.data.moments import Moments
 from sorct.data.options import TableOptions
 from sorct.data.parts import PartedSet, Parts, Sums
-from sorct.data.quantity import Quantity, number_column
+from sorct.data.quantity import Quantity, check_positive, number_column
 from sorct.data.samples import (
     HeldColumns,
     Rows,
@@ -59,6 +59,8 @@ class Survey:
         What a quantity is like; it has no labels, its rows count as those of one.
     responses : NumberSketch or None
         The quantity itself, where a quantile of it is asked for.
+    logs : Moments or None
+        What its logarithms are like, where trees are of these.
     """
 
     names: list[Any]
@@ -70,6 +72,7 @@ class Survey:
     whole: bool
     moments: Moments | None = None
     responses: NumberSketch | None = None
+    logs: Moments | None = None
 
     def __add__(self, other: Survey) -> Survey:
         if [str(n) for n in self.names] != [str(n) for n in other.names]:
@@ -95,6 +98,7 @@ class Survey:
             label_weight=np.bincount(place, weight).astype(np.float64),
             whole=self.whole and other.whole,
             moments=_both(self.moments, other.moments),
+            logs=_both(self.logs, other.logs),
             responses=_both(self.responses, other.responses),
         )
 
@@ -106,7 +110,8 @@ class Survey:
     def target(self) -> Classes | Quantity:
         """The classes, or the quantity."""
         if self.moments is not None:
-            return self.moments.quantity()
+            found = self.moments.quantity()
+            return found if self.logs is None else found.of_log(self.logs.quantity())
         return Classes.learn(self.labels, self.label_weight)
 
     def encoder(self, options: TableOptions) -> TableEncoder:
@@ -152,6 +157,7 @@ class Surveyor:
     options: TableOptions
     of_quantity: bool = False
     of_quantile: bool = False
+    of_log: bool = False
 
     def __call__(self, batch: Batch) -> Survey:
         """Sketch the columns of a batch, and count its labels."""
@@ -176,10 +182,13 @@ class Surveyor:
             )
             for j, (name, text) in enumerate(zip(names, texts, strict=True))
         ]
-        moments, responses, y = None, None, batch.y
+        moments, logs, responses, y = None, None, None, batch.y
         if self.of_quantity:
             numbers = number_column(y)
             moments = Moments.of(numbers, batch.weights)
+            if self.of_log:
+                check_positive(moments.low)
+                logs = Moments.of(np.log(numbers), batch.weights)
             if self.of_quantile:
                 responses = NumberSketch.of(numbers, weight)
             y = np.zeros(len(y), dtype=np.int64)
@@ -188,7 +197,7 @@ class Surveyor:
         own = np.bincount(place, batch.weights, labels.size).astype(np.float64)
         whole = weight is None or bool((weight == np.floor(weight)).all())
         counted = labels, count, own, whole
-        return Survey(names, named, found, *counted, moments, responses)
+        return Survey(names, named, found, *counted, moments, responses, logs)
 
 
 # -- encoded batches -------------------------------------------------------------------

@@ -11,6 +11,7 @@ from sorct._typing import AnyArray
 from sorct.data.wording import shown
 from sorct.estimators.contest import FOLLOWED
 from sorct.estimators.folds import FoldScores, PathTask
+from sorct.estimators.quantity_choices import MOST_GAIN
 from sorct.tree.frontier import sparsest
 from sorct.tree.path import Limits, Path
 from sorct.tree.tree import Tree
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What the rule "paired" gives up for fewer variables, at least and at most, as a share
-# of what the best tree gains over the sparsest.
-_GIVEN_UP = 0.005, 0.02
+# of what the best tree gains: of classes over the sparsest, of a quantity over nothing.
+_GIVEN_UP, _GIVEN_UP_QUANTITY = (0.005, 0.02), (0.01, 0.03)
 RULES = ("best", "one-standard-error", "paired")
 
 
@@ -122,7 +123,7 @@ def not_behind(results: pd.DataFrame, allowed: AnyArray) -> AnyArray:
     is more than one standard error of these differences. Folds that are hard for all
     trees do not blur that, as they do the standard error of a score. Where folds differ
     so much that nearly every tree would do, and where they hardly differ at all, shares
-    of what the best gains over the sparsest tree are the limits (``_GIVEN_UP``).
+    of what the best gains are the limits (``_given_up``).
     """
     names = [name for name in results if str(name).startswith("split")]
     scores = results[names].to_numpy(dtype=np.float64)
@@ -132,11 +133,27 @@ def not_behind(results: pd.DataFrame, allowed: AnyArray) -> AnyArray:
     best = int(np.nanargmax(means))
     gaps = scores[best] - scores
     noise = gaps.std(axis=1, ddof=1) / np.sqrt(len(names)) if len(names) > 1 else 0.0
-    sparsest = np.where(np.isnan(means), np.inf, results["n_variables"]).argmin()
-    gain = max(means[best] - means[sparsest], 0.0)
-    little, much = (share * gain for share in _GIVEN_UP)
+    little, much = _given_up(results, means, best)
     slack = np.clip(noise, little, much) + 1e-12 * np.abs(means[best])
     return np.asarray(gaps.mean(axis=1) <= slack)
+
+
+def _given_up(results: pd.DataFrame, means: AnyArray, best: int) -> tuple[float, float]:
+    """What fewer variables may cost, at least and at most.
+
+    Of classes a share of what the best tree gains over the sparsest. Of a quantity one
+    of what it gains over always saying the mean, which is told by R²; but where little
+    is left unexplained, a small gain is a large part of it.
+    """
+    if "mean_r2" in results and means[best] < 0.0:
+        r2 = float(np.clip(results["mean_r2"].iloc[best], 0.0, 1.0 - 1e-9))
+        gain = -means[best] * min(r2 / (1.0 - r2), MOST_GAIN)
+        shares = _GIVEN_UP_QUANTITY
+    else:
+        sparsest = np.where(np.isnan(means), np.inf, results["n_variables"]).argmin()
+        gain, shares = max(means[best] - means[sparsest], 0.0), _GIVEN_UP
+    little, much = (share * gain for share in shares)
+    return little, much
 
 
 def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:

@@ -275,5 +275,6 @@ def _with_settings(task: PathTask, settings: Settings) -> PathTask:
         class_weight=settings.class_weight,
         leaf=settings.leaf,
         mixed=settings.mixed,
+        link=settings.link,
     )
     return replace(task, model=model)

@@ -1,15 +1,16 @@
-"""Finish: solve a tree of a quantity on all rows, after it was found on some of them.
+"""Finish: search once more for the tree of a quantity that was chosen, on all rows.
 
 Where there are very many rows, paths are traced on some of them, read as the whole
-table is. The tree that is chosen is solved again on all rows, from where it is, with
-its variables and its share of the penalty. So is a tree for which bounds on groups of
-rows are asked.
+table is. The tree that is chosen is solved again on all rows, with its variables and
+its share of the penalty: from where it is and from new starts, since one tree can be
+looked for more closely than all those of a path. A tree for which bounds on groups of
+rows are asked is then led to these.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,23 +19,17 @@ from sorct.data.quantity import Quantity
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Prepared
 from sorct.estimators.folds import PATH_ROWS, PathTask
-from sorct.estimators.group_bounds import BoundProblem
+from sorct.estimators.group_bounds import AskedBounds, BoundProblem
 from sorct.estimators.rows import Data
 from sorct.tree.params import Params
 from sorct.tree.tree import Tree
 
+# New starts of the tree that was chosen, and how many of them are solved.
+_STARTS, _SOLVED = 32, 4
+
 if TYPE_CHECKING:
     from sorct.problem.problem import Problem
     from sorct.solvers.solution import Solution
-
-
-@dataclass(frozen=True)
-class AskedBounds:
-    """Bounds on groups of rows as a user asked for them."""
-
-    bounds: Any
-    groups: Any
-    measure: str
 
 
 def finished_on_all(
@@ -44,12 +39,16 @@ def finished_on_all(
     data: Data,
     asked: AskedBounds | None = None,
 ) -> Tree:
-    """The tree solved on all rows, within bounds on groups of them if asked for.
+    """The tree searched for on all rows, within bounds on groups of them if asked for.
 
-    Unchanged if it was found on all rows and nothing is asked. Its place in the path
+    A single leaf that was found on all rows is the best already. The place in the path
     does not matter here.
     """
-    if task is None or (asked is None and len(data.seen.y) <= PATH_ROWS):
+    if task is None:
+        return tree
+    # Starts know of no limit per cut.
+    anew = tree.depth > 0 and task.limits.max_features_per_cut is None
+    if asked is None and not anew and _is_small(data):
         return tree
     from sorct.problem.penalty import Strengths
     from sorct.problem.restriction import used_groups
@@ -71,12 +70,10 @@ def finished_on_all(
                 {},
             )
         used = np.arange(problem.n_groups)
-    solution = _solved_on(used, problem, params, task.effort)
+    solution = _solved_on(used, problem, params, task.effort, anew=anew)
     if asked is not None:
-        bound = BoundProblem.of(
-            prepared, problem, data.X, data.y, data.weight,
-            asked.bounds, asked.groups, asked.measure,
-        )  # fmt: skip
+        rows = data.X, data.y, data.weight
+        bound = BoundProblem.of(prepared, problem, *rows, asked)
         solution = replace(bound, kept=used).solve(solution, task.effort)
     found = prepared.tree(solution, alphas)
     kept = {
@@ -87,16 +84,27 @@ def finished_on_all(
     return replace(found, training=replace(found.training, **kept))
 
 
+def _is_small(data: Data) -> bool:
+    """Whether paths are traced on all rows."""
+    return len(data.seen.y) <= PATH_ROWS
+
+
 def _solved_on(
-    used: IntArray, problem: Problem, params: Params, effort: Effort
+    used: IntArray, problem: Problem, params: Params, effort: Effort, *, anew: bool
 ) -> Solution:
-    """The solution from a tree on, with some variables alone."""
+    """The solution from a tree and, if ``anew``, from new starts, by some variables."""
     from sorct.problem.restriction import Restriction
     from sorct.search.polish import without_idle_cuts
+    from sorct.search.relax import best_of_starts
 
     small = Restriction.of(problem, used)
-    solution = effort.solver().solve(small.part, small.down(params))
-    solution = without_idle_cuts(small.part, solution)
+    part, own, solver = small.part, small.down(params), effort.solver()
+    if anew:
+        more = effort.seed(), _STARTS, _SOLVED, PATH_ROWS
+        solution = best_of_starts(part, own, solver, *more)
+    else:
+        solution = solver.solve(part, own)
+    solution = without_idle_cuts(part, solution)
     return replace(solution, params=small.up(solution.params))
 
 
@@ -111,6 +119,6 @@ def _params_of(tree: Tree, prepared: Prepared) -> Params:
         tree.coef.copy(),
         tree.threshold.copy(),
         tree.leaf_class.copy(),
-        leaf_value=(tree.leaf_value - target.centre) / target.spread,
-        leaf_coef=None if slopes is None else slopes / (target.spread * SLOPE_UNIT),
+        leaf_value=(tree.leaf_value - target.origin) / target.unit,
+        leaf_coef=None if slopes is None else slopes / (target.unit * SLOPE_UNIT),
     )

@@ -86,6 +86,7 @@ class Model:
     leaf: Any = "constant"
     quantile: Any = 0.5
     mixed: Any = MIXED
+    link: Any = "identity"
 
     def check(self) -> None:
         """Check what can be checked without data."""

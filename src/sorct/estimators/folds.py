@@ -251,7 +251,7 @@ class FoldScores:
             "gamma": tree.gamma,
             # A mapping would be taken for a column.
             "scaling": [self._scaling] * len(frame),
-            **({"leaf": tree.leaf_kind} if tree.of_quantity else {}),
+            **(_of_quantity(tree) if tree.of_quantity else {}),
             "relaxed": [one.training.relaxed or 1.0 for one in path.offered],
             "alpha_local": frame["alpha_local"],
             "alpha_global": frame["alpha_global"],
@@ -260,6 +260,8 @@ class FoldScores:
             # Folds drawn again hold no new rows: they count once.
             "se_score": std * np.sqrt(self.n_drawings / len(scores)),
         }
+        if self.r2 is not None:
+            found["mean_r2"] = self.r2
         found |= {f"split{k}_score": row for k, row in enumerate(scores)}
         found |= {
             name: frame[name]
@@ -344,6 +346,11 @@ def score_fold(
         )
     followed = np.array([_followed(tree) for tree in path.offered])
     return Marks(_scores(path, table, test, scorer), followed, counts, r2)
+
+
+def _of_quantity(tree: Tree) -> dict[str, str]:
+    """Settings that trees of a quantity have."""
+    return {"leaf": tree.leaf_kind, "link": tree.quantity.link}
 
 
 def _followed(tree: Tree) -> float:

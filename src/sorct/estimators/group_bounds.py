@@ -11,6 +11,7 @@ within the bounds, the tree is stationary for the problem with its bounds.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from sorct.estimators.effort import Effort, InfeasibleError
 if TYPE_CHECKING:
     from sorct.data.samples import GivenColumns
     from sorct.estimators.fitting import Prepared
+    from sorct.problem.penalty import Strengths
     from sorct.problem.problem import Problem
     from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
     from sorct.solvers.solution import Solution
@@ -39,6 +41,15 @@ _ROUNDS = 60
 _FASTER, _FASTEST = 1.6, 50.0
 # Bounds are aimed at from a little inside.
 _INSIDE = 1e-3
+
+
+@dataclass(frozen=True)
+class AskedBounds:
+    """Bounds on groups of rows as a user asked for them."""
+
+    bounds: Any
+    groups: Any
+    measure: str
 
 
 @dataclass(frozen=True)
@@ -119,12 +130,16 @@ class GroupBounds:
         return np.append(multiplier, 0.0)[self.code]
 
 
-def check_group_options(bounds: Any, groups: Any, loss: Any) -> None:
-    """Refuse groups without bounds, and bounds under a loss that has none."""
+def check_group_options(
+    bounds: Any, groups: Any, loss: Any, link: Any = "identity"
+) -> None:
+    """Refuse groups without bounds, and bounds under a loss or link that has none."""
     if groups is not None and bounds is None:
         raise ValueError("groups needs group_bounds, which say what holds of them.")
     if bounds is not None and loss != "square":
         raise ValueError(f"group_bounds needs loss='square', got loss={shown(loss)}.")
+    if bounds is not None and link == "log":
+        raise ValueError("group_bounds needs link='identity', got link='log'.")
 
 
 def _by_group(bounds: Any, labels: list[Any]) -> dict[Any, float]:
@@ -180,9 +195,7 @@ class BoundProblem:
         X: Any,
         y: Any,
         sample_weight: Any,
-        bounds: Any,
-        groups: Any,
-        measure: str,
+        asked: AskedBounds,
     ) -> BoundProblem:
         """Check the bounds against the rows, and lay these out."""
         n_rows, counted = len(X), np.arange(len(X))
@@ -191,7 +204,8 @@ class BoundProblem:
         X, y, weight = checked_samples(X, y, sample_weight, number_column)
         target = prepared.target
         assert isinstance(target, Quantity)
-        given = GroupBounds.of(bounds, groups, measure, n_rows, target.spread)
+        own = asked.bounds, asked.groups, asked.measure
+        given = GroupBounds.of(*own, n_rows, target.spread)
         found = replace(given, code=given.code[counted])
         columns = prepared.encoder.columns(X)
         return cls(problem, columns, target.scaled(y), weight, found, target.spread)
@@ -218,7 +232,7 @@ class BoundProblem:
         for _ in range(_ROUNDS):
             missed = self.bounds.violation(attained)
             if missed <= 0.0:
-                return best
+                return self._told(best)
             if missed > 0.7 * least:
                 rate = min(_FASTER * rate, _FASTEST)
             least = min(least, missed)
@@ -244,6 +258,14 @@ class BoundProblem:
         small = Restriction.of(problem, self.kept)
         found = solver.solve(small.part, small.down(params), stop=stop)
         return replace(found, params=small.up(found.params))
+
+    def _told(self, solution: Solution) -> Solution:
+        """The solution with its cost and objective without multipliers."""
+        from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+
+        at_once = np.ones(1, dtype=np.int64)
+        here = AugmentedLagrangian().solve(self.problem, solution.params, stop=at_once)
+        return replace(solution, objective=here.objective, cost=here.cost)
 
     def _moved(self, multiplier: FloatArray) -> Problem:
         """The problem with responses shifted, or rows weighted, by multipliers."""
@@ -291,3 +313,51 @@ class BoundProblem:
             "that tell the groups apart.",
             reached,
         )
+
+
+def within_bounds(
+    bound: BoundProblem,
+    points: list[tuple[Solution, Strengths]],
+    effort: Effort,
+    begun: float,
+) -> list[tuple[Solution, Strengths]]:
+    """Points of a path, the weakest penalty first, with trees within the bounds.
+
+    Strong penalties may leave too few variables to tell groups apart: what the tree of
+    a point does not lead to, that of the point before may. Every point gets, of all
+    trees found, the one that is best under its penalties; if there is none, the error
+    of the first tells what was reached.
+    """
+    found: list[Solution] = []
+    missed: InfeasibleError | None = None
+    for solution, strengths in points:
+        own = replace(bound, problem=bound.problem.at(strengths))
+        for start in (solution, *found[-1:]):
+            left = effort.seconds_left(time.perf_counter() - begun)
+            try:
+                found.append(own.solve(start, effort, left))
+                break
+            except InfeasibleError as error:
+                missed = missed or error
+    if not found:
+        assert missed is not None
+        raise missed
+    return [(_best(bound, found, one), one) for _, one in points]
+
+
+def _best(bound: BoundProblem, found: list[Solution], strengths: Strengths) -> Solution:
+    """The best of some trees under given penalties, with its objective."""
+    penalty = bound.problem.at(strengths).penalty
+    worth = [one.cost + penalty.value_of(one.norms) for one in found]
+    k = int(np.argmin(worth))
+    return replace(found[k], objective=worth[k])
+
+
+def relaxed_within(
+    bound: BoundProblem, eased: Problem, solution: Solution, effort: Effort
+) -> Solution:
+    """A relaxed tree within the bounds, with its variables; or an error."""
+    from sorct.problem.restriction import used_groups
+
+    used = used_groups(eased, solution.params)
+    return replace(bound, problem=eased, kept=used).solve(solution, effort)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from sorct._typing import FloatArray
-from sorct.data.quantity import number_column
-from sorct.data.table import as_table
+from sorct.data.quantity import check_positive, number_column
+from sorct.data.table import Table, as_table
 from sorct.data.wording import shown
 from sorct.estimators.checks import checked_samples
 from sorct.tree.tree import Tree
@@ -63,11 +63,10 @@ class Interval:
         if tree.leaf_value is None:
             raise TypeError("An interval needs a tree of a quantity, got classes.")
         X, y, weight = checked_samples(as_table(X), y, sample_weight, number_column)
-        reach = tree.leaf_reach(X)
-        offset = y - tree.predict(X) + reach @ tree.leaf_value
-        order = np.argsort(y, kind="stable")
-        some = order[:: -(-len(order) // _MOST_ROWS)]
-        values = _solved(reach[some], offset[some], weight[some], (lower, upper))
+        if tree.quantity.is_log:
+            check_positive(float(y.min()))
+        table = tree.read(X, check_finite=False)
+        values = leaf_quantiles(tree, table, y, weight, (lower, upper))
         low, high = (
             replace(
                 tree,
@@ -77,6 +76,27 @@ class Interval:
             for value, level in zip(values, (lower, upper), strict=True)
         )
         return cls(low, high, (lower, upper))
+
+
+def leaf_quantiles(
+    tree: Tree,
+    table: Table,
+    y: FloatArray,
+    weight: FloatArray,
+    levels: tuple[float, float],
+    most_rows: int = _MOST_ROWS,
+) -> tuple[FloatArray, FloatArray]:
+    """What leaves say at two levels, from rows that the encoder has read.
+
+    Of many rows some are used, evenly spaced in y.
+    """
+    assert tree.leaf_value is not None
+    order = np.argsort(y, kind="stable")
+    some = order[:: -(-len(order) // most_rows)]
+    reach = tree.leaf_reach_table(table)[some]
+    mixed = tree.mixed_table(table)[some]
+    offset = tree.quantity.linked(y)[some] - mixed + reach @ tree.leaf_value
+    return _solved(reach, offset, weight[some], levels)
 
 
 def _checked_levels(levels: Any) -> tuple[float, float]:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sorct._typing import IntArray
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Prepared
 from sorct.tree.path import Limits
 
 if TYPE_CHECKING:
+    from sorct.problem.penalty import Penalty
     from sorct.problem.problem import Problem
     from sorct.solvers.solution import Solution
+
+# Smaller relative gains are not worth a new beginning.
+_GAIN = 1e-3
 
 
 def within_limits(
@@ -36,6 +42,53 @@ def within_limits(
     return PerCut(problem, solver, groups, int(most), limits.on_variables).within(
         solution
     )
+
+
+def all_within_limits(
+    prepared: Prepared,
+    limits: Limits,
+    problems: list[Problem],
+    solutions: list[Solution],
+    effort: Effort,
+    seed: int,
+) -> list[Solution]:
+    """Trees within the limits, near the solutions of all points of a path.
+
+    Where the tree of another point is better under a point's own penalty, the point
+    begins anew from that: a path that ends in the empty tree may lead past trees of a
+    few variables that only help together. Where all are empty, every variable is tried
+    alone.
+    """
+    from sorct.search.relax import relaxed_share
+    from sorct.search.subset import Subsets
+
+    near = partial(within_limits, prepared, limits)
+    found = [
+        near(problem, solution, effort)
+        for problem, solution in zip(problems, solutions, strict=True)
+    ]
+    if prepared.problem.of_quantity:
+        return found
+    empty = not any(one.params.coef.any() for one in found)
+    if empty and limits.max_features_per_cut != 0:
+        allowed, groups = partial(allows, prepared, limits), prepared.group_variable
+        subsets = Subsets(problems[0], effort.solver(), groups, allowed)
+        found[0] = subsets.alone(found[0], seed)
+    for k, problem in enumerate(problems):
+        penalty = problem.penalty.scaled(relaxed_share(problem))
+        worth = [_worth(penalty, one) for one in found]
+        best = int(np.argmin(worth))
+        if worth[best] < worth[k] * (1.0 - _GAIN):
+            again = near(problem, found[best], effort)
+            found[k] = again if _worth(penalty, again) < worth[k] else found[k]
+    return found
+
+
+def _worth(penalty: Penalty, solution: Solution) -> float:
+    """Objective of a tree under a penalty; infinite if it misses a floor."""
+    if not solution.feasible:
+        return np.inf
+    return solution.cost + penalty.value_of(solution.norms)
 
 
 def allows(prepared: Prepared, limits: Limits, variables: IntArray) -> bool:

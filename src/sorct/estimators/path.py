@@ -5,6 +5,7 @@ The work itself is in ``search/sweep.py``.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,15 +17,24 @@ from sklearn.exceptions import ConvergenceWarning
 from sorct._typing import FloatArray
 from sorct.data.options import TableOptions
 from sorct.data.parts import PartedSet
+from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.limiting import within_limits
+from sorct.estimators.group_bounds import (
+    AskedBounds,
+    BoundProblem,
+    check_group_options,
+    relaxed_within,
+    within_bounds,
+)
+from sorct.estimators.limiting import all_within_limits
 from sorct.estimators.quantities import QUANTITY_LOSSES
 from sorct.estimators.streaming import Streamed, source_of
 from sorct.solvers.solution import Status
+from sorct.tree.params import MIXED
 from sorct.tree.path import NO_LIMITS, Limits, Path
 from sorct.tree.tree import Tree
 
@@ -43,6 +53,8 @@ _HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
 _STARTS, _STARTS_OF_QUANTITY, _STRENGTH_ROWS = 6, 2, 1000
 # Trees of a quantity are relaxed down to this share of the strongest penalty.
 _WEAK = 2.0**-5
+# Share of the variables that a relaxed tree of a quantity counts for at least.
+_LEAST_USED = 2.0**-6
 
 
 def sorct_path(
@@ -61,6 +73,11 @@ def sorct_path(
     loss: str = "cost",
     quantile: float = 0.5,
     leaf: str = "constant",
+    mixed: float = MIXED,
+    link: str = "identity",
+    group_bounds: Any = None,
+    group_measure: str = "residual",
+    groups: Any = None,
     gamma: float | str = "auto",
     tol: float = 1e-6,
     max_iter: int = 2000,
@@ -114,8 +131,13 @@ def sorct_path(
     loss : str, default="cost"
         Of classes "cost" or "log", as in ``SORCTClassifier``; of a quantity "square",
         "absolute", "huber" or "quantile", as in ``SORCTRegressor``.
-    quantile, leaf
+    quantile, leaf, mixed, link
         As in ``SORCTRegressor``, where a quantity is predicted.
+    group_bounds, group_measure : as in ``SORCTRegressor``
+        Every tree of the path lies within the bounds; a point whose penalties leave no
+        such tree gets that of another point.
+    groups : array of shape (n_samples,) or None
+        Group of every row, for ``group_bounds``.
     cost_matrix, min_recall, gamma, tol, max_iter, random_state, categorical,
     categorical_features, min_frequency, handle_unknown, handle_missing, scaling,
     monotonic_cst, positive_class, feature_cost, followable
@@ -129,7 +151,7 @@ def sorct_path(
     Raises
     ------
     InfeasibleError
-        If no tree meets ``min_recall``.
+        If no tree meets ``min_recall`` or ``group_bounds``.
 
     Notes
     -----
@@ -147,7 +169,7 @@ def sorct_path(
     >>> len(path.select(max_features=2).variables_used) <= 2
     True
     """
-    call = call_text(sorct_path, locals())
+    call, begun = call_text(sorct_path, locals()), time.perf_counter()
     table = TableOptions(
         categorical, categorical_features, min_frequency, handle_unknown,
         handle_missing, scaling,
@@ -155,21 +177,23 @@ def sorct_path(
     model = Model(
         depth, cost_matrix, min_recall, gamma, table, monotonic_cst, positive_class,
         feature_cost, loss, followable, of_quantity=loss in QUANTITY_LOSSES,
-        leaf=leaf, quantile=quantile,
+        leaf=leaf, quantile=quantile, mixed=mixed, link=link,
     )  # fmt: skip
     _refuse_of_classes(model)
+    check_group_options(group_bounds, groups, loss, link)
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     limits = Limits(max_features, None, max_cost)
     model.check()
     effort.check()
     limits.check_with(feature_cost)
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
+    _check_callback(callback)
     checked_alphas("alphas_local", alphas_local)
     checked_alphas("alphas_global", alphas_global)
     seed = effort.seed()
     prepared = _prepared(X, y, sample_weight, model, call)
+    asked = AskedBounds(group_bounds, groups, group_measure)
+    bound = _bound(prepared, X, y, sample_weight, asked)
     alphas = path_alphas(prepared, alphas_local, alphas_global, seed)
     path = trace(
         prepared,
@@ -180,9 +204,16 @@ def sorct_path(
         callback,
         relax=relax,
         limits=limits,
+        bound=bound,
+        begun=begun,
     )
     warn_if_slow(path, effort)
     return path
+
+
+def _check_callback(callback: Any) -> None:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
 
 
 def _prepared(X: Any, y: Any, sample_weight: Any, model: Model, call: str) -> Prepared:
@@ -195,6 +226,21 @@ def _prepared(X: Any, y: Any, sample_weight: Any, model: Model, call: str) -> Pr
     if source is None:
         return Prepared.of(X, y, sample_weight, model, call)
     return Streamed.of(source, model, call).prepared
+
+
+def _bound(
+    prepared: Prepared, X: Any, y: Any, sample_weight: Any, asked: AskedBounds
+) -> BoundProblem | None:
+    """The problem with bounds on groups of its rows, which must be in memory."""
+    if asked.bounds is None:
+        return None
+    if isinstance(prepared.problem.data, PartedSet) or source_of(X, y, sample_weight):
+        raise ValueError(
+            "group_bounds needs the group of every row, which a table that comes in "
+            "batches does not tell; train on a sample of it in memory."
+        )
+    rows = as_table(X), y, sample_weight
+    return BoundProblem.of(prepared, prepared.problem, *rows, asked)
 
 
 def _refuse_of_classes(model: Model) -> None:
@@ -254,10 +300,13 @@ def trace(
     limits: Limits = NO_LIMITS,
     relax_to: float | None = None,
     brief: bool = False,
+    bound: BoundProblem | None = None,
+    begun: float = 0.0,
 ) -> Path:
     """Sweep over the grid of a prepared problem; all arguments are checked.
 
-    Relaxed trees are fitted under ``relax_to``, or a fixed share of their penalty.
+    Relaxed trees are fitted under ``relax_to``, or a fixed share of their penalty. With
+    bounds on groups of rows, ``begun`` is when the work began.
     """
     from sorct.search.sweep import Grid, Sweep
 
@@ -279,10 +328,13 @@ def trace(
         (prepared.finished(problem.at(strengths), solution, effort), strengths)
         for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
     ]
+    if bound is not None:
+        points = within_bounds(bound, points, effort, begun)
     trees, points = _decided(prepared, points)
     loosened = []
     if relax:
-        loosened = _relaxed(prepared, points, trees, effort, limits, seed, relax_to)
+        given = limits, seed, relax_to, bound
+        loosened = _relaxed(prepared, points, trees, effort, *given)
     return Path(
         alphas_local, alphas_global, tuple(trees), swept.seconds, tuple(loosened)
     )
@@ -347,11 +399,14 @@ def _relaxed(
     limits: Limits,
     seed: int,
     relax_to: float | None,
+    bound: BoundProblem | None,
 ) -> list[Tree]:
     """The relaxed tree of every point, within the limits on variables if any.
 
-    Where it misses a floor on recall that the point's own tree meets, it is the latter.
+    Where it misses a floor on recall, or a bound, that the point's own tree meets, it
+    is the latter.
     """
+    from sorct.problem.restriction import used_groups
     from sorct.search.relax import relaxed, relaxed_share
 
     trees, of_quantity = [], prepared.problem.of_quantity
@@ -359,26 +414,54 @@ def _relaxed(
     weak = _WEAK * max(sum(_alphas(strengths)) for _, strengths in points)
     if relax_to is not None:
         weak = relax_to * (1.0 + 1e-9)
-    for (solution, strengths), before in zip(points, own, strict=True):
-        problem = prepared.problem.at(strengths)
-        share = relaxed_share(problem)
+    problems = [prepared.problem.at(strengths) for _, strengths in points]
+    within: list[Solution] = []
+    if limited:
+        solutions = [solution for solution, _ in points]
+        given = prepared, limits, problems, solutions, effort, seed
+        within = all_within_limits(*given)
+    for k, ((solution, strengths), before) in enumerate(zip(points, own, strict=True)):
+        share = relaxed_share(problems[k])
         if relax_to is not None and not limited:
-            share = relax_to / sum(_alphas(strengths))
+            # Few variables need little penalty.
+            n_used = used_groups(problems[k], solution.params).size
+            used = n_used / problems[k].n_groups
+            share = relax_to * max(used, _LEAST_USED) / sum(_alphas(strengths))
         if of_quantity and sum(_alphas(strengths)) < weak and not limited:
             # Such a penalty hardly shrinks: there is nothing to relax.
             trees.append(before)
             continue
         if limited:
-            found = within_limits(prepared, limits, problem, solution, effort)
+            found = within[k]
         else:
-            found = relaxed(problem, solution, effort.solver(), share, seed=seed)
+            found = relaxed(problems[k], solution, effort.solver(), share, seed=seed)
         tree = _tree_or_error(prepared, found, strengths)
+        if bound is not None:
+            penalty = problems[k].penalty.scaled(share)
+            eased = replace(problems[k], penalty=penalty)
+            tree = _bound_tree(prepared, bound, eased, found, strengths, effort)
         if isinstance(tree, InfeasibleError) or found.feasible < solution.feasible:
             trees.append(before)
             continue
         told = replace(tree.training, relaxed=share)
         trees.append(replace(tree, training=told))
     return trees
+
+
+def _bound_tree(
+    prepared: Prepared,
+    bound: BoundProblem,
+    eased: Problem,
+    found: Solution,
+    strengths: Strengths,
+    effort: Effort,
+) -> Tree | InfeasibleError:
+    """The tree of a solution within bounds, with its variables, or the error."""
+    try:
+        within = relaxed_within(bound, eased, found, effort)
+    except InfeasibleError as error:
+        return error
+    return prepared.tree(within, _alphas(strengths))
 
 
 def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:

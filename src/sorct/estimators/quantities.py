@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.quantity import Quantity
+from sorct.data.quantity import LINKS, Quantity
 from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import check_whole
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sorct.problem.problem import Problem
     from sorct.problem.residual import Residual
     from sorct.solvers.solution import Solution
+    from sorct.tree.params import Params
 
 QUANTITY_LOSSES = ("square", "absolute", "huber", "quantile")
 LEAVES = ("constant", "linear")
@@ -54,7 +55,14 @@ def check_quantity_model(model: Model) -> None:
             f"{shown(level)}."
         )
     check_share(model.mixed)
+    check_link(model.link)
     checked_depth(model.depth, model.leaf)
+
+
+def check_link(link: Any) -> None:
+    """Refuse what is no link."""
+    if not isinstance(link, str) or link not in LINKS:
+        raise ValueError(f"link must be one of {LINKS}, got {shown(link)}.")
 
 
 def check_share(mixed: Any) -> None:
@@ -79,7 +87,7 @@ def checked_depth(depth: Any, leaf: str) -> Topology:
 
 def target_of(y: FloatArray, weight: FloatArray, model: Model) -> Quantity:
     """The target, centred as suits the loss."""
-    return Quantity.learn(y, weight, centred_at(model))
+    return Quantity.learn(y, weight, centred_at(model), str(model.link))
 
 
 def centred_at(model: Model) -> float | None:
@@ -169,8 +177,10 @@ def tree_of_quantity(
     assert params.leaf_value is not None
     slopes = None
     if params.leaf_coef is not None:
-        slopes = target.spread * SLOPE_UNIT * params.leaf_coef
-    seen = _seen(prepared, solution)
+        slopes = target.unit * SLOPE_UNIT * params.leaf_coef
+    raised = _raised(prepared, solution) if target.is_log else 0.0
+    value = params.leaf_value + raised
+    seen = _seen(prepared, replace(params, leaf_value=value))
     return Tree(
         encoder=prepared.encoder,
         coef=params.coef,
@@ -180,7 +190,7 @@ def tree_of_quantity(
         gamma=problem.gamma,
         cost_matrix=np.zeros((1, 1)),
         mass=solution.mass,
-        leaf_value=target.centre + target.spread * params.leaf_value,
+        leaf_value=target.origin + target.unit * value,
         leaf_coef=slopes,
         leaf_mean=target.centre + target.spread * seen.mean,
         leaf_miss=target.spread * seen.miss,
@@ -221,19 +231,43 @@ class _Seen:
     unexplained: float
 
 
-def _seen(prepared: Prepared, solution: Solution) -> _Seen:
+def _raised(prepared: Prepared, solution: Solution) -> float:
+    """What all leaves of a tree of the logarithm say more, so that means are right.
+
+    A tree of the mean logarithm says too little of the mean. The factor of least
+    squares on the training rows is put into the leaves. Medians and quantiles need
+    none: the logarithm keeps them.
+    """
+    from sorct.problem.residual import leaf_reach, predicted
+
+    problem, target = prepared.problem, prepared.target
+    rows = problem.data.rows
+    if prepared.loss in ("absolute", "quantile"):
+        return 0.0
+    assert isinstance(target, Quantity)
+    assert rows.response is not None
+    reach = leaf_reach(rows, solution.params, problem.gamma, problem.n_groups)
+    said = target.unit * predicted(rows, solution.params, reach)
+    # The largest is 1: squares of numbers of any size are finite.
+    low, high = (end - target.origin for end in target.log_ends)
+    told = np.exp(np.clip(said, low, high) - high)
+    y = np.exp(target.unit * rows.response - high)
+    factor = (rows.weight @ (told * y)) / (rows.weight @ told**2)
+    return float(np.log(factor)) / target.unit
+
+
+def _seen(prepared: Prepared, params: Params) -> _Seen:
     """Look where rows go, and what they are there."""
     from sorct.problem.residual import leaf_reach, predicted, said_by_leaves
 
-    problem, rows, params = (
-        prepared.problem,
-        prepared.problem.data.rows,
-        solution.params,
-    )
+    problem, target = prepared.problem, prepared.target
+    rows = problem.data.rows
+    assert isinstance(target, Quantity)
     assert rows.response is not None
     reach = leaf_reach(rows, params, problem.gamma, problem.n_groups)
-    weight, y, n_leaves = rows.weight / rows.weight.sum(), rows.response, len(reach)
-    gap = (y - predicted(rows, params, reach)) ** 2
+    weight, n_leaves = rows.weight / rows.weight.sum(), len(reach)
+    y = target.in_spreads(rows.response)
+    gap = (y - target.in_spreads(predicted(rows, params, reach))) ** 2
     leaf = _by_hand(reach, problem.topology)
     mass = np.bincount(leaf, weight, n_leaves)
     soft = reach @ (weight * y) / np.maximum(reach @ weight, 1e-300)
@@ -241,9 +275,10 @@ def _seen(prepared: Prepared, solution: Solution) -> _Seen:
     mean = np.where(mass > 0.0, own, soft)
     said = mean[leaf]
     if params.leaf_coef is not None:
-        said = np.take_along_axis(
+        own_sum = np.take_along_axis(
             said_by_leaves(rows, params), leaf[np.newaxis], axis=0
         )[0]
+        said = target.in_spreads(own_sum)
     square = np.bincount(leaf, weight * (y - said) ** 2, n_leaves)
     miss = np.sqrt(square / np.maximum(mass, 1e-300))
     whole = float(weight @ (y - weight @ y) ** 2)

@@ -33,11 +33,9 @@ FIRST_FOLDS, MOST_FIRST_FOLDS = 2, 5
 #: Settings that are traced in full.
 FINALISTS = 2
 DEEPEST = 4
-# Settings count as equally good if they differ by less than chance may, or by less than
-# this share of what the best gain over a tree that is next to empty.
-_LITTLE = 0.02
-# Depths at which every kind of leaf is tried before anything is known.
-_FIRST_DEPTHS = 3
+#: Settings count as equally good if they differ by less than chance may, or by less
+#: than this share of what the best gain over a tree that is next to empty.
+LITTLE = 0.02
 # Scores that differ by less are of the same trees.
 _SAME = 1e-6
 # Settings that are behind by more than so many standard errors, and by more than this
@@ -58,6 +56,7 @@ class Settings:
     class_weight: Any = None
     leaf: str = "constant"
     mixed: float = MIXED
+    link: str = "identity"
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,7 @@ class Choices:
     class_weights: tuple[Any, ...] = (None,)
     leaves: tuple[str, ...] = ("constant",)
     shares: tuple[float, ...] = (MIXED,)
+    links: tuple[str, ...] = ("identity",)
     # What is simpler leads if it is behind the best by no more than so many standard
     # errors, or by little.
     errors: float = 1.0
@@ -87,6 +87,8 @@ class Choices:
     n_finalists: int = FINALISTS
     keeps_smallest = True
     thrifty = True
+    # What the best gain counts for no more than so many times what they leave.
+    most_gain = np.inf
     # Folds of a first look at few rows, at most.
     most_first_folds = MOST_FIRST_FOLDS
     # Share of what there is to gain by which settings that are less simple than the
@@ -98,7 +100,7 @@ class Choices:
         """Every combination."""
         every = product(
             self.losses, self.depths, self.gammas, self.scalings, self.class_weights,
-            self.leaves, self.shares,
+            self.leaves, self.shares, self.links,
         )  # fmt: skip
         return self._possible([Settings(*one) for one in every])
 
@@ -112,7 +114,7 @@ class Choices:
         found += [replace(simple, gamma=gamma) for gamma in self.gammas]
         found += [replace(simple, scaling=scaling) for scaling in self.scalings]
         found += [replace(simple, class_weight=one) for one in self.class_weights]
-        return _fresh(self._possible(found), [])
+        return fresh_of(self._possible(found), [])
 
     @property
     def _n_depths(self) -> int:
@@ -130,13 +132,13 @@ class Choices:
         """Settings worth trying, given what was tried and which was the best."""
         found = self._deeper(best)
         found += [replace(best, scaling=scaling) for scaling in self.scalings]
-        fresh = _fresh(self._possible(found), tried)
+        fresh = fresh_of(self._possible(found), tried)
         if fresh:
             return fresh
         found = [replace(best, loss=loss, gamma=self.gammas[0]) for loss in self.losses]
         found += [replace(best, gamma=gamma) for gamma in self._steepnesses(best.loss)]
         found += [replace(best, class_weight=one) for one in self.class_weights]
-        return _fresh(self._possible(found), tried)
+        return fresh_of(self._possible(found), tried)
 
     def _steepnesses(self, loss: str) -> tuple[Any, ...]:
         """Values of gamma to try beside the best settings.
@@ -157,52 +159,7 @@ class Choices:
         return [replace(one, loss=loss) for one in found for loss in self.losses]
 
 
-@dataclass(frozen=True)
-class QuantityChoices(Choices):
-    """The same for a quantity: leaves are constant or linear.
-
-    Linear leaves are tried at the first depths and constant ones at the last of these,
-    since neither tells of the other; then what is next to the best.
-    """
-
-    keeps_smallest = False
-    # The same settings end in trees of rather different errors from fold to fold.
-    patience = _LITTLE
-
-    @property
-    def first(self) -> list[Settings]:
-        """Every kind of leaf at its first depths."""
-        rest = self.gammas[0], self.scalings[0], None
-        found, depths = [], sorted(self.depths)
-        if not self.every_depth:
-            depths = depths[:_FIRST_DEPTHS]
-        for leaf in self.leaves:
-            alone = self.every_depth or leaf == "linear" or len(self.leaves) == 1
-            tried = depths if alone else depths[-1:]
-            more = leaf, self.shares[0]
-            found += [Settings(self.losses[0], d, *rest, *more) for d in tried]
-        return self._possible(found)
-
-    def _possible(self, settings: list[Settings]) -> list[Settings]:
-        """Settings without a single leaf that is constant."""
-        return [one for one in settings if one.depth > 0 or one.leaf == "linear"]
-
-    def next(self, tried: list[Settings], best: Settings) -> list[Settings]:
-        """Deeper trees and other scalings, then other leaves, shares, steepnesses."""
-        found = self._deeper(best)
-        found += [replace(best, scaling=scaling) for scaling in self.scalings]
-        fresh = _fresh(self._possible(found), tried)
-        if fresh:
-            return fresh
-        found = [replace(best, leaf=leaf) for leaf in self.leaves]
-        if best.depth > 0:
-            found += [replace(best, mixed=share) for share in self.shares]
-            both = ("gentle", "steep") if self.gammas == ("auto",) else self.gammas
-            found += [replace(best, gamma=gamma) for gamma in both]
-        return _fresh(self._possible(found), tried)
-
-
-def _fresh(settings: list[Settings], tried: list[Settings]) -> list[Settings]:
+def fresh_of(settings: list[Settings], tried: list[Settings]) -> list[Settings]:
     """Settings that were not tried, each once; a scaling may have no hash."""
     found: list[Settings] = []
     for one in settings:
@@ -354,7 +311,7 @@ class Race:
 
         There are none where what is left to gain is too little to lead by.
         """
-        if self.choices.thrifty and self.most - self.leader.best < self._share(_LITTLE):
+        if self.choices.thrifty and self.most - self.leader.best < self._share(LITTLE):
             return []
         leader, known = self.leader.settings, [heat.settings for heat in self.heats]
         while found := self.choices.next(known, leader):
@@ -368,7 +325,7 @@ class Race:
         """Whether settings differ from the leader's by what was behind elsewhere."""
         if not self.choices.thrifty or settings.depth != leader.depth:
             return False
-        little = self._share(_LITTLE)
+        little = self._share(LITTLE)
         return any(
             own is not None and other is not None and other.is_behind(own, little)
             for depth in self.choices.depths
@@ -392,12 +349,19 @@ class Race:
     def _share(self, share: float) -> float:
         """A share of what the best gains over a tree that is next to empty."""
         gain = self._top.best - max(heat.empty for heat in self._running)
+        gain = min(gain, self._counted)
         return share * gain if np.isfinite(gain) else 0.0
+
+    @property
+    def _counted(self) -> float:
+        """What gains count for at most."""
+        left = self.most - self._top.best
+        return self.choices.most_gain * left if np.isfinite(left) else np.inf
 
     @property
     def leader(self) -> Heat:
         """The simplest of those that are not clearly behind the best."""
-        top, little = self._top, self._share(_LITTLE)
+        top, little = self._top, self._share(LITTLE)
         errors = self.choices.errors
         near = [one for one in self._running if not one.is_behind(top, little, errors)]
         return min(near, key=lambda heat: self._complexity(heat.settings))
@@ -427,6 +391,7 @@ class Race:
             choices.class_weights.index(settings.class_weight),
             choices.leaves.index(settings.leaf),
             choices.shares.index(settings.mixed),
+            choices.links.index(settings.link),
         )
 
     def _finalists(self) -> list[Settings]:
@@ -449,10 +414,18 @@ class Race:
         return [heat.settings for heat in found if not self._is_far_behind(heat)]
 
     def _is_far_behind(self, heat: Heat) -> bool:
-        """Whether settings cannot be chosen; without a score that is not known."""
+        """Whether settings cannot be chosen; without a score that is not known.
+
+        Of classes, deeper trees than the leader's must be ahead of it: they take most
+        of the time.
+        """
         if not self.choices.thrifty or not np.isfinite(heat.best):
             return False
-        return heat.is_behind(self.leader, self._share(_FAR), _FAR_ERRORS)
+        leader = self.leader
+        deeper = heat.settings.depth > leader.settings.depth
+        if self.choices.keeps_smallest and deeper and heat.best < leader.best:
+            return True
+        return heat.is_behind(leader, self._share(_FAR), _FAR_ERRORS)
 
     def frame(self) -> pd.DataFrame:
         """One row per settings: what was tried, how it did, and what became of it."""
@@ -465,6 +438,8 @@ class Race:
             names.append("leaf")
         if len(self.choices.shares) > 1:
             names.append("mixed")
+        if len(self.choices.links) > 1:
+            names.append("link")
         rows = [
             [
                 *(getattr(heat.settings, name) for name in names),

@@ -20,7 +20,11 @@ from sorct.estimators.call import call_text
 from sorct.estimators.checks import check_real
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.group_bounds import BoundProblem, check_group_options
+from sorct.estimators.group_bounds import (
+    AskedBounds,
+    BoundProblem,
+    check_group_options,
+)
 from sorct.estimators.interval import Interval
 from sorct.estimators.searching import (
     check_starts,
@@ -106,6 +110,10 @@ class SORCTRegressor(TreeRegressor):
         Share of the loss that a leaf drawn at random pays instead of the mean of all
         leaves. The larger it is, the nearer a leaf says what its rows are and the
         better rules can be followed by hand; 0 leaves leaves free.
+    link : {"identity", "log"}, default="identity"
+        "log" trains a tree of the logarithm of y, which must be positive: relative
+        errors count instead of absolute ones, leaves are mixed by their logarithms, and
+        what they say is raised so that squared errors are least.
     monotonic_cst : mapping, sequence or None, default=None
         1 for columns with which the prediction must never fall, -1 for those with which
         it must never rise. With constant leaves these columns have their sign in every
@@ -158,6 +166,7 @@ class SORCTRegressor(TreeRegressor):
         quantile: float = 0.5,
         leaf: str = "constant",
         mixed: float = 0.1,
+        link: str = "identity",
         gamma: float | str = "auto",
         n_starts: int | str = "auto",
         tol: float = 1e-6,
@@ -183,6 +192,7 @@ class SORCTRegressor(TreeRegressor):
         self.quantile = quantile
         self.leaf = leaf
         self.mixed = mixed
+        self.link = link
         self.gamma = gamma
         self.n_starts = n_starts
         self.tol = tol
@@ -249,7 +259,7 @@ class SORCTRegressor(TreeRegressor):
             raise ValueError(
                 "SORCTRegressor requires y to be passed, but the target y is None."
             )
-        check_group_options(self.group_bounds, groups, self.loss)
+        check_group_options(self.group_bounds, groups, self.loss, self.link)
         seed, call = effort.seed(), call_text(type(self), self.get_params(deep=False))
         source = source_of(X, y, sample_weight)
         if source is not None:
@@ -260,8 +270,8 @@ class SORCTRegressor(TreeRegressor):
         prepared = Prepared.of(X, y, sample_weight, model, call)
         problem, bound = self._penalised(prepared), None
         if self.group_bounds is not None:
-            asked = self.group_bounds, groups, self.group_measure
-            bound = BoundProblem.of(prepared, problem, X, y, sample_weight, *asked)
+            asked = AskedBounds(self.group_bounds, groups, self.group_measure)
+            bound = BoundProblem.of(prepared, problem, X, y, sample_weight, asked)
         result = searched(prepared, problem, effort, self.n_starts, seed, callback)
         best = prepared.finished(problem, result.best, effort)
         if bound is not None:
@@ -332,6 +342,7 @@ class SORCTRegressor(TreeRegressor):
             leaf=self.leaf,
             quantile=self.quantile,
             mixed=self.mixed,
+            link=self.link,
         )
         effort = Effort(
             self.tol, self.max_iter, self.time_limit, self.n_jobs, self.random_state

@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import validate_data
 
 from sorct.data.options import TableOptions
-from sorct.data.quantity import Quantity, number_column
+from sorct.data.quantity import LINKS, Quantity, number_column
 from sorct.data.table import as_table, has_numbers
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
@@ -31,13 +31,18 @@ from sorct.estimators.checks import (
 from sorct.estimators.contest import FEW_ROWS, Contest, run_in_parallel
 from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
-from sorct.estimators.finishing import AskedBounds, finished_on_all
+from sorct.estimators.finishing import finished_on_all
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import PATH_ROWS, PathTask
-from sorct.estimators.group_bounds import GroupBounds, check_group_options
+from sorct.estimators.group_bounds import (
+    AskedBounds,
+    GroupBounds,
+    check_group_options,
+)
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
-from sorct.estimators.race import FINALISTS, QuantityChoices
+from sorct.estimators.quantity_choices import QuantityChoices
+from sorct.estimators.race import FINALISTS
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import QuantityScorer, scorer_name
@@ -48,11 +53,13 @@ from sorct.tree.params import MIXED
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
 # Variables from which on, or rows above PATH_ROWS, one setting is traced in full.
-# On so wide tables fewer depths, one scaling and one share are tried.
-_MANY_VARIABLES, _WIDE_DEPTHS = 40, 3
+# On so wide tables fewer depths, one scaling, one share and one steepness are tried.
+_MANY_VARIABLES, _WIDE_DEPTHS = 40, 2
 # Shares of the loss that leaves pay by themselves. Not 0: leaves of flat cuts may then
 # say anything, and who follows the rules by hand is misled.
 _SHARES = (MIXED, 0.02)
+# Largest number of y beside the least from which on its logarithm is tried.
+_LOG_RATIO = 4.0
 #: Depths that a race goes through.
 DEPTHS = (0, 1, 2, 3)
 
@@ -79,6 +86,10 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
     mixed : "choose" or float, default="choose"
         How far leaves are held to what their rows are, see ``SORCTRegressor``; "choose"
         tries 0.1 and, if that is better beyond chance, 0.02.
+    link : {"choose", "identity", "log"}, default="choose"
+        Whether trees are of y or of its logarithm, see ``SORCTRegressor``; "choose"
+        tries both where y is positive and varies by a factor of 4 or more, and takes
+        the logarithm if that is better beyond chance, in squared errors of y.
     gamma : "auto", float or sequence of float, default="auto"
         Steepnesses to choose from; with "auto" (64 per variable) gentler and steeper
         cuts are tried as well.
@@ -138,6 +149,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         quantile: float = 0.5,
         leaf: str = "choose",
         mixed: str | float = "choose",
+        link: str = "choose",
         gamma: str | float | Sequence[float] = "auto",
         cv: Any = 5,
         scoring: Any = None,
@@ -170,6 +182,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         self.quantile = quantile
         self.leaf = leaf
         self.mixed = mixed
+        self.link = link
         self.gamma = gamma
         self.cv = cv
         self.scoring = scoring
@@ -231,7 +244,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         asked = self._asked_bounds(groups, len(X))
         _, seen, weight = checked_samples(X, y, sample_weight, number_column)
         target = target_of(seen, weight, model)
-        task, choices = self._task(target, model, effort), self._choices(X)
+        task, choices = self._task(target, model, effort), self._choices(X, target)
         scorer = named or QuantityScorer(self.loss, float(self.quantile))
         given = None if sample_weight is None else np.asarray(sample_weight)
         data = Data(X, number_column(y), given)
@@ -253,7 +266,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 
     def _asked_bounds(self, groups: Any, n_rows: int) -> AskedBounds | None:
         """Bounds on groups of rows, looked at before any work starts."""
-        check_group_options(self.group_bounds, groups, self.loss)
+        check_group_options(self.group_bounds, groups, self.loss, self.link)
         if self.group_bounds is None:
             return None
         GroupBounds.of(self.group_bounds, groups, self.group_measure, n_rows, 1.0)
@@ -278,6 +291,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             leaf="linear" if _is_free(self.leaf) else self.leaf,
             quantile=self.quantile,
             mixed=MIXED if _is_free(self.mixed) else self.mixed,
+            link="identity" if _is_free(self.link) else self.link,
         )
         effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
         model.check()
@@ -295,7 +309,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             call, relax, self._limits, _EVERY,
         )  # fmt: skip
 
-    def _choices(self, X: Any) -> QuantityChoices:
+    def _choices(self, X: Any, target: Quantity) -> QuantityChoices:
         """Values of every setting; what was listed is a choice of its own."""
         leaves = LEAVES if _is_free(self.leaf) else (self.leaf,)
         free, wide = _is_free(self.depths), X.shape[1] > _MANY_VARIABLES
@@ -321,16 +335,28 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             every_depth=not free,
             leaves=tuple(leaves),
             shares=shares if _is_free(self.mixed) else (float(self.mixed),),
+            links=self._links(target),
+            tries_steepness=small,
             n_finalists=FINALISTS if small else 1,
             # Folds of few rows differ so much that the simplest would always lead; two
             # folds of more rows are too few to follow what is best on them.
             errors=0.0 if len(X) < FEW_ROWS else 1.0,
         )
 
+    def _links(self, target: Quantity) -> tuple[str, ...]:
+        """Links to choose from."""
+        if not _is_free(self.link):
+            return (self.link,)
+        means = self.loss in ("square", "huber") and self.group_bounds is None
+        skewed = target.low > 0.0 and target.high >= _LOG_RATIO * target.low
+        return LINKS if means and skewed else LINKS[:1]
+
     @property
     def _is_race(self) -> bool:
         """Whether some setting is left to choose."""
-        return any(map(_is_free, (self.depths, self.leaf, self.mixed, self.scaling)))
+        return any(
+            map(_is_free, (self.depths, self.leaf, self.mixed, self.scaling, self.link))
+        )
 
 
 def _is_free(given: Any) -> bool:

@@ -10,7 +10,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -189,6 +189,8 @@ class QuantityScorer:
 
     loss: str
     quantile: float = 0.5
+    #: What no tree can score more than: that of missing nothing.
+    most: ClassVar[float] = 0.0
 
     @property
     def name(self) -> str:

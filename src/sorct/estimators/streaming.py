@@ -7,6 +7,7 @@ a pass each.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -240,7 +241,8 @@ class _Known:
             target = kind.from_dict(kept["target"])
             return cls(encoder, target, np.array(kept["weight"]), kept["n_rows"])
         level = centred_at(model) if model.of_quantity else None
-        surveyor = Surveyor(model.table, model.of_quantity, level is not None)
+        asked = model.of_quantity, level is not None, model.link == "log"
+        surveyor = Surveyor(model.table, *asked)
         survey: Survey = _all_of(source, surveyor)
         target, n_more = survey.target(), 0
         if level is not None and survey.responses is not None:
@@ -271,7 +273,10 @@ def _centred(
 
     assert isinstance(target, Quantity)
     centre = exact_quantile(responses, level, sketch_between)
-    return replace(target, centre=centre), len(asked)
+    found = replace(target, centre=centre)
+    if target.is_log:
+        found = replace(found, log_centre=math.log(centre))
+    return found, len(asked)
 
 
 def _all_of(source: Source, task: Callable[..., Found]) -> Found:

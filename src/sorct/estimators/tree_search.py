@@ -105,7 +105,7 @@ class TreeSearch(TreeEstimator):
             "alpha_global": tree.training.alpha_global,
         }
         if tree.of_quantity:
-            self.best_params_["leaf"] = tree.leaf_kind
+            self.best_params_ |= {"leaf": tree.leaf_kind, "link": tree.quantity.link}
         task = found.tasks[n]
         self._model = None if task is None else task.model
         if task is not None and len(self._class_weights) > 1:

@@ -53,12 +53,14 @@ def _place_text(chosen: Tree, best: Tree) -> str:
 
 
 def _settings_text(params: Mapping[str, Any]) -> str:
-    """Settings that were chosen; a penalty of 0 and no refit are not told."""
+    """Settings that were chosen; a penalty of 0, no refit and no link are not told."""
     digits = {"alpha_local": 4, "alpha_global": 4, "gamma": 6}
     words = [
         f"{name} {value:.{digits[name]}g}" if name in digits else f"{name} {value}"
         for name, value in params.items()
-        if name != "relaxed" and (name != "alpha_global" or value)
+        if name != "relaxed"
+        and (name != "alpha_global" or value)
+        and (name != "link" or value != "identity")
     ]
     share, penalised = (
         params["relaxed"],

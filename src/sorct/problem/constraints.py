@@ -84,7 +84,7 @@ class Constraint:
 
     def violation(self, attained: FloatArray) -> float:
         """By how much the worst code misses its floor, 0 if all are met."""
-        return float(np.max(self.floor - attained, initial=0.0))
+        return max(float((self.floor - attained).max()), 0.0)
 
     def renewed(
         self, multiplier: FloatArray, stiffness: float, attained: FloatArray
@@ -122,7 +122,7 @@ def mean_reward(
     """Mean of ``reward[k, label of the leaf]`` over the samples of every code k."""
     # A running sum takes the leaves in their order, as compiled code does.
     earned = reward[:, label] * mass / share[:, np.newaxis]
-    return np.asarray(np.cumsum(earned, axis=1)[:, -1])
+    return np.asarray(earned.cumsum(axis=1)[:, -1])
 
 
 def recall_of(mass: FloatArray, label: IntArray, share: FloatArray) -> FloatArray:

@@ -103,7 +103,7 @@ class ExpectedCost:
 
     def value(self, mass: FloatArray, label: IntArray, loss: float = 0.0) -> float:
         """Expected cost for given masses and labels."""
-        return float(np.sum(self.cost_matrix[:, label] * mass))
+        return float((self.cost_matrix[:, label] * mass).sum())
 
     def empty_value(self, share: FloatArray) -> float:
         """Fit of the best tree that treats all samples alike."""

@@ -184,6 +184,17 @@ class Problem:
         label = self.datafit.in_order(params.leaf_class).copy()
         return Point(cuts, label, self._logit(params))
 
+    def settled(self, point: Point, params: Params) -> Point:
+        """``point(params)`` where the params are those of a point: the last digits.
+
+        Where leaves have labels alone, only thresholds are rounded on the way.
+        """
+        if self.learns_leaves or self.of_quantity:
+            return self.point(params)
+        cuts = point.cuts.copy()
+        cuts[-1] = self.n_groups * params.threshold
+        return point._replace(cuts=cuts)
+
     def valued(self, params: Params) -> Params:
         """The tree with values in its leaves: the best ones, where it has none."""
         if params.leaf_value is not None or not isinstance(self.datafit, Residual):

@@ -16,11 +16,12 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.parts import PartedSet
+from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction
 from sorct.search.polish import without_idle_cuts
 from sorct.search.relax import relaxed_share
-from sorct.search.starts import empty_tree
+from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import gradient_at
 from sorct.solvers.solution import Solution
@@ -28,6 +29,8 @@ from sorct.solvers.solution import Solution
 #: Exchanges that are tried in a row without success before it ends, and in all.
 TRIES, EXCHANGES = 2, 8
 _BETTER = 1e-6
+# New starts of a tree of one variable.
+_STARTS = 3
 
 
 @dataclass(frozen=True)
@@ -98,14 +101,18 @@ class Subsets:
 
     def _refitted(self, solution: Solution, variables: IntArray) -> Solution:
         """Refit on some variables under a share of the penalty."""
-        groups = np.flatnonzero(np.isin(self.variable, variables))
-        share = relaxed_share(self.problem)
-        eased = replace(self.problem, penalty=self.problem.penalty.scaled(share))
-        small = Restriction.of(eased, groups)
+        small = self._eased(variables)
         start, stay = small.down(solution.params), solution.multiplier
         found = self.solver.solve(small.part, start, multiplier=stay)
         found = without_idle_cuts(small.part, found)
         return replace(found, params=small.up(found.params))
+
+    def _eased(self, variables: IntArray) -> Restriction:
+        """The problem of some variables under a share of the penalty."""
+        groups = np.flatnonzero(np.isin(self.variable, variables))
+        share = relaxed_share(self.problem)
+        eased = replace(self.problem, penalty=self.problem.penalty.scaled(share))
+        return Restriction.of(eased, groups)
 
     def _exchanged(self, solution: Solution) -> Solution:
         """Let better variables in for worse ones, as long as that pays."""
@@ -133,6 +140,23 @@ class Subsets:
         order = np.argsort(-steep, kind="stable")
         allowed = np.array([self.allows(np.array([v])) for v in order])
         return np.asarray(order[allowed & (steep[order] > 0.0)])
+
+    def alone(self, empty: Solution, seed: int) -> Solution:
+        """The best tree of one variable, from new starts; the empty one if none helps.
+
+        The slopes of the expected cost at the empty tree tell nothing of steep cuts.
+        """
+        best = empty
+        for v in range(int(self.variable.max()) + 1):
+            if not self.allows(np.array([v])):
+                continue
+            small = self._eased(np.array([v]))
+            for n in range(_STARTS):
+                start = draw_start(small.part, seed, n, never()).params
+                found = self.solver.solve(small.part, start)
+                if better(found, best):
+                    best = replace(found, params=small.up(found.params))
+        return best
 
     def _grown(self) -> Solution:
         """Nothing of a tree may be kept: begin with the empty one."""

@@ -73,10 +73,11 @@ def leaf_words(tree: Tree, leaf: Leaf) -> LeafWords:
     value, miss = tree.quantity.value_parts(middle, leaf.miss)
     if leaf.terms:
         return LeafWords(f"sum, ≈ {value}", miss)
+    own = float(tree.quantity.told(leaf.value))
     if not tree.tells_means:
-        return LeafWords(f"≈ {tree.quantity.value_text(leaf.value)}", "")
-    apart = abs(leaf.value - middle) > _APART * (leaf.miss or 0.0)
-    says = f"says {tree.quantity.value_text(leaf.value)}" if apart else ""
+        return LeafWords(f"≈ {tree.quantity.value_text(own)}", "")
+    apart = abs(own - middle) > _APART * (leaf.miss or 0.0)
+    says = f"says {tree.quantity.value_text(own)}" if apart else ""
     return LeafWords(f"≈ {value}", miss, says)
 
 
@@ -117,6 +118,10 @@ def says_parts(tree: Tree, leaf: Leaf) -> list[str]:
     miss = [f"({words.miss})"] if words.miss else []
     if leaf.terms:
         constant, parts = linear_parts(leaf)
+        if tree.quantity.is_log:
+            *first, last = [f"exp({short_number(constant)}", *parts]
+            parts = [*first[1:], f"{last})"]
+            return [f"≈ {first[0]}", *parts, *miss] if first else [f"≈ {last})", *miss]
         return [f"≈ {short_number(constant)}", *parts, *miss]
     text = " ".join([words.value, *miss])
     return [", ".join([text, words.says])] if words.says else [text]
@@ -152,6 +157,9 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
     if view.cuts:
         sums = "" if tree.leaf_coef is None else _SUMS
         lines.append(f"{_MEANS if tree.tells_means else sums}{_MIXED}")
+    if tree.quantity.is_log:
+        mixed = " What leaves say is mixed by its logarithms." if view.cuts else ""
+        lines.append(f"The tree is one of the logarithm.{mixed}")
     if any(leaf_words(tree, leaf).says for leaf in view.leaves):
         lines.append(
             "A leaf between flat cuts says more or less than its rows are: none "

@@ -42,7 +42,7 @@ class _RoundEnd:
     def at(cls, problem: Problem, point: Point, descent: Descent) -> _RoundEnd:
         """The end of a round on rows that lie in memory."""
         params = problem.params(point)
-        mass = descent.masses(problem.point(params))
+        mass = descent.masses(problem.settled(point, params))
         loss = float(descent.evaluator.buffers.loss[0])
         return cls._of(problem, params, mass, loss)
 

@@ -101,8 +101,10 @@ _STATE = np.dtype(
     + [(name, np.int64) for name in ("in_parts", "due", "evaluation", "arguments")]
 )
 State: TypeAlias = Any
-_FRESH: State = np.zeros(1, _STATE)
-_FRESH["bar"], _FRESH["scale"], _FRESH["n_turn"] = _ANY, 1.0, _FIRST_TURN
+# A fresh one as plain words, which NumPy copies sooner than records.
+_FRESH: IntArray = np.zeros(_STATE.itemsize // 8, dtype=np.int64)
+_FRESH.view(_STATE)["bar"], _FRESH.view(_STATE)["scale"] = _ANY, 1.0
+_FRESH.view(_STATE)["n_turn"] = _FIRST_TURN
 
 
 class Progress(NamedTuple):
@@ -163,12 +165,12 @@ class Descent:
         self._sub, self._point, self._stop = sub, point, stop
         self.trial = self._scratch.work.trial
         self.evaluator = Evaluator(samples, sub, point, self.trial, stop)
-        self._record = _FRESH.copy()
-        self._state = state = self._record[0]
+        self._words = _FRESH.copy()
+        self._state = state = self._words.view(_STATE)[0]
         state["tol"], state["max_iter"], state["monotone"] = tol, max_iter, monotone
         state["learned"], state["fixed"] = sub.rule == LEARNED, sub.tilt.size > 0
         state["in_parts"] = samples.weight.size == 0
-        self._begun = self._record.copy()
+        self._begun = self._words.copy()
 
     def again(self, sub: Subproblem) -> None:
         """Begin anew at the point, for a subproblem with other numbers.
@@ -179,8 +181,8 @@ class Descent:
         self.evaluator.again(sub)
         clear_work(self._scratch.work, self._point)
         self._scratch.memory.n_pairs[0] = 0
-        # The state is a view of its record.
-        self._record[:] = self._begun
+        # The state is a view of its words.
+        self._words[:] = self._begun
 
     def step(self) -> bool:
         """Descend to the end; or one step of rows in parts, True if more follow."""

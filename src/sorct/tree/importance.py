@@ -41,4 +41,4 @@ def plain_weights(tree: Tree) -> FloatArray:
     """Coefficients of all cuts, then slopes of linear leaves in spreads of y."""
     if tree.leaf_coef is None:
         return tree.coef
-    return np.hstack([tree.coef, tree.leaf_coef / tree.quantity.spread])
+    return np.hstack([tree.coef, tree.leaf_coef / tree.quantity.unit])

@@ -27,13 +27,14 @@ FORMAT = "sorct-tree"
 # Version 1 has only numbers scaled by their range and levels chosen one by one; files
 # that need no more are written so that earlier versions of sorct can read them.
 # Version 2 has every kind of variable; version 3 leaves that say more than a class;
-# version 4 has a quantity in place of classes.
-VERSIONS = (1, 2, 3, 4)
+# version 4 has a quantity in place of classes, version 5 one by its logarithm.
+VERSIONS = (1, 2, 3, 4, 5)
+_OF_QUANTITY, _OF_LOG = 4, 5
 #: What leaves may say beside their class.
 _LEAF_ARRAYS = ("leaf_proba", "decision_cost", "routed")
 _SIMPLE = {"name", "lower", "span", "whole", "median", "levels", "mode"}
 # Products of numbers no larger than this are finite.
-_LARGEST = 1e75
+_LARGEST, _LARGEST_LOG = 1e75, 1e4
 #: What the trees of one path have in common, and is written once.
 COMMON = (
     "format", "version", "variables", "named", "unknown", "missing", "classes",
@@ -77,7 +78,7 @@ def _quantity_to_dict(tree: Tree, variables: list[dict[str, Any]]) -> dict[str, 
     arrays = {name: getattr(tree, name) for name in _VALUE_ARRAYS}
     return {
         "format": FORMAT,
-        "version": VERSIONS[-1],
+        "version": _OF_LOG if tree.quantity.is_log else _OF_QUANTITY,
         "variables": variables,
         "named": tree.encoder.named,
         "unknown": tree.encoder.unknown,
@@ -158,7 +159,9 @@ def _quantity_arguments(data: dict[str, Any]) -> dict[str, Any]:
         for name, shape in zip(_VALUE_ARRAYS, shapes, strict=True)
         if name in data or name == "leaf_value"
     }
-    _expect_modest(mass, *leaves.values(), np.array([*target.to_dict().values()]))
+    ends = [target.centre, target.spread, target.low, target.high]
+    _expect_modest(mass, *leaves.values(), np.array(ends))
+    _expect_link(data["version"], target, leaves)
     if "leaf_coef" in leaves:
         idle = not leaves["leaf_coef"][encoder.constant_columns].any()
         expect(idle, "'leaf_coef' must be 0 for a constant variable")
@@ -178,8 +181,17 @@ def _quantity_arguments(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _expect_link(version: int, target: Quantity, leaves: dict[str, FloatArray]) -> None:
+    """A quantity by its logarithm is told by the version, and tells means."""
+    expect(target.is_log == (version == _OF_LOG), f"a 'link' that {version} has not")
+    if target.is_log:
+        expect("leaf_mean" in leaves, "'leaf_mean' is missing")
+        modest = bool(np.abs(leaves["leaf_value"]).max() <= _LARGEST_LOG)
+        expect(modest, f"a logarithm is larger than {_LARGEST_LOG:g}")
+
+
 def _tree_arguments(data: dict[str, Any]) -> dict[str, Any]:
-    if data["version"] == VERSIONS[-1]:
+    if data["version"] in (_OF_QUANTITY, _OF_LOG):
         return _quantity_arguments(data)
     target = Classes.from_dict(field(data, "classes", dict))
     encoder = _encoder(data)

@@ -138,6 +138,10 @@ class Tree(TreeFields):
 
     def _values(self, table: Table) -> FloatArray:
         """Predicted quantity of every row."""
+        return np.asarray(self.quantity.told(self.mixed_table(table)))
+
+    def mixed_table(self, table: Table) -> FloatArray:
+        """What leaves say of every row, mixed: with the link "log" a logarithm."""
         value = np.empty(table.n_samples)
 
         def fill(rows: slice) -> None:
@@ -156,7 +160,8 @@ class Tree(TreeFields):
 
     def values_of_scores(self, score: FloatArray, said: FloatArray) -> FloatArray:
         """Predicted quantities (n,) for scores of cuts and what leaves say."""
-        return np.asarray(np.sum(self.reach_of_scores(score) * said, axis=0))
+        mixed = np.sum(self.reach_of_scores(score) * said, axis=0)
+        return np.asarray(self.quantity.told(mixed))
 
     def leaf_says(self, scaled: FloatArray) -> FloatArray:
         """What every leaf says of scaled samples (n, n_columns), (n_leaves, n)."""
@@ -204,7 +209,7 @@ class Tree(TreeFields):
         """What people find in a table that the encoder has read."""
         leaf = self.apply_table(table)
         if self.of_quantity:
-            said = self._said(table, slice(0, table.n_samples))
+            said = self.quantity.told(self._said(table, slice(0, table.n_samples)))
             if self.leaf_mean is not None and self.tells_means:
                 # Where cuts are flat, no row gets what a single leaf says.
                 said = self.leaf_mean[:, np.newaxis]
@@ -304,7 +309,7 @@ class Tree(TreeFields):
         assert self.leaf_coef is not None
         assert self.leaf_value is not None
         # Relative to the spread, a slope and what it is multiplied by are moderate.
-        largest = float(np.abs(self.leaf_coef).max()) / self.quantity.spread
+        largest = float(np.abs(self.leaf_coef).max()) / self.quantity.unit
         return make_product(self.encoder, self.leaf_coef, -self.leaf_value, largest)
 
     # -- for people ------------------------------------------------------------------

@@ -13,6 +13,7 @@ from sorct.export import json_schema
 from sorct import Forest, Path, SORCTClassifier, Tree
 from sorct.tree.forest import ForestRecord
 from tests.show.export.exported_trees import MAKERS, each_tree
+from tests.show.valued import valued
 from tests.tree.test_path import mixed_path
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
@@ -251,3 +252,13 @@ def test_an_unknown_kind_is_refused():
     """The message lists the kinds."""
     with pytest.raises(ValueError, match=r"kind must be one of .*'tree'.*got 'grove'"):
         json_schema("grove")
+
+
+@pytest.mark.parametrize("log", [False, True], ids=["number", "logarithm"])
+def test_it_takes_trees_of_a_quantity(rng, log):
+    """Those of logarithms are told by their version and have more to tell."""
+    made, _ = MAKERS["mixed"](rng)
+    data = json.loads(json.dumps(valued(rng, made, linear=True, log=log).to_dict()))
+    assert is_valid("tree", data)
+    assert not is_valid("tree", {**data, "version": 4 if log else 5})
+    assert not is_valid("tree", {**data, "quantity": {}})

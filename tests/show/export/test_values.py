@@ -27,11 +27,15 @@ NAMES = [name for name in MAKERS if name not in SPOKEN]
 
 
 def tree_and_rows(rng, name):
-    """A model of numbers on the rows of a maker; every second has linear leaves."""
+    """A model of numbers on the rows of a maker.
+
+    Every second has linear leaves, and every third tree is one of logarithms.
+    """
     made, X = MAKERS[name](rng)
     linear = NAMES.index(name) % 2 == 0
     if not isinstance(made, Forest):
-        return valued(rng, made, linear=linear), X
+        log = NAMES.index(name) % 3 == 0
+        return valued(rng, made, linear=linear, log=log), X
     trees = tuple(valued(rng, tree, linear=linear) for tree in made.trees)
     return Forest(trees, made.weights), X
 

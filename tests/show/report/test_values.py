@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from importlib import resources
 
 import numpy as np
@@ -154,10 +155,12 @@ def answers(tree, rows, goal=None):
 
 @pytest.mark.a_few(1)
 @needs_node
+@pytest.mark.parametrize("log", [False, True], ids=["number", "logarithm"])
 @pytest.mark.parametrize("linear", [False, True], ids=["constant", "linear"])
-def test_the_page_predicts_what_the_tree_predicts(rng, linear):
+def test_the_page_predicts_what_the_tree_predicts(rng, linear, log):
     X = mixed_table(rng)
-    tree = valued(rng, drawn_tree(rng, X, ["a", "b"], depth=3), linear=linear)
+    drawn = drawn_tree(rng, X, ["a", "b"], depth=3)
+    tree = valued(rng, drawn, linear=linear, log=log)
     places, frame = random_rows(rng, tree, 80)
     said = [value for value, *_ in answers(tree, places)]
     np.testing.assert_allclose(said, tree.predict(frame), rtol=0.0, atol=1e-7)
@@ -255,6 +258,29 @@ def test_hostile_names_stay_text(rng, visit):
         node.focus()
         page.keyboard.press("Enter")
     assert page.title() == HOSTILE[0]
+
+
+def test_the_page_tells_where_four_of_five_rows_are(path, rows):
+    """By leaves that say quantiles, rounded; not from few rows."""
+    X, y = rows
+    tree = path.trees[0]
+    model = tree.report(X, y).summary["trees"][0]["model"]
+    low, high = (
+        replace(tree, leaf_value=np.array(model["interval"][side])).predict(X)
+        for side in ("low", "high")
+    )
+    assert (low <= high).all()
+    assert np.mean((y >= low) & (y <= high)) == pytest.approx(0.8, abs=0.05)
+    few = tree.report(X[:49], y[:49]).summary["trees"][0]["model"]
+    assert "interval" not in few
+
+
+@pytest.mark.slow
+def test_a_what_if_tells_the_interval(visit, path, rows):
+    page = visit(path.trees[0].report(*rows))
+    assert "Four of five such rows are between" in text(page, "#answer")
+    low = float(page.get_attribute(".between", "data-low"))
+    assert low <= float(page.get_attribute("[data-value]", "data-value"))
 
 
 def test_a_single_tree_needs_no_rows(visit, rows):

@@ -77,6 +77,9 @@ class Formula:
         classes are predicted.
     sizes : tuple of int
         Of a forest, how many of the routes belong to each tree; none for a tree.
+    ends : pair of float or None
+        Least and largest sum, where leaves say logarithms: the value is e to the power
+        of the sum within these.
     """
 
     labels: list[Any]
@@ -87,6 +90,7 @@ class Formula:
     decision: tuple[tuple[float, ...], ...] | None = None
     leaves: tuple[Score, ...] = ()
     sizes: tuple[int, ...] = ()
+    ends: tuple[float, float] | None = None
 
     @property
     def what(self) -> str:
@@ -118,6 +122,11 @@ class Formula:
     def of_quantity(self) -> bool:
         """Whether a quantity is predicted: what leaves say is in ``leaves``."""
         return bool(self.leaves)
+
+    @property
+    def is_log(self) -> bool:
+        """Whether leaves say logarithms."""
+        return self.ends is not None
 
     @property
     def has_slopes(self) -> bool:
@@ -267,6 +276,8 @@ def _mean(forest: Forest) -> Formula:
             "Expected a forest of trees that are not calibrated one by one: the mean "
             "of calibrated trees has no export yet."
         )
+    if forest.of_quantity and any(tree.quantity.is_log for tree in forest.trees):
+        raise ValueError("Expected a forest of trees with link='identity'.")
     scores: list[Score] = []
     routes: list[Route] = []
     leaves: list[Score] = []
@@ -323,6 +334,7 @@ def _of_tree(tree: Tree) -> Formula:
             scores=tuple(_score(tree, cut) for cut in cuts),
             routes=routes,
             leaves=tuple(_leaf(tree, n, route) for n, route in enumerate(routes, 1)),
+            ends=tree.quantity.log_ends if tree.quantity.is_log else None,
         )
     return Formula(
         labels=_plain(tree.classes.tolist(), "Class labels"),

@@ -196,7 +196,11 @@ def _body(formula: Formula) -> list[str]:
         return [*lines, *_proba(formula), *_choice(formula)]
     lines += [_score(leaf, formula, "says") for leaf in formula.leaves if leaf.terms]
     parts = formula.parts_of_value("left_", "says_")
-    return [*lines, f"  return {_sum(parts)};"]
+    if formula.ends is None:
+        return [*lines, f"  return {_sum(parts)};"]
+    low, high = formula.ends
+    lines.append(f"  const mixed = {_sum(parts)};")
+    return [*lines, f"  return Math.exp(Math.min(Math.max(mixed, {low!r}), {high!r}));"]
 
 
 def _proba(formula: Formula) -> list[str]:

@@ -365,6 +365,12 @@ def _value(
         total = graph.add("ReduceSum", mixed, graph.constant([1], np.int64))
     else:
         total = graph.add("MatMul", reach, graph.constant([[one] for one in rest]))
+    if formula.ends is not None:
+        ends = [graph.constant(end - middle) for end in formula.ends]
+        within = graph.add("Clip", total, *ends)
+        total = graph.add("Where", graph.add("IsNaN", total), total, within)
+        own, factor = graph.add("Exp", total), graph.constant([np.exp(middle)])
+        return graph.add("Mul", own, factor, name="value")
     return graph.add("Add", total, graph.constant([middle]), name="value")
 
 

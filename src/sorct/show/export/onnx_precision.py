@@ -31,6 +31,8 @@ def check_float32(formula: Formula) -> None:
 
 def _size_said(formula: Formula) -> float:
     """Size of what leaves say of a row whose terms are small."""
+    if formula.is_log:
+        return 1.0
     constant = max((abs(leaf.constant) for leaf in formula.leaves), default=0.0)
     terms = [term.size for leaf in formula.leaves for term in leaf.terms]
     return max(constant, 0.01 * max(terms, default=0.0)) or 1.0
@@ -42,6 +44,11 @@ def _check_said(formula: Formula) -> None:
     said += [term.size for leaf in formula.leaves for term in leaf.terms]
     tiny, huge = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
     # A sum over routes and columns must fit, too.
+    if formula.is_log and max(said) > np.log(huge) - 1.0:
+        raise ValueError(
+            "float32 has no numbers as large or small as those that leaves are "
+            "logarithms of; pass dtype='float64'."
+        )
     if any(said) and not 1e6 * tiny <= max(said) <= huge / (2.0 * len(said)):
         raise ValueError(
             f"float32 has no numbers as large or small as those that leaves say (up to "

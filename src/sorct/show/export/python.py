@@ -163,7 +163,7 @@ def _head(formula: Formula) -> str:
     # The first two lines are ours: a comment there could declare an encoding.
     lines = [f'"""A {formula.what} as a function, written by sorct."""', ""]
     lines += [f"# {line}" for line in header(formula, _TITLE)]
-    needs_math = _has_chances(formula) or formula.has_numbers
+    needs_math = _has_chances(formula) or formula.has_numbers or formula.is_log
     lines += ["", "import math as _math"] if needs_math else []
     lines += ["from datetime import date as _date"] if formula.dates else []
     return "\n".join([*lines, ""])
@@ -189,7 +189,11 @@ def _value_of_leaves(formula: Formula) -> list[str]:
     """What linear leaves say, and the sum over all routes."""
     lines = [_score(leaf, formula, "says") for leaf in formula.leaves if leaf.terms]
     parts = formula.parts_of_value("left_", "says_")
-    return [*lines, "    return (", f"        {_sum(parts)}", "    )"]
+    if formula.ends is None:
+        return [*lines, "    return (", f"        {_sum(parts)}", "    )"]
+    lines += ["    mixed = (", f"        {_sum(parts)}", "    )"]
+    low, high = formula.ends
+    return [*lines, f"    return _math.exp(min(max(mixed, {low!r}), {high!r}))"]
 
 
 def _proba(formula: Formula) -> list[str]:

@@ -230,8 +230,24 @@ def _value_query(
         tests = [f"WHEN {tests[0]}", *(f"AND {test}" for test in tests[1:])]
         whole = filled(["CASE", *tests, "THEN"], INDENT)
         text = f"{whole}\n{INDENT}{text} END"
+    if formula.ends is not None:
+        mixed = named(text, names.mixed)
+        steps = [*steps, Layer("sums", "m", source, [*top, mixed], True)]
+        source, text = f"{names.steps['sums']} AS m", _power(names.mixed, formula.ends)
+        top = ["m.*"]
+        if kept is not None:
+            top = [identifier(name) for name in dict.fromkeys(kept)]
     chosen = [named(text, names.label)]
     return [*([_with(steps, names)] if steps else []), *_select(top + chosen, source)]
+
+
+def _power(mixed: str, ends: tuple[float, float]) -> str:
+    """The number whose logarithm a sum is, within its ends."""
+    low, high = map(double, ends)
+    return (
+        f"CASE WHEN {mixed} <= {low} THEN EXP({low}) WHEN {mixed} >= {high} "
+        f"THEN EXP({high}) ELSE EXP({mixed}) END"
+    )
 
 
 def _cut_steps(

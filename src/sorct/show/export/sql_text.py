@@ -34,6 +34,7 @@ class Names:
         ours |= {f"says_{leaf.number}" for leaf in formula.leaves if leaf.terms}
         for score in formula.scores:
             ours |= {f"score_{score.number}", f"left_{score.number}"}
+        ours |= {"mixed"} if formula.is_log else set()
         if formula.maps:
             ours |= {f"{own}_{k}" for own in ("raw", "map") for k in codes}
         if formula.decision is not None:
@@ -44,11 +45,12 @@ class Names:
         self.score, self.left = f"{prefix}score_", f"{prefix}left_"
         self.raw, self.map = f"{prefix}raw_", f"{prefix}map_"
         self.proba, self.cost = f"{prefix}proba_", f"{prefix}cost_"
+        self.mixed = f"{prefix}mixed"
         self.says, self.label = f"{prefix}says_", f"{prefix}{label}"
         used = {
             "dates": bool(days), "scores": True, "chances": True,
             "raws": bool(formula.maps), "maps": bool(formula.maps), "probas": True,
-            "costs": formula.decision is not None,
+            "costs": formula.decision is not None, "sums": formula.is_log,
         }  # fmt: skip
         steps = [step for step, is_used in used.items() if is_used]
         prefix = _free_prefix(set(steps), table)

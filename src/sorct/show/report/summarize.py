@@ -135,6 +135,7 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
     if shown is not None and reach is not None:
         _add_samples(tree, view, nodes, shown, reach, listed)
         more = told.on_rows(tree, shown, reach, listed)
+        kept |= {key: more.pop(key) for key in ("interval",) if key in more}
     return {
         "model": kept,
         "nodes": nodes,

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct.estimators.interval import leaf_quantiles
 from sorct.show.report.rows import DIGITS, Shown, row_names, short
 from sorct.show.values import (
     leaf_middle,
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 # Rows in a bin of predictions, at least, and bins, at most.
 _LEAST_ROWS, _MOST_BINS = 8, 10
+# Levels between which four of five rows are, rows that tell them, at least and at most,
+# and steps of a spread that they are rounded to.
+_LEVELS, _LEAST_BETWEEN, _MOST_BETWEEN, _STEPS = (0.1, 0.9), 50, 400, 50.0
 
 
 class ToldQuantity:
@@ -80,8 +84,12 @@ class ToldQuantity:
     def on_rows(
         self, tree: Tree, shown: Shown, reach: FloatArray, listed: IntArray
     ) -> dict[str, Any]:
-        """Predicted and observed: rows that are listed, and bins of all."""
-        return self.worth(shown, _said(tree, shown), listed)
+        """Predicted and observed: rows that are listed, and bins of all.
+
+        And between which numbers four of five rows are.
+        """
+        found = self.worth(shown, _said(tree, shown), listed)
+        return {**found, **_interval(tree, shown)}
 
     def worth(self, shown: Shown, said: FloatArray, listed: IntArray) -> dict[str, Any]:
         """What predictions are worth, whoever makes them."""
@@ -143,6 +151,21 @@ class ToldQuantity:
         r2 = float(1.0 - square.mean() / whole)
         error = float(square.std() / np.sqrt(len(square)) / whole)
         return {**found, "r2": r2, "good": r2, "good_error": error}
+
+
+def _interval(tree: Tree, shown: Shown) -> dict[str, Any]:
+    """What leaves say at two quantiles, if there are enough rows to tell.
+
+    Rounded, so that no single row can be recognised.
+    """
+    assert shown.y is not None
+    few, target = len(shown.y) < _LEAST_BETWEEN, tree.quantity
+    if few or (target.is_log and shown.y.min() <= 0.0):
+        return {}
+    given = shown.table, shown.y, np.ones(len(shown.y)), _LEVELS, _MOST_BETWEEN
+    step = target.unit / _STEPS
+    low, high = (np.round(one / step) * step for one in leaf_quantiles(tree, *given))
+    return {"interval": {"low": short(low), "high": short(high)}}
 
 
 def _said(tree: Tree, shown: Shown) -> FloatArray:

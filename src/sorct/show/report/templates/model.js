@@ -93,10 +93,12 @@ function firstLargest(list) {
 // A quantity: what leaves say, by the probabilities of ending there.
 function predictedValue(report, model, values, reach = nodeReach(report, model, values)) {
   const nCuts = model.threshold.length, x = model.leaf_coef ? scaleRow(report, values) : null;
-  return model.leaf_value.reduce((sum, value, leaf) => {
+  const mixed = model.leaf_value.reduce((sum, value, leaf) => {
     const slopes = x ? model.leaf_coef.reduce((total, row, j) => total + row[leaf] * x[j], 0) : 0;
     return sum + (value + slopes) * reach[nCuts + leaf];
   }, 0);
+  const { link, low, high } = report.quantity;
+  return link === "log" ? Math.min(Math.max(Math.exp(mixed), low), high) : mixed;
 }
 
 // Probability of coming through every node that is shown.

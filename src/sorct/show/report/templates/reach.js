@@ -83,10 +83,21 @@ function describeValue(report, model, state, { reach, route, outside }) {
       make("span", { class: "meter", "aria-hidden": "true" },
         make("span", { style: `width: ${(100 * share).toFixed(2)}%; background: ${toneColour(share)}` })),
       valueText(report, high), make("small", {}, "least and largest in training")),
+    betweenNote(report, model, state.values, reach),
     make("p", { class: "route" }, route),
     outsideNote(outside),
     ...reachParts(report, model, state, value),
   ];
+}
+
+// Where four of five rows such as this are, by leaves that say quantiles.
+function betweenNote(report, model, values, reach) {
+  if (!model.interval) return null;
+  const end = (side) => predictedValue(report, { ...model, leaf_value: model.interval[side] }, values, reach);
+  const [low, high] = [end("low"), end("high")];
+  return make("p", { class: "between", "data-low": low, "data-high": high },
+    `Four of five such rows are between ${valueText(report, low)} and ${valueText(report, high)}.`,
+    report.data.is_training ? make("small", {}, " New rows are outside a little more often.") : null);
 }
 
 function reachParts(report, model, state, value) {

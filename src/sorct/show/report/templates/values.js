@@ -67,7 +67,7 @@ function leafNumbers(report, entry) {
     rows.push(["rows shown", String(sumOf(entry.found.counts))], ["their mean", valueText(report, entry.found.mean)]);
   }
   const terms = entry.sum ? [
-    make("p", { class: "hint" }, "It says a sum, in original units:"),
+    make("p", { class: "hint" }, report.quantity.link === "log" ? "It says e to the power of a sum, in original units:" : "It says a sum, in original units:"),
     scrolling("Sum of the leaf", make("ul", {}, entry.sum.map((part) => make("li", {}, part.replace("- ", "− ")))), "scroll tall"),
   ] : [];
   return [scrolling("Numbers of the leaf", table(["", ""], rows), "scroll tall"), ...terms];
@@ -150,6 +150,7 @@ function quantityTable(report, point) {
     [`${middle} in training`, valueText(report, centre)],
     ["standard deviation in training", valueText(report, spread)],
     ["R² in training", number(point.training_r2, 3)],
+    ...(report.quantity.link === "log" ? [["what the tree is of", "the logarithm"]] : []),
   ];
   return scrolling("The quantity", table(["", ""], rows, "The quantity that is predicted"));
 }

@@ -1,0 +1,70 @@
+"""Trees within limits: what points of a path learn from each other."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.limiting import all_within_limits, within_limits
+from sorct.problem.penalty import Strengths
+from sorct.problem.restriction import used_groups
+from sorct.search.relax import RELAXED
+from sorct.search.subset import Subsets, empty_solution
+from sorct.search.sweep import Grid, Sweep
+from sorct.tree.path import Limits
+
+
+@pytest.fixture(scope="module")
+def swept():
+    """Points of a path on two variables that only help together, and two others."""
+    X = np.random.default_rng(1).random((150, 4))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    prepared = Prepared.of(X, y, None, Model(2, loss="log"))
+    grid = Grid((1.0, 4.0, 16.0, 64.0), (0.0,))
+    effort = Effort(tol=1e-4)
+    found = Sweep(effort.solver(), 2, 1).run(prepared.problem, grid, 0)
+    problems = [prepared.problem.at(pair) for pair in grid.strengths]
+    return prepared, problems, list(found.solutions), effort
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("limits", [Limits(2), Limits(None, 1)], ids=["tree", "cut"])
+def test_points_are_no_worse_for_knowing_each_other(swept, limits):
+    """Under their own penalties; and one that ended without variables is better."""
+    prepared, problems, solutions, effort = swept
+    alone = [
+        within_limits(prepared, limits, problem, solution, effort)
+        for problem, solution in zip(problems, solutions, strict=True)
+    ]
+    found = all_within_limits(prepared, limits, problems, solutions, effort, 0)
+    gained = []
+    for problem, one, other in zip(problems, found, alone, strict=True):
+        penalty = problem.penalty.scaled(RELAXED)
+        worth = [each.cost + penalty.value(each.params.coef) for each in (one, other)]
+        assert worth[0] <= worth[1] * (1.0 + 1e-12)
+        gained.append(worth[0] < 0.99 * worth[1])
+        used = one.params.coef != 0.0
+        assert used.any(axis=1).sum() <= (limits.max_features or 4)
+        assert used.sum(axis=0).max() <= (limits.max_features_per_cut or 4)
+    assert any(gained)
+
+
+def test_one_variable_that_helps_is_found_where_slopes_tell_nothing():
+    """By the expected cost, a rare level that tells is worth its rows and no more."""
+    rng = np.random.default_rng(0)
+    level = np.repeat(list("abcde"), [40, 40, 40, 40, 12])
+    y = np.arange(level.size) % 3 == 0
+    y[level == "e"] = np.arange(12) < 9
+    X = pd.DataFrame({"x": rng.random(level.size), "level": level})
+    prepared = Prepared.of(X, y, None, Model(1, loss="cost"))
+    problem, solver = prepared.problem.at(Strengths(1e-3)), Effort().solver()
+    known = problem, solver, prepared.group_variable
+    empty = empty_solution(problem, solver)
+    assert Subsets(*known, lambda _: False).alone(empty, 0) is empty
+    found = Subsets(*known, lambda _: True).alone(empty, 0)
+    used = np.unique(prepared.group_variable[used_groups(problem, found.params)])
+    assert [prepared.encoder.names[i] for i in used] == ["level"]
+    wrong = [min(np.mean(y[level == v]), np.mean(~y[level == v])) for v in "abcde"]
+    least = 0.5 * np.mean(np.repeat(wrong, [40, 40, 40, 40, 12]))
+    assert least - 1e-9 <= found.cost <= least + 1e-3
