@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 
 from sorct import Path, SORCTRegressor, Tree
 from sorct.cli import main
+from sorct.cli.data import Columns, _is_quantity
 from sorct.estimators.compare import comparison
 
 FIXED = ["--alpha-local", "0.5", "--depth", "1", "--n-starts", "2"]
@@ -192,3 +193,13 @@ def test_odd_targets_are_told_apart(tmp_path, monkeypatch, capsys, values, said)
     assert main([*line, "--n-starts", "1", "--out", "odd.json"]) == 0
     told = capsys.readouterr().err
     assert said in told if said else "quantity" not in told
+
+
+@pytest.mark.parametrize(("n_values", "of_quantity"), [(20, False), (21, True)])
+def test_many_whole_numbers_with_few_rows_each_are_a_quantity(n_values, of_quantity):
+    """Such as body masses of animals; ages of thousands of people may be classes."""
+    masses = pd.Series(3000 + 25 * np.repeat(np.arange(n_values), 4), name="mass")
+    free = Columns(target="mass")
+    assert _is_quantity(masses, free) is of_quantity
+    ages = pd.Series(np.repeat(np.arange(n_values), 10), name="age")
+    assert not _is_quantity(ages, free)

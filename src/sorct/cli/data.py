@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _NEEDED = " The tree needs it."
 # A target with more distinct values than this, or than half the rows, is no class.
 _MOST_CLASSES, _FEW_CLASSES = 100, 20
+# Numbers with fewer rows each, on average, are hardly classes if they are many.
+_ROWS_OF_A_CLASS = 10
 
 
 @dataclass(frozen=True)
@@ -253,14 +255,17 @@ def _labels(column: pd.Series[Any]) -> AnyArray:
 def _is_quantity(column: pd.Series[Any], columns: Columns) -> bool:
     """Whether a target is a number to predict: as the task says, or by its looks.
 
-    It looks so if it has fractions, or far more values than there can be classes.
+    It looks so if it has fractions, or more values than there can be classes: many,
+    with few rows each.
     """
     if columns.task is not None:
         return columns.task == "quantity"
     if column.dtype.kind not in "iuf":
         return False
     numbers = column.dropna().to_numpy(np.float64)
-    many = _too_many(np.unique(numbers).size, numbers.size)
+    n_values = np.unique(numbers).size
+    many = n_values > max(_FEW_CLASSES, numbers.size / _ROWS_OF_A_CLASS)
+    many = many or _too_many(n_values, numbers.size)
     return many or bool((numbers != np.round(numbers)).any())
 
 
