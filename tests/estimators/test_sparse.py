@@ -11,6 +11,7 @@ from sorct import SORCTClassifier, SORCTClassifierCV, Tree
 from sorct.data.options import TableOptions
 from sorct.data.sparse_table import SparseTable
 from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.sparse_fit import SparseFit
 from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.row_slopes import row_slopes
@@ -168,3 +169,18 @@ def test_choosing_by_cross_validation_refuses_sparse_matrices(words):
     """With what to do instead."""
     with pytest.raises(TypeError, match="SORCTClassifier alone"):
         SORCTClassifierCV().fit(*words)
+
+
+def test_no_descent_goes_on_when_time_is_up(words, monkeypatch):
+    """Neither before others join nor at the end; the tree is there all the same."""
+    stops, solved = [], SparseFit.solved
+
+    def watched(self, problem, params, effort, stop):
+        stops.append(int(stop[0]))
+        return solved(self, problem, params, effort, stop)
+
+    monkeypatch.setattr(SparseFit, "solved", watched)
+    found = SORCTClassifier(2, **OPTIONS, time_limit=1e-9).fit(*words)
+    assert found.status_ == "time_limit"
+    assert stops[-1] == 1
+    assert found.predict(words[0]).shape == (400,)

@@ -37,6 +37,8 @@ logger = logging.getLogger("sorct")
 
 # Columns of the search, and the fewest that join at a time.
 _FIRST, _FEWEST = 256, 64
+# Share of the time that is left for joining; the rest is for making the tree ready.
+_SHARE = 0.9
 # Rounds of joining, at most; cells that are written out, at most (1 GB).
 _MOST_ROUNDS, _MOST_CELLS = 50, 2**27
 
@@ -199,19 +201,20 @@ def search_sparse(
     columns = fit.first_columns()
     prepared = fit.prepared(columns)
     problem = fit.penalised(prepared)
-    result = searched(prepared, problem, effort, n_starts, seed, callback)
-    best = prepared.finished(problem, result.best, effort)
-    best = fit.solved(problem, best.params, effort, stop)
-    late = result.status is Status.TIME_LIMIT
-    with deadline(effort.seconds_left(time.perf_counter() - begun), stop):
+    # Half of the time is for columns that join.
+    half = effort.shared(2)
+    result = searched(prepared, problem, half, n_starts, seed, callback)
+    left = effort.seconds_left(time.perf_counter() - begun)
+    with deadline(None if left is None else _SHARE * left, stop):
+        best = prepared.finished(problem, result.best, effort)
+        best = fit.solved(problem, best.params, effort, stop)
         for _ in range(_MOST_ROUNDS):
             missing = fit.missing(problem, columns, best.params, float(effort.tol))
             logger.info(
                 "sparse: %d of %d columns looked at, %d more matter",
                 columns.size, fit.table.n_columns, missing.size,
             )  # fmt: skip
-            late = late or stop[0] != 0
-            if missing.size == 0 or late:
+            if missing.size == 0 or stop[0] != 0:
                 break
             more = missing[: max(columns.size, _FEWEST)]
             wider = np.sort(np.concatenate([columns, more]))
@@ -219,11 +222,12 @@ def search_sparse(
             problem = fit.penalised(prepared)
             params = _placed(best.params, columns, wider)
             best, columns = fit.solved(problem, params, effort, stop), wider
-    used = columns[_used(best.params)]
-    prepared = fit.prepared(used)
-    problem = fit.penalised(prepared)
-    params = _placed(best.params, columns, used)
-    best = fit.solved(problem, params, effort, never())
+        used = columns[_used(best.params)]
+        prepared = fit.prepared(used)
+        problem = fit.penalised(prepared)
+        params = _placed(best.params, columns, used)
+        best = fit.solved(problem, params, effort, stop)
+    late = result.status is Status.TIME_LIMIT or stop[0] != 0
     status = Status.TIME_LIMIT if late else best.status
     return prepared, problem, replace(result, best=best, status=status), used
 
