@@ -25,7 +25,7 @@ from sorct.data.samples import (
     Samples,
     TrainingSet,
     lay_out,
-    merge_equal_rows,
+    merged_rows,
     threads_for,
 )
 
@@ -211,13 +211,9 @@ def training_set(
     response: FloatArray | None = None,
 ) -> TrainingSet:
     """Training set of samples given by columns, with codes and weights > 0."""
-    n_threads = threads_for(len(codes))
-    rows, total = merge_equal_rows(columns, codes, weight, response, n_threads)
-    codes = codes[rows]
-    response = None if response is None else response[rows]
-    total /= total.sum()
+    rows, codes, share, response = merged_rows(columns, codes, weight, response)
     if len(rows) <= in_memory.MANY_ROWS:
-        made = lay_out(columns, rows, codes, total, n_codes, response)
+        made = lay_out(columns, rows, codes, share, n_codes, response)
         return TrainingSet.of(made, n_codes)
-    large = LargeRows(columns, rows, codes, total, n_codes, response)
+    large = LargeRows(columns, rows, codes, share, n_codes, response)
     return LargeSet.of_large(large, n_codes)

@@ -153,10 +153,21 @@ def make_samples(
 ) -> Samples:
     """Order, merge and lay out samples given by columns, with weights > 0."""
     n_threads = threads_for(len(codes))
+    rows, codes, share, response = merged_rows(columns, codes, weight, response)
+    return lay_out(columns, rows, codes, share, n_codes, response, n_threads)
+
+
+def merged_rows(
+    columns: GivenColumns,
+    codes: IntArray,
+    weight: FloatArray,
+    response: FloatArray | None,
+) -> tuple[IntArray, IntArray, FloatArray, FloatArray | None]:
+    """Put rows in order, equal ones merged: their places, codes, shares, responses."""
+    n_threads = threads_for(len(codes))
     rows, total = merge_equal_rows(columns, codes, weight, response, n_threads)
     response = None if response is None else response[rows]
-    shares = total / total.sum()
-    return lay_out(columns, rows, codes[rows], shares, n_codes, response, n_threads)
+    return rows, codes[rows], total / total.sum(), response
 
 
 def lay_out_part(

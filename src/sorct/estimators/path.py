@@ -179,13 +179,10 @@ def sorct_path(
         feature_cost, loss, followable, of_quantity=loss in QUANTITY_LOSSES,
         leaf=leaf, quantile=quantile, mixed=mixed, link=link,
     )  # fmt: skip
-    _refuse_of_classes(model)
-    check_group_options(group_bounds, groups, loss, link)
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     limits = Limits(max_features, None, max_cost)
-    model.check()
-    effort.check()
-    limits.check_with(feature_cost)
+    check_group_options(group_bounds, groups, loss, link)
+    _check_asked(model, effort, limits)
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     _check_callback(callback)
     checked_alphas("alphas_local", alphas_local)
@@ -209,6 +206,14 @@ def sorct_path(
     )
     warn_if_slow(path, effort)
     return path
+
+
+def _check_asked(model: Model, effort: Effort, limits: Limits) -> None:
+    """Refuse what cannot be done before any work."""
+    _refuse_of_classes(model)
+    model.check()
+    effort.check()
+    limits.check_with(model.feature_cost)
 
 
 def _check_callback(callback: Any) -> None:

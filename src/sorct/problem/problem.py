@@ -185,9 +185,10 @@ class Problem:
         return Point(cuts, label, self._logit(params))
 
     def settled(self, point: Point, params: Params) -> Point:
-        """``point(params)`` where the params are those of a point: the last digits.
+        """What ``point(params)`` gives if the params were made from this point.
 
-        Where leaves have labels alone, only thresholds are rounded on the way.
+        Where leaves have labels alone, the two differ in the last digits of thresholds,
+        which are divided and multiplied on the way: no need to clip all else again.
         """
         if self.learns_leaves or self.of_quantity:
             return self.point(params)
