@@ -348,9 +348,10 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             categoricals=self._categoricals(X),
             tries_steepness=small,
             n_finalists=FINALISTS if small else 1,
-            # Folds of few rows differ so much that the simplest would always lead; two
-            # folds of more rows are too few to follow what is best on them.
-            errors=0.0 if len(X) < FEW_ROWS else 1.0,
+            # Folds of few rows differ so much that the simplest would always lead, and
+            # many held-out rows tell small gains from chance. Between these, two folds
+            # are too few to follow what is best on them.
+            errors=1.0 if FEW_ROWS <= len(X) <= PATH_ROWS else 0.0,
         )
 
     def _links(self, target: Quantity) -> tuple[str, ...]:
