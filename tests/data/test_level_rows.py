@@ -11,6 +11,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.given_columns import held
 from sorct.data.level_rows import column_sums, same_rows, side_by_side, written_out
 from sorct.data.options import TableOptions
+from sorct.data.product import make_product
 from sorct.data.samples import Rows, TrainingSet, row_keys
 from sorct.estimators.fitting import Model, Prepared
 from sorct.problem.evaluation import GRADIENT, Evaluator, never
@@ -137,3 +138,19 @@ def test_the_same_values_and_gradients(options, monkeypatch):
         np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-12)
     assert one[1].any()
     assert one[2].any() == ("min_recall" in options)
+
+
+def test_predictions_of_long_categories(monkeypatch):
+    """Also of levels never seen, by weights of levels or by columns written out."""
+    X = table()
+    new = X.head(50).copy()
+    new.loc[::5, "long"] = "never seen"
+    encoder = TableEncoder.learn(X, TableOptions(categorical="whole"))
+    rng, sums = np.random.default_rng(6), []
+    weights = rng.normal(size=(encoder.n_columns, 3))
+    for most in (8, 1000):
+        monkeypatch.setattr(encoders, "LONG", most)
+        one = replace(encoder, unknown="other")
+        product = make_product(one, weights, np.zeros(3), 1e3)
+        sums.append(product(one.read(new), slice(2, 40)))
+    np.testing.assert_allclose(*sums, atol=1e-12)
