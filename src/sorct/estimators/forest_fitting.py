@@ -57,7 +57,7 @@ _CARRIED = 8
 # which it must have fallen.
 _BATCH, _FALLS = 5, 0.005
 # Trees that are grown before the time is looked at again.
-_AT_ONCE = 32
+_AT_ONCE = 8
 # Doublings of the local penalty until no cut has too many variables.
 _DOUBLINGS = 16
 
@@ -134,7 +134,7 @@ class ForestFit:
         self.prepared = replace(self.prepared, problem=problem)
         self.least = Strengths(self.alpha_local, LEAST)
         groups = self._groups()
-        whole = self.grove(problem, self.n_trees)
+        whole = self.grove(problem, self.n_trees, late=self.hard)
         if plan.relax or self.alpha_global == 0.0:
             params = self._grown(whole, groups)
         else:
@@ -145,13 +145,19 @@ class ForestFit:
 
     # -- bags ------------------------------------------------------------------------
 
-    def grove(self, problem: Problem, n_trees: int, share: float = 1.0) -> Grove:
+    def grove(
+        self,
+        problem: Problem,
+        n_trees: int,
+        share: float = 1.0,
+        late: IntArray | None = None,
+    ) -> Grove:
         """Bags of a problem's rows; every other tree by the cost, if asked for."""
         from sorct.search.forest import Grove
 
         plan = self.plan
         options = plan.kind, share * plan.n_draws, plan.n_starts, self.seed
-        found = Grove.drawn(problem, n_trees, *options, self.workers, self.soft)
+        found = Grove.drawn(problem, n_trees, *options, self.workers, self.soft, late)
         return self.mixed(found)
 
     def mixed(self, grove: Grove) -> Grove:
