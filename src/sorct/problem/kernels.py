@@ -352,9 +352,10 @@ def _clear(buffers: Buffers, with_gradient: bool) -> None:
             for j in range(buffers.gradient.shape[0]):
                 buffers.gradient[j, t] = 0.0
         for k in range(buffers.has_second.size):
-            for j in range(buffers.gradient.shape[0]):
-                for t in range(buffers.second_gradient.shape[2]):
-                    buffers.second_gradient[k, j, t] = 0.0
+            if buffers.has_second[k] != 0:
+                for j in range(buffers.gradient.shape[0]):
+                    for t in range(buffers.second_gradient.shape[2]):
+                        buffers.second_gradient[k, j, t] = 0.0
 
 
 @compiled_apart
@@ -377,6 +378,9 @@ def accumulate(
     p, n_branches = buffers.columns.size, buffers.mass.shape[1] - 1
     ratio = unit / slope
     _clear(buffers, with_gradient)
+    n_second = 0
+    for k in range(buffers.has_second.size):
+        n_second += buffers.has_second[k]
     n_columns = used_columns(cuts, buffers.columns)
     for b in range(samples.start.size - 1):
         first, last = samples.start[b], samples.start[b + 1]
@@ -390,7 +394,8 @@ def accumulate(
         elif by_loss:
             _ascend_loss(samples, b, with_gradient, buffers)
         elif with_gradient:
-            _add_second(samples, b, x, slope, buffers)
+            if n_second > 0:
+                _add_second(samples, b, x, slope, buffers)
             _ascend_value(samples, b, buffers)
         if with_gradient:
             add_gradient(x, buffers.branch, buffers.pull, slope, buffers.gradient)
