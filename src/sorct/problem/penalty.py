@@ -137,7 +137,9 @@ class Penalty(NamedTuple):
 
     def norms(self, coef: FloatArray) -> tuple[float, float]:
         """Local and global part per unit of strength; coef has a row per column."""
-        size = np.maximum.reduceat(np.abs(coef), self.start[:-1])
+        size = np.abs(coef)
+        if self.local.size < len(coef):
+            size = np.maximum.reduceat(size, self.start[:-1])
         paid = np.maximum(size.max(axis=1, initial=0.0) - self.free, 0.0)
         return float(self.local @ size.sum(axis=1)), float(self.linf @ paid)
 
