@@ -9,8 +9,10 @@ from sklearn.base import ClassifierMixin
 
 from sorct._typing import FloatArray
 from sorct.data.options import TableOptions
+from sorct.estimators.checks import check_one_of
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
+from sorct.estimators.forest_raced import Raced
 from sorct.tree.forest import Forest
 
 __all__ = ["SORCTForestClassifier"]
@@ -59,11 +61,21 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Whether trees are grown anew on the variables that the penalty selected. Else
         they stay as all of them were polished together under it, which makes them
         alike.
-    rule : {"one-standard-error", "best"}, default="one-standard-error"
-        How ``alpha_global`` is chosen: the fewest variables (and trees) within one
-        standard error of the least loss on held-out rows, or that least loss itself.
+    rule : {"one-standard-error", "best"} or None, default=None
+        How variables are chosen: the fewest (and the fewest trees) within one standard
+        error of the least loss on held-out rows, or that least loss itself. None takes
+        the best of a race, and one standard error along a path.
+    selection : {"race", "path"}, default="race"
+        What chooses. A race chooses variables, depth, steepness and scaling as
+        ``SORCTClassifierCV`` does; its tree is the first of the forest and counts as
+        much as all others together, which are grown on bags from the same variables,
+        one cut deeper. There is a race only where all that is left open: where
+        ``depth``, ``alpha_local``, ``alpha_global``, ``loss``, ``relax``, ``gamma`` and
+        ``time_limit`` are as by default, ``n_trees`` is one number and trees have bags.
+        Else, and with "path", variables are those of single trees along a path of
+        penalties, and all trees count alike.
     n_folds : int, default=3
-        Folds of that choice.
+        Folds of the choice along a path.
     early_stopping : bool, default=False
         Whether to stop, five trees at a time, when the out-of-bag loss no longer falls
         by half a per cent.
@@ -132,7 +144,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         class_weight: Any = None,
         cost_matrix: Any = None,
         relax: bool = True,
-        rule: str = "one-standard-error",
+        rule: str | None = None,
+        selection: str = "race",
         n_folds: int = 3,
         early_stopping: bool = False,
         gamma: float | str = "auto",
@@ -163,6 +176,7 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         self.cost_matrix = cost_matrix
         self.relax = relax
         self.rule = rule
+        self.selection = selection
         self.n_folds = n_folds
         self.early_stopping = early_stopping
         self.gamma = gamma
@@ -209,6 +223,18 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
             loss="log" if by_both else self.loss,
             class_weight=self.class_weight,
         )
+
+    def _raced(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Raced | None:
+        check_one_of("selection", self.selection, ("race", "path"))
+        given = (
+            self.depth, self.alpha_local, self.alpha_global, self.loss, self.gamma,
+            self.time_limit, bool(self.relax), self.bootstrap is not False,
+        )  # fmt: skip
+        is_open = given == (None, 0.0, None, "log", "auto", None, True, True)
+        several = len(self._numbers_of_trees()) > 1
+        if self.selection == "path" or several or not is_open:
+            return None
+        return Raced.of(self, X, y, sample_weight, seed)
 
     def _keep(self, forest: Forest) -> None:
         super()._keep(forest)
