@@ -21,10 +21,10 @@ __all__ = ["SORCTForestClassifier"]
 class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[misc]
     """Forest of sparse randomized trees that share a budget of variables.
 
-    Every tree is trained on a bag of rows of its own by the engine of
-    ``SORCTClassifier``; the forest says the mean of their probabilities. Variables are
-    chosen for the whole forest: ``alpha_global`` is paid once for a variable, however
-    many trees and cuts use it, so that the form to fill in stays short.
+    By default the first tree is the one that ``SORCTClassifierCV`` would choose, and
+    the others are grown on bags of rows from its variables; the forest says the mean of
+    their probabilities. Variables are chosen for the whole forest, however many trees
+    and cuts use them, so that the form to fill in stays short.
 
     Parameters
     ----------
@@ -32,14 +32,16 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Number of trees; several are chosen from by cross-validation, together with
         ``alpha_global``.
     depth : int or None, default=None
-        Depth of every tree; None chooses it by the out-of-bag loss of forests without
-        penalties: the smallest with a leaf for every class, or up to two more.
+        Depth of every tree; None leaves it to the race or, where there is none,
+        chooses by the out-of-bag loss of forests without penalties: the smallest with a
+        leaf for every class, or up to two more.
     alpha_local : float or None, default=0.0
         Strength of local sparsity: fewer columns in a cut, and smaller coefficients;
         None chooses it like the depth.
     alpha_global : float or None, default=None
-        Strength of the penalty on variables of the whole forest; None chooses it by
-        cross-validation. 0 keeps every variable.
+        Strength of the penalty on variables of the whole forest; None leaves them to
+        the race or, where there is none, chooses by cross-validation. 0 keeps every
+        variable.
     max_features : int or None, default=None
         Most variables that the forest may use, all trees together.
     max_features_per_cut : int or None, default=None
@@ -80,7 +82,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Whether to stop, five trees at a time, when the out-of-bag loss no longer falls
         by half a per cent.
     gamma : float or "auto", default="auto"
-        Steepness of the cuts; "auto" chooses 16 or 64 per variable like the depth.
+        Steepness of the cuts; "auto" chooses it like the depth, along a path 16 or 64
+        per variable.
     n_starts : int, default=3
         Starts of every tree on its bag.
     time_limit : float or None, default=None
@@ -92,8 +95,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Seed of bags, starts and folds.
     categorical, categorical_features, min_frequency, handle_unknown, handle_missing,
     scaling, monotonic_cst, positive_class, feature_cost
-        As in ``SORCTClassifier``. Directions hold for every tree, and so for their
-        mean.
+        As in ``SORCTClassifier``; a race chooses in place of ``scaling="auto"``.
+        Directions hold for every tree, and so for their mean.
 
     Attributes
     ----------
@@ -107,11 +110,11 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     alpha_local_, alpha_global_ : float
         Strengths of the penalties.
     cv_results_ : DataFrame or None
-        The path that was chosen from: penalty, number of trees, variables, mean loss on
-        held-out rows and the standard error of its difference from the least; None
-        where nothing was left to choose.
+        What was chosen from: that of ``SORCTClassifierCV``, or the path with penalty,
+        number of trees, variables, mean loss on held-out rows and the standard error of
+        its difference from the least; None where nothing was left to choose.
     depth_, gamma_ : int, float
-        Depth and steepness of the trees.
+        Depth of the first tree, and steepness of all.
     feature_importances_ : array of shape (n_features_in_,)
         Mean over trees of ``SORCTClassifier.feature_importances_``;
         ``forest_.training`` has ``drop`` and ``permutation``.
