@@ -13,6 +13,7 @@ def case(rng, monkeypatch):
     """A set of some hundred rows that count as very many, and the same in memory."""
     monkeypatch.setattr(samples, "MANY_ROWS", 500)
     monkeypatch.setattr(parts, "PART_BLOCKS", 1)
+    monkeypatch.setattr(large, "_SMALL", 0)
     columns = HeldColumns(rng.uniform(size=(3, 1500)).round(2))
     codes, weight = rng.integers(0, 4, 1500), rng.uniform(1, 2, 1500)
     given = columns, codes, weight, 4, rng.normal(size=1500)

@@ -5,6 +5,7 @@ It is plain data, saved as JSON. Plain arrays must be numeric.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.data.dates import is_dates
 from sorct.data.learning import learn_matrix, learn_others
+from sorct.data.level_rows import LONG, Cells, LevelRows
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.scaled_columns import ScaledColumns
 from sorct.data.table import (
@@ -338,13 +340,15 @@ class TableEncoder:
             out[:] = encoded[:, column - int(self.first_column[i])]
         return scaled
 
-    def scale_all(self, table: Table, *, own: bool = False) -> FloatArray:
+    def scale_all(self, table: Table, *, own: bool = False) -> Cells:
         """Scaled values of a table, in column order (n_columns, n).
 
         Numbers that are nobody else's are scaled where they are.
         """
+        if self.long_categories:
+            return self._level_rows(table)
         if len(self._place) < len(self.variables):
-            return self._scale_each(table)
+            return self._scale_each(table, range(len(self.variables)))
         # Numbers alone, side by side: all of them at once.
         lower, span, still = self._ranges
         own = own and table.numbers.base is None
@@ -354,16 +358,53 @@ class TableEncoder:
             scaled[:, still] = 0.0
         return scaled.T
 
-    def _scale_each(self, table: Table) -> FloatArray:
-        """The same, variable by variable: a category may have very many columns."""
-        scaled = np.empty((self.n_columns, table.n_samples))
-        for i in range(len(self.variables)):
-            columns, place = self.columns_of(i), self._place.get(i)
+    def _scale_each(self, table: Table, variables: Sequence[int]) -> FloatArray:
+        """The same, variable by variable."""
+        width = np.diff(self.first_column)
+        scaled = np.empty((width[list(variables)].sum(), table.n_samples))
+        last = 0
+        for i in variables:
+            first, last, place = last, last + width[i], self._place.get(i)
             if place is None:
-                scaled[columns] = self.encoded(table, i, slice(None)).T
+                scaled[first:last] = self.encoded(table, i, slice(None)).T
             else:
-                self._scale_number(i, table.numbers[:, place], scaled[columns][0])
+                self._scale_number(i, table.numbers[:, place], scaled[first])
         return scaled
+
+    @cached_property
+    def long_categories(self) -> list[int]:
+        """Variables with so many levels that their columns are not written out."""
+        width = np.diff(self.first_column)
+        return [
+            i for i, v in enumerate(self.variables) if v.choices and width[i] > LONG
+        ]
+
+    @cached_property
+    def written_columns(self) -> IntArray:
+        """Columns of all other variables."""
+        return np.flatnonzero(~np.isin(self.column_variable, self.long_categories))
+
+    @property
+    def width(self) -> int:
+        """Numbers that training holds of a row: cells, and places of levels."""
+        return len(self.written_columns) + len(self.long_categories)
+
+    def _level_rows(self, table: Table) -> LevelRows:
+        """The same with the places of levels where these are many."""
+        level = np.empty((len(self.long_categories), table.n_samples), dtype=np.int64)
+        for own, i in zip(level, self.long_categories, strict=True):
+            first, last = self.first_column[i : i + 2]
+            # The first choice may have no column; nor has a level never seen.
+            place = table.codes[i] - len(self.variables[i].choices or ()) + last - first
+            own[:] = np.where(place >= 0, first + place, -1)
+        others = [
+            i for i in range(len(self.variables)) if i not in self.long_categories
+        ]
+        return self.level_rows(self._scale_each(table, others), level)
+
+    def level_rows(self, x: FloatArray, level: IntArray) -> LevelRows:
+        """Rows of cells that are written out and of places of levels."""
+        return LevelRows(self.n_columns, self.written_columns, x, level)
 
     @cached_property
     def _ranges(self) -> tuple[FloatArray, FloatArray, IntArray]:

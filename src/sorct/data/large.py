@@ -17,10 +17,11 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.data import parts as in_parts
 from sorct.data import samples as in_memory
+from sorct.data.given_columns import GivenColumns
+from sorct.data.level_rows import contiguous
 from sorct.data.parts import PartedSet, SampleParts, Sums
 from sorct.data.samples import (
     BLOCK,
-    GivenColumns,
     Rows,
     Samples,
     TrainingSet,
@@ -29,8 +30,8 @@ from sorct.data.samples import (
     threads_for,
 )
 
-# Share of the rows whose samples are held.
-_HELD = 0.65
+# Share of the rows whose samples are held; all if they take no more than so many bytes.
+_HELD, _SMALL = 0.65, 2**26
 
 
 class LargeRows:
@@ -64,7 +65,9 @@ class LargeRows:
         fits = len(rows) < np.iinfo(np.int32).max and rows.max() < 2**31
         self._rows: Any = rows.astype(np.int32) if fits else rows
         self._held: dict[int, Samples] = {}
-        self._most_held = int(_HELD * self.n_blocks / in_parts.PART_BLOCKS)
+        small = 8.0 * self.n_rows * columns.width <= _SMALL
+        share = 1.0 if small else _HELD * self.n_columns / columns.width
+        self._most_held = int(share * self.n_blocks / in_parts.PART_BLOCKS)
 
     @property
     def codes(self) -> IntArray:
@@ -101,7 +104,7 @@ class LargeRows:
 
     def taken(self, chosen: IntArray) -> Rows:
         """Some rows as a table, by their positions in rising order."""
-        X = np.array(self.columns.some_rows(self._rows[chosen]), order="C")
+        X = contiguous(self.columns.some_rows(self._rows[chosen]))
         codes = np.searchsorted(self._code_start[1:], chosen, side="right")
         response = None if self.response is None else self.response[chosen]
         return Rows(X, codes, self.weight[chosen], response)
@@ -195,11 +198,7 @@ class LargeSet(TrainingSet):
 
 
 def _measure(samples: Samples) -> Sums:
-    centre, square = np.zeros((2, samples.n_columns))
-    for b in range(samples.n_blocks):
-        x, weight = samples.block(b)
-        centre += x @ weight
-        square += (x * x) @ weight
+    centre, square = samples.column_sums()
     return Sums(centre=centre, square=square)
 
 

@@ -90,9 +90,21 @@ class _FoldedProduct:
             # Sums side by side, as they are used: BLAS is quicker that way, too.
             sums = self.numbers.T @ table.numbers[rows].T
             for i, weight in self.encoded.items():
-                sums += weight.T @ self.encoder.encoded(table, i, rows).T
+                sums += self._said(i, weight, table, rows)
             sums -= self.threshold[:, np.newaxis]
             if not np.isfinite(sums.sum()):
                 self.encoder.check_finite(table, rows)
                 sums = np.nan_to_num(sums, nan=0.0)
         return np.asarray(sums)
+
+    def _said(
+        self, i: int, weight: FloatArray, table: Table, rows: slice
+    ) -> FloatArray:
+        """What a variable that is no plain number adds."""
+        if i not in self.encoder.long_categories:
+            return np.asarray(weight.T @ self.encoder.encoded(table, i, rows).T)
+        # The first choice may have no column, and a level never seen (-1) has none.
+        n_choices, one = len(self.encoder.variables[i].choices or ()), weight[:1]
+        none = np.zeros((n_choices - len(weight), one.size))
+        every = np.concatenate([none, weight, np.zeros_like(one)])
+        return np.asarray(every[table.codes[i][rows]].T)

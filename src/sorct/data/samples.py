@@ -18,17 +18,30 @@ import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.given_columns import GivenColumns, HeldColumns, held
 from sorct.data.in_order import in_order
+from sorct.data.level_rows import (
+    Cells,
+    LevelRows,
+    column_sums,
+    laid_flat,
+    same_rows,
+    side_by_side,
+    written_out,
+)
 
 # Rows of a block; a block has a multiple of LANES of them, which vector instructions
 # take together.
 BLOCK = 256
 LANES = 8
+# Where columns are more than so many, a block has so few rows that it stays near the
+# processor between scores and gradients.
+_MANY_COLUMNS, _SMALL_BLOCK = 4096, 32
 
 # Rows that a search looks at; the tree it finds is finished on all.
 MANY_ROWS = 16_384
@@ -39,12 +52,14 @@ _AT_ONCE, _HASHED_AT_ONCE = 2**18, 2**16
 class Samples(NamedTuple):
     """Training samples in blocks; samples that pad the last block have weight 0.
 
-    ``x`` holds block after block, each as a (n_columns, size) array, and ``start``
-    where each begins (one more entry than blocks). Block b consists of the segments
-    from ``first_segment[b]`` to ``first_segment[b + 1]``: the parts of it that belong
-    to one code. ``segment_start`` and ``segment_code`` tell where each begins and its
-    code. Weights sum to 1. ``response`` has the quantity to predict, sample by sample;
-    it is empty where there is none.
+    ``x`` holds block after block, each as a (n_dense, size) array, and ``start`` where
+    each begins (one more entry than blocks). ``dense`` are the columns written out in
+    it: all of them, unless there are long categories; then ``level`` has, laid out
+    alike, the column of each that is 1, or -1 (see ``level_rows.py``). Block b consists
+    of the segments from ``first_segment[b]`` to ``first_segment[b + 1]``: the parts of
+    it that belong to one code. ``segment_start`` and ``segment_code`` tell where each
+    begins and its code. Weights sum to 1. ``response`` has the quantity to predict,
+    sample by sample; it is empty where there is none.
     """
 
     x: FloatArray
@@ -54,6 +69,9 @@ class Samples(NamedTuple):
     segment_start: IntArray
     segment_code: IntArray
     response: FloatArray
+    n_columns: int
+    dense: IntArray
+    level: IntArray
 
     @property
     def n_blocks(self) -> int:
@@ -66,9 +84,9 @@ class Samples(NamedTuple):
         return int(np.count_nonzero(self.weight))
 
     @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return len(self.x) // len(self.weight)
+    def width(self) -> int:
+        """Numbers that are held of a sample: cells, and places of levels."""
+        return (len(self.x) + len(self.level)) // len(self.weight)
 
     @property
     def codes(self) -> IntArray:
@@ -76,30 +94,53 @@ class Samples(NamedTuple):
         size = np.diff(self.segment_start)
         return np.repeat(self.segment_code, size)[: self.n_rows]
 
+    def cells(self, b: int) -> Cells:
+        """Cells of block b, of shape (n_columns, size)."""
+        first, last = self.start[b], self.start[b + 1]
+        q, n_levels = self.dense.size, self.level.size // self.weight.size
+        x = self.x[q * first : q * last].reshape(q, last - first)
+        if n_levels == 0:
+            return x
+        level = self.level[n_levels * first : n_levels * last].reshape(n_levels, -1)
+        return LevelRows(self.n_columns, self.dense, x, level)
+
     def block(self, b: int) -> tuple[FloatArray, FloatArray]:
         """Columns (n_columns, size) and weights of block b."""
-        p, first, last = self.n_columns, self.start[b], self.start[b + 1]
-        x = self.x[p * first : p * last].reshape(p, last - first)
-        return x, self.weight[first:last]
+        return written_out(self.cells(b)), self.weight[
+            self.start[b] : self.start[b + 1]
+        ]
+
+    def column_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Weighted sums of the columns, and of their squares, block by block."""
+        centre, square = np.zeros((2, self.n_columns))
+        for b in range(self.n_blocks):
+            weight = self.weight[self.start[b] : self.start[b + 1]]
+            own = column_sums(self.cells(b), weight)
+            centre += own[0]
+            square += own[1]
+        return centre, square
 
     def some_columns(self, columns: IntArray) -> Samples:
         """The same rows with some of their columns."""
-        parts = [self.block(b)[0][columns].ravel() for b in range(self.n_blocks)]
-        return self._replace(x=np.concatenate(parts))
+        parts = [self.cells(b)[columns] for b in range(self.n_blocks)]
+        return self._replace(**laid_flat(parts, len(columns)))
 
     def part(self, first: int, last: int) -> Samples:
         """Blocks from first to last, without the last; views, nothing is copied."""
         begin, end = self.start[first], self.start[last]
         low, high = self.first_segment[first], self.first_segment[last]
-        p = self.n_columns
+        q, n_levels = self.dense.size, self.level.size // self.weight.size
         return Samples(
-            self.x[p * begin : p * end],
+            self.x[q * begin : q * end],
             self.weight[begin:end],
             self.start[first : last + 1] - begin,
             self.first_segment[first : last + 1] - low,
             self.segment_start[low : high + 1] - begin,
             self.segment_code[low:high],
             self.response[begin:end],
+            self.n_columns,
+            self.dense,
+            self.level[n_levels * begin : n_levels * end],
         )
 
 
@@ -109,7 +150,7 @@ class Rows(NamedTuple):
     ``response`` is None where no quantity is predicted.
     """
 
-    X: FloatArray
+    X: Cells
     codes: IntArray
     weight: FloatArray
     response: FloatArray | None = None
@@ -123,25 +164,6 @@ class Rows(NamedTuple):
         """The same rows with weights such that every code has a given share."""
         kept = np.bincount(self.codes, self.weight, share.size)
         return self._replace(weight=self.weight * (share / kept)[self.codes])
-
-
-class GivenColumns(Protocol):
-    """Columns of a table in [0, 1] that may be made when they are asked for."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, j: int) -> FloatArray: ...
-
-    def some_rows(self, rows: IntArray | slice) -> FloatArray:
-        """Some rows of all columns, shape (n_columns, n)."""
-
-
-class HeldColumns(list[FloatArray]):
-    """Columns that are held as they are."""
-
-    def some_rows(self, rows: IntArray | slice) -> FloatArray:
-        """Some rows of all columns, shape (n_columns, n)."""
-        return np.stack([column[rows] for column in self])
 
 
 def make_samples(
@@ -186,7 +208,6 @@ def lay_out_part(
 def row_keys(columns: GivenColumns, n_rows: int, n_threads: int = 1) -> IntArray:
     """Hash every row by its bits (sums of odd multiples modulo 2^64)."""
     odd = 2 * np.random.default_rng(0).integers(1, 2**62, len(columns), np.int64) + 1
-
     size = _whole_blocks(_HASHED_AT_ONCE, len(columns))
 
     def keys(first: int) -> IntArray:
@@ -201,15 +222,24 @@ def _whole_blocks(n_cells: int, n_columns: int) -> int:
     return max(n_cells // (BLOCK * max(n_columns, 1)), 1) * BLOCK
 
 
-def _keys(x: FloatArray, odd: IntArray) -> IntArray:
+def _keys(cells: Cells, odd: IntArray) -> IntArray:
+    if isinstance(cells, LevelRows):
+        # Zeros add nothing, a one what the column's own key is.
+        keys, ones = _keys(cells.x, odd[cells.dense]), np.ones(odd.size + 1)
+        of_one = _mixed(ones, np.append(odd, 0))
+        return np.asarray(keys + of_one[cells.level].sum(axis=0))
+    return np.asarray(_mixed(cells, odd[:, np.newaxis]).sum(axis=0))
+
+
+def _mixed(x: FloatArray, odd: IntArray) -> IntArray:
     # Adding 0 turns -0.0 into 0.0, which has other bits but is equal.
     bits = (x + 0.0).view(np.int64)
     mixed = bits >> 29
     mixed ^= bits
-    mixed *= odd[:, np.newaxis]
+    mixed *= odd
     np.right_shift(mixed, 32, out=bits)
     mixed ^= bits
-    return np.asarray(mixed.sum(axis=0))
+    return mixed
 
 
 def threads_for(n_rows: int) -> int:
@@ -234,9 +264,11 @@ def merge_equal_rows(
     if response is not None:
         equal &= response[above] == response[below]
     pairs = np.flatnonzero(equal)
-    for j in range(len(columns) if pairs.size else 0):
-        column = columns[j]
-        equal[pairs] &= column[above[pairs]] == column[below[pairs]]
+    size = _whole_blocks(_AT_ONCE, len(columns))
+    for first in range(0, pairs.size, size):
+        some = pairs[first : first + size]
+        both = columns.some_rows(above[some]), columns.some_rows(below[some])
+        equal[some] &= same_rows(*both)
     begins = np.flatnonzero(np.append(True, ~equal))
     return order[begins], _sum_groups(weight[order], begins)
 
@@ -265,25 +297,25 @@ def lay_out(
     n_threads: int = 1,
 ) -> Samples:
     """Blocks of the rows given, which come with their codes, sorted, and the rest."""
-    n_rows, p = len(rows), len(columns)
+    n_rows = len(rows)
     n_padded = -(-n_rows // LANES) * LANES
-    start = np.append(np.arange(0, n_padded, BLOCK), n_padded)
-    x, padded = np.zeros(p * n_padded), np.zeros(n_padded)
+    padded = np.zeros(n_padded)
     padded[:n_rows] = total
-
-    size = _whole_blocks(_AT_ONCE, p)
+    size = _whole_blocks(_AT_ONCE, len(columns))
+    given = columns.some_rows(rows[:size])
+    dense, n_levels = np.arange(len(columns)), 0
+    if isinstance(given, LevelRows):
+        dense, n_levels = given.dense, len(given.level)
+    x, level = np.zeros(dense.size * n_padded), np.full(n_levels * n_padded, -1)
+    block = BLOCK if dense.size <= _MANY_COLUMNS else _SMALL_BLOCK
+    start = np.append(np.arange(0, n_padded, block), n_padded)
 
     def fill(first: int) -> None:
-        given = columns.some_rows(rows[first : first + size])
-        n_whole = given.shape[1] // BLOCK
-        last = first + BLOCK * n_whole
-        blocks = x[p * first : p * last].reshape(n_whole, p, BLOCK)
-        whole = given[:, : last - first].reshape(p, n_whole, BLOCK)
-        blocks[:] = whole.transpose(1, 0, 2)
-        if first + given.shape[1] > last:
-            block = x[p * last : p * min(last + BLOCK, n_padded)].reshape(p, -1)
-            rest = given[:, last - first :]
-            block[:, : rest.shape[1]] = rest
+        cells = given if first == 0 else columns.some_rows(rows[first : first + size])
+        if isinstance(cells, LevelRows):
+            _fill_blocks(level, first, cells.level, block)
+            cells = cells.x
+        _fill_blocks(x, first, cells, block)
 
     for _ in in_order(fill, range(0, n_rows, size), n_threads):
         pass
@@ -296,8 +328,23 @@ def lay_out(
     if response is not None:
         padded_response[:n_rows] = response
     return Samples(
-        x, padded, start, first_segment, segment_start, segment_code, padded_response
-    )
+        x, padded, start, first_segment, segment_start, segment_code, padded_response,
+        len(columns), dense, level,
+    )  # fmt: skip
+
+
+def _fill_blocks(out: AnyArray, first: int, given: AnyArray, size: int) -> None:
+    """Lay out rows (p, n), of which the first begins a block; the last may be cut."""
+    p, n = given.shape
+    if p == 0:
+        return
+    n_padded, n_whole = len(out) // p, n // size
+    last = first + size * n_whole
+    blocks = out[p * first : p * last].reshape(n_whole, p, size)
+    blocks[:] = given[:, : last - first].reshape(p, n_whole, size).transpose(1, 0, 2)
+    if first + n > last:
+        block = out[p * last : p * min(last + size, n_padded)].reshape(p, -1)
+        block[:, : first + n - last] = given[:, last - first :]
 
 
 def quotas(share: FloatArray, n_most: int) -> IntArray:
@@ -345,12 +392,7 @@ class TrainingSet:
     @classmethod
     def of(cls, samples: Samples, n_codes: int) -> TrainingSet:
         """Measure the samples, block by block."""
-        p = samples.n_columns
-        centre, square = np.zeros(p), np.zeros(p)
-        for b in range(samples.n_blocks):
-            x, weight = samples.block(b)
-            centre += x @ weight
-            square += (x * x) @ weight
+        centre, square = samples.column_sums()
         share = np.zeros(n_codes)
         segment_weight = np.add.reduceat(samples.weight, samples.segment_start[:-1])
         np.add.at(share, samples.segment_code, segment_weight)
@@ -389,7 +431,7 @@ class TrainingSet:
         codes, weight = rows.codes[order], rows.weight[order]
         weight = weight / weight.sum()
         response = None if rows.response is None else rows.response[order]
-        laid = lay_out(HeldColumns(rows.X), order, codes, weight, n_codes, response)
+        laid = lay_out(held(rows.X), order, codes, weight, n_codes, response)
         return cls.of(laid, n_codes)
 
     def some_columns(self, columns: IntArray) -> TrainingSet:
@@ -438,12 +480,11 @@ class TrainingSet:
 
     def taken(self, chosen: IntArray) -> Rows:
         """Some samples as a table, by their positions in rising order."""
-        samples = self.samples
-        X = np.empty((self.n_columns, chosen.size))
+        samples, parts = self.samples, []
         for b in range(samples.n_blocks):
             first, last = np.searchsorted(chosen, samples.start[b : b + 2])
-            block = samples.block(b)[0]
-            X[:, first:last] = block[:, chosen[first:last] - samples.start[b]]
+            parts.append(samples.cells(b)[:, chosen[first:last] - samples.start[b]])
+        X = side_by_side(parts)
         response = samples.response[chosen] if samples.response.size else None
         return Rows(X, samples.codes[chosen], samples.weight[chosen], response)
 

@@ -17,13 +17,14 @@ import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.encoder import MOST_COUNTED, TableEncoder
+from sorct.data.given_columns import held
 from sorct.data.kinds import learn_sketch, sketch_column
+from sorct.data.level_rows import Cells, column_sums, contiguous, side_by_side
 from sorct.data.moments import Moments
 from sorct.data.options import TableOptions
 from sorct.data.parts import PartedSet, Parts, Sums
 from sorct.data.quantity import Quantity, check_positive, number_column
 from sorct.data.samples import (
-    HeldColumns,
     Rows,
     Samples,
     TrainingSet,
@@ -280,7 +281,7 @@ class Draw:
     codes: IntArray
     keys: IntArray
     weight: FloatArray
-    encoded: FloatArray
+    encoded: Cells
     quota: IntArray
     most: int
     whole: bool
@@ -298,7 +299,7 @@ class Draw:
             codes=np.concatenate([self.codes, other.codes]),
             keys=np.concatenate([self.keys, other.keys]),
             weight=np.concatenate([self.weight, other.weight]),
-            encoded=np.hstack([self.encoded, other.encoded]),
+            encoded=side_by_side([self.encoded, other.encoded]),
             whole=self.whole and other.whole,
             sums=self.sums + other.sums,
             response=response,
@@ -341,7 +342,7 @@ class Draw:
         """Equal rows as one; sorted by code and key."""
         return self.take(
             *merge_equal_rows(
-                HeldColumns(self.encoded), self.codes, self.weight, self.response
+                held(self.encoded), self.codes, self.weight, self.response
             )
         )
 
@@ -384,11 +385,12 @@ class Drawer:
         """Rows of a batch that may come, and sums over all of them."""
         encoding, most = self.encoding, self.most
         codes = encoding.target.known_codes(batch.y)
-        encoded = encoding.encoder.encode(batch.X).T
+        encoded = contiguous(encoding.encoder.columns(batch.X).some_rows(slice(None)))
         weight = encoding.weights(batch, codes)
-        sums = Sums(centre=encoded @ weight, square=(encoded * encoded) @ weight)
+        centre, square = column_sums(encoded, weight)
+        sums = Sums(centre=centre, square=square)
         quota = quotas(self.share, most)
-        keys = row_keys(HeldColumns(encoded), codes.size)
+        keys = row_keys(held(encoded), codes.size)
         drawn = Draw(
             batch.X, batch.y, codes, keys, weight, encoded,
             quota, most, True, sums, encoding.response(batch),

@@ -179,7 +179,7 @@ def check_memory(n_columns: int, n_classes: int, topology: Topology) -> None:
 
 
 def check_table_memory(n_rows: int, n_columns: int) -> None:
-    """Refuse a table that is too large once every level has a column of its own.
+    """Refuse a table that is too large once it is laid out.
 
     All rows are laid out once, and those that a search looks at a few times more.
     """
@@ -189,11 +189,10 @@ def check_table_memory(n_rows: int, n_columns: int) -> None:
     there = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     if needed > there:
         raise ValueError(
-            f"Laid out for training, {n_rows} rows have {n_columns} columns (one per "
-            f"level of a category) and take {needed / 2**30:.1f} GB, but there are "
-            f"{there / 2**30:.1f} GB. Write the table as Parquet and fit its path, as "
-            'in fit("table.parquet", "y"), which holds few rows at a time; or leave '
-            "out columns or levels (min_frequency)."
+            f"Laid out for training, {n_rows} rows have {n_columns} columns and take "
+            f"{needed / 2**30:.1f} GB, but there are {there / 2**30:.1f} GB. Write the "
+            'table as Parquet and fit its path, as in fit("table.parquet", "y"), which '
+            "holds few rows at a time; or leave out columns."
         )
 
 

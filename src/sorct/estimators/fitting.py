@@ -154,6 +154,8 @@ class Prepared:
         Level of the quantile, if one is predicted.
     telling : float
         About how many seconds it takes to measure a finished tree on all rows.
+    begun : float
+        When preparing began, by the clock that tells seconds.
     """
 
     encoder: TableEncoder
@@ -169,13 +171,16 @@ class Prepared:
     loss: str | None = None
     quantile: float | None = None
     telling: float = 0.0
+    begun: float = 0.0
 
     def finished(
         self, problem: Problem, solution: Solution, effort: Effort
     ) -> Solution:
         """The solution as people get it: without cuts that they have no use for."""
+        from sorct.problem.evaluation import never
         from sorct.search.collapse import collapsed
         from sorct.search.polish import without_idle_cuts
+        from sorct.search.workers import deadline
 
         if isinstance(problem.data, LargeSet):
             problem = replace(problem, data=problem.data.parted())
@@ -183,7 +188,9 @@ class Prepared:
         ended = solution.status in (Status.CONVERGED, Status.MAX_ITER)
         if not self.followable or not ended:
             return solution
-        return collapsed(problem, solution, effort.solver())
+        stop, spent = never(), time.perf_counter() - self.begun + self.telling
+        with deadline(effort.seconds_left(spent), stop):
+            return collapsed(problem, solution, effort.solver(), stop)
 
     @property
     def classes(self) -> Classes:
@@ -213,7 +220,7 @@ class Prepared:
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight)
         encoder = TableEncoder.learn(X, model.table, weight)
-        check_table_memory(len(y), encoder.n_columns)
+        check_table_memory(len(y), encoder.width)
         target = Classes.learn(y, weight)
         codes = target.codes(y)
         factor = class_factors(model.class_weight, target, codes, weight)
@@ -298,7 +305,8 @@ class Prepared:
         spent = time.perf_counter() - begun
         telling = _TELLING * spent if n_samples > MANY_ROWS else 0.0
         parts = encoder, target, problem, n_samples, call, spent, rules, floor
-        return cls(*parts, bool(model.followable), factor, telling=telling)
+        followable = bool(model.followable)
+        return cls(*parts, followable, factor, telling=telling, begun=begun)
 
     @classmethod
     def _of_quantity(
@@ -308,7 +316,7 @@ class Prepared:
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight, number_column)
         encoder = TableEncoder.learn(X, model.table, weight)
-        check_table_memory(len(y), encoder.n_columns)
+        check_table_memory(len(y), encoder.width)
         target = target_of(y, weight, model)
 
         def data() -> TrainingSet:
@@ -341,7 +349,7 @@ class Prepared:
         seconds = time.perf_counter() - begun
         level = float(model.quantile) if model.loss == "quantile" else None
         parts = encoder, target, problem, n_samples, call, seconds, rules, np.zeros(0)
-        return cls(*parts, loss=str(model.loss), quantile=level)
+        return cls(*parts, loss=str(model.loss), quantile=level, begun=begun)
 
     def tree(
         self,

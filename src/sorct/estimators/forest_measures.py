@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray
+from sorct.data.level_rows import written_out
 from sorct.data.quantity import Quantity
 from sorct.data.samples import MANY_ROWS, Rows
 from sorct.estimators.fitting import Prepared
@@ -99,7 +100,7 @@ def training_score(prepared: Prepared, forest: Forest) -> float | None:
     rows = prepared.problem.data.rows
     if prepared.n_samples > MANY_ROWS:
         return None
-    said, weight = forest.said(rows.X.T), _own_weight(prepared, rows)
+    said, weight = forest.said(written_out(rows.X).T), _own_weight(prepared, rows)
     if rows.response is None:
         own = said[rows.codes, np.arange(rows.codes.size)]
         return float(np.average(own, weights=weight))
@@ -135,6 +136,7 @@ def importances(
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     some = np.sort(rng.permutation(rows.codes.size)[:_FEW_ROWS])
     rows, outside = rows.take(some), outside[:, some]
+    X = written_out(rows.X)
     order, centre = rng.permutation(some.size), problem.data.centre
     used = np.any([one.penalised.any(axis=1) for one in params], axis=0)
 
@@ -149,10 +151,10 @@ def importances(
 
     drop: dict[str, float] = {}
     permutation: dict[str, float] = {}
-    seen, unseen = seen_loss(rows.X), unseen_loss(rows.X)
+    seen, unseen = seen_loss(X), unseen_loss(X)
     for v in np.unique(encoder.column_variable[used]).tolist():
         name, columns = encoder.names[v], encoder.column_variable == v
-        held, mixed = rows.X.copy(), rows.X.copy()
+        held, mixed = X.copy(), X.copy()
         held[columns] = centre[columns][:, np.newaxis]
         mixed[columns] = mixed[columns][:, order]
         drop[name] = seen_loss(held) - seen

@@ -27,7 +27,7 @@ from sorct.estimators.checks import checked_samples
 from sorct.estimators.effort import Effort, InfeasibleError
 
 if TYPE_CHECKING:
-    from sorct.data.samples import GivenColumns
+    from sorct.data.given_columns import GivenColumns
     from sorct.estimators.fitting import Prepared
     from sorct.problem.penalty import Strengths
     from sorct.problem.problem import Problem

@@ -22,6 +22,7 @@ from sorct.data.dask_source import DaskSource, is_dask
 from sorct.data.encoder import TableEncoder
 from sorct.data.in_order import sum_of
 from sorct.data.kinds import variable_from_dict
+from sorct.data.level_rows import Cells, held_arrays, written_out
 from sorct.data.parts import Sums
 from sorct.data.quantiles import SketchBetween, exact_quantile
 from sorct.data.quantity import Quantity
@@ -293,15 +294,20 @@ def _drawn(source: Source, drawer: Drawer, checkpoint: Checkpoint | None) -> Dra
         whole = bool(kept.pop("whole")[0])
         sums = Sums({name: kept.pop(name) for name in ("centre", "square")})
         quota = quotas(drawer.share, drawer.most)
+        encoded: Cells = kept.pop("encoded")
+        if "level" in kept:
+            rows = drawer.encoding.encoder.level_rows
+            encoded = rows(written_out(encoded), kept.pop("level"))
         return Draw(
-            X=None, y=np.zeros(0), **kept,
+            X=None, y=np.zeros(0), **kept, encoded=encoded,
             quota=quota, most=drawer.most, whole=whole, sums=sums,
         )  # fmt: skip
     draw: Draw = _all_of(source, drawer)
     if checkpoint is not None:
-        names = ["codes", "keys", "weight", "encoded"]
+        names = ["codes", "keys", "weight"]
         names += [] if draw.response is None else ["response"]
         arrays = {name: getattr(draw, name) for name in names}
+        arrays |= held_arrays(draw.encoded)
         checkpoint.keep_arrays(
             "draw", {**arrays, **draw.sums, "whole": np.array([draw.whole])}
         )

@@ -46,6 +46,9 @@ NO_ROWS = Samples(
     np.zeros(1, dtype=np.int64),
     np.zeros(0, dtype=np.int64),
     np.zeros(0),
+    0,
+    np.zeros(0, dtype=np.int64),
+    np.zeros(0, dtype=np.int64),
 )
 
 

@@ -50,7 +50,13 @@ from sorct.problem.compilation import (
     smaller,
 )
 from sorct.problem.elementary import density, fill_cdf, log
-from sorct.problem.products import add_gradient, fill_scores, used_columns
+from sorct.problem.products import (
+    add_gradient,
+    add_level_gradient,
+    add_level_scores,
+    fill_scores,
+    used_columns,
+)
 
 # Least probability that a tree can give to a sample's class: products of two are not 0.
 _LEAST = 1e-150
@@ -309,7 +315,12 @@ def _dot(one: FloatArray, other: FloatArray) -> float:
 
 @compiled_apart
 def _add_second(
-    samples: Samples, b: int, x: FloatArray, slope: float, buffers: Buffers
+    samples: Samples,
+    b: int,
+    x: FloatArray,
+    level: IntArray,
+    slope: float,
+    buffers: Buffers,
 ) -> None:
     """Add a block's share of the gradients of the second payoffs.
 
@@ -317,7 +328,8 @@ def _add_second(
     """
     n_branches, first = buffers.pull.size, samples.start[b]
     branch, reach, value = buffers.branch, buffers.reach, buffers.value
-    p, gradient = x.shape[0], buffers.second_gradient
+    dense, gradient = samples.dense, buffers.second_gradient
+    p = gradient.shape[1] - 1
     for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
         k = samples.segment_code[s]
         if buffers.has_second[k] == 0:
@@ -334,8 +346,13 @@ def _add_second(
                 gain = value[2 * t + 1, i] - value[2 * t + 2, i]
                 value[t, i] = value[2 * t + 2, i] + branch[t, i] * gain
                 pull[i - begin] = reach[t, i] * gain * density(branch[t, i])
-            for j in range(p):
-                gradient[k, j, t] += slope * _dot(pull, x[j, begin:end])
+            for r in range(dense.size):
+                gradient[k, dense[r], t] += slope * _dot(pull, x[r, begin:end])
+            for v in range(level.shape[0]):
+                for i in range(pull.size):
+                    j = level[v, begin + i]
+                    if j >= 0:
+                        gradient[k, j, t] += slope * pull[i]
             for i in range(pull.size):
                 gradient[k, p, t] -= slope * pull[i]
 
@@ -374,15 +391,18 @@ def accumulate(
     the gradient is that of the sum of a loss of V, which is filled as well: -log V, or
     that of a residual if it has a ``shape``. ``unit`` is the unit of slopes.
     """
-    p, n_branches = buffers.columns.size, buffers.mass.shape[1] - 1
+    dense, n_branches = samples.dense, buffers.mass.shape[1] - 1
+    p, n_levels = dense.size, samples.level.size // samples.weight.size
     ratio = unit / slope
     _clear(buffers, with_gradient)
-    n_columns = used_columns(cuts, buffers.columns)
+    n_columns = used_columns(cuts, dense, buffers.columns)
     for b in range(samples.start.size - 1):
         first, last = samples.start[b], samples.start[b + 1]
         n = last - first
         x = samples.x[p * first : p * last].reshape(p, n)
-        fill_scores(x, buffers.columns, n_columns, cuts, slope, buffers.branch)
+        level = samples.level[n_levels * first : n_levels * last].reshape(n_levels, n)
+        fill_scores(x, dense, buffers.columns, n_columns, cuts, slope, buffers.branch)
+        add_level_scores(level, cuts, slope, buffers.branch)
         fill_cdf(buffers.branch, n_branches, n)
         _descend_reach(samples, b, buffers)
         if shape.size > 0:
@@ -390,7 +410,9 @@ def accumulate(
         elif by_loss:
             _ascend_loss(samples, b, with_gradient, buffers)
         elif with_gradient:
-            _add_second(samples, b, x, slope, buffers)
+            _add_second(samples, b, x, level, slope, buffers)
             _ascend_value(samples, b, buffers)
         if with_gradient:
-            add_gradient(x, buffers.branch, buffers.pull, slope, buffers.gradient)
+            d, gradient = buffers.branch, buffers.gradient
+            add_gradient(x, dense, d, buffers.pull, slope, gradient)
+            add_level_gradient(level, d, slope, gradient)

@@ -14,13 +14,13 @@ _NEGLIGIBLE = 1e-20
 
 
 @compiled_inside
-def used_columns(cuts: FloatArray, columns: IntArray) -> int:
-    """List the columns that some cut uses; return how many there are."""
+def used_columns(cuts: FloatArray, dense: IntArray, columns: IntArray) -> int:
+    """List the places in x of columns that some cut uses; return how many there are."""
     n_columns = 0
-    for j in range(columns.size):
+    for r in range(dense.size):
         for t in range(cuts.shape[1]):
-            if cuts[j, t] != 0.0:
-                columns[n_columns] = j
+            if cuts[dense[r], t] != 0.0:
+                columns[n_columns] = r
                 n_columns += 1
                 break
     return n_columns
@@ -29,6 +29,7 @@ def used_columns(cuts: FloatArray, columns: IntArray) -> int:
 @compiled_inside
 def _score_one(
     x: FloatArray,
+    dense: IntArray,
     columns: IntArray,
     n_columns: int,
     cuts: FloatArray,
@@ -37,14 +38,14 @@ def _score_one(
     branch: FloatArray,
 ) -> None:
     """Scores of cut t, four columns at a time."""
-    p, n = x.shape
+    p, n = cuts.shape[0] - 1, x.shape[1]
     for i in range(n):
         branch[t, i] = -cuts[p, t] * slope
     c = 0
     while c + 3 < n_columns:
         j0, j1, j2, j3 = columns[c], columns[c + 1], columns[c + 2], columns[c + 3]
-        a0, a1 = cuts[j0, t] * slope, cuts[j1, t] * slope
-        a2, a3 = cuts[j2, t] * slope, cuts[j3, t] * slope
+        a0, a1 = cuts[dense[j0], t] * slope, cuts[dense[j1], t] * slope
+        a2, a3 = cuts[dense[j2], t] * slope, cuts[dense[j3], t] * slope
         for i in range(n):
             branch[t, i] += (
                 a0 * x[j0, i] + a1 * x[j1, i] + a2 * x[j2, i] + a3 * x[j3, i]
@@ -52,7 +53,7 @@ def _score_one(
         c += 4
     while c < n_columns:
         j0 = columns[c]
-        a0 = cuts[j0, t] * slope
+        a0 = cuts[dense[j0], t] * slope
         for i in range(n):
             branch[t, i] += a0 * x[j0, i]
         c += 1
@@ -61,6 +62,7 @@ def _score_one(
 @compiled_inside
 def _score_three(
     x: FloatArray,
+    dense: IntArray,
     columns: IntArray,
     n_columns: int,
     cuts: FloatArray,
@@ -69,7 +71,7 @@ def _score_three(
     branch: FloatArray,
 ) -> None:
     """Scores of cuts t, t + 1, t + 2, two columns at a time: each x is read once."""
-    p, n = x.shape
+    p, n = cuts.shape[0] - 1, x.shape[1]
     for i in range(n):
         branch[t, i] = -cuts[p, t] * slope
         branch[t + 1, i] = -cuts[p, t + 1] * slope
@@ -78,14 +80,14 @@ def _score_three(
     while c < n_columns:
         j0 = columns[c]
         a0, b0, c0 = (
-            cuts[j0, t] * slope,
-            cuts[j0, t + 1] * slope,
-            cuts[j0, t + 2] * slope,
+            cuts[dense[j0], t] * slope,
+            cuts[dense[j0], t + 1] * slope,
+            cuts[dense[j0], t + 2] * slope,
         )
         if c + 1 < n_columns:
             j1 = columns[c + 1]
-            a1, b1 = cuts[j1, t] * slope, cuts[j1, t + 1] * slope
-            c1 = cuts[j1, t + 2] * slope
+            a1, b1 = cuts[dense[j1], t] * slope, cuts[dense[j1], t + 1] * slope
+            c1 = cuts[dense[j1], t + 2] * slope
             for i in range(n):
                 x0, x1 = x[j0, i], x[j1, i]
                 branch[t, i] += a0 * x0 + a1 * x1
@@ -103,6 +105,7 @@ def _score_three(
 @compiled_inside
 def fill_scores(
     x: FloatArray,
+    dense: IntArray,
     columns: IntArray,
     n_columns: int,
     cuts: FloatArray,
@@ -115,14 +118,19 @@ def fill_scores(
     """
     n_scores = cuts.shape[1]
     for t in range(0, n_scores - 2, 3):
-        _score_three(x, columns, n_columns, cuts, slope, t, branch)
+        _score_three(x, dense, columns, n_columns, cuts, slope, t, branch)
     for t in range(n_scores - n_scores % 3, n_scores):
-        _score_one(x, columns, n_columns, cuts, slope, t, branch)
+        _score_one(x, dense, columns, n_columns, cuts, slope, t, branch)
 
 
 @compiled_inside
 def _gradient_one(
-    x: FloatArray, d: FloatArray, t: int, slope: float, grad: FloatArray
+    x: FloatArray,
+    dense: IntArray,
+    d: FloatArray,
+    t: int,
+    slope: float,
+    grad: FloatArray,
 ) -> None:
     """Add sum_i d_ti x_ji to column t, four rows at a time."""
     p, n = x.shape
@@ -134,22 +142,27 @@ def _gradient_one(
             s1 += d[t, i] * x[j + 1, i]
             s2 += d[t, i] * x[j + 2, i]
             s3 += d[t, i] * x[j + 3, i]
-        grad[j, t] += slope * s0
-        grad[j + 1, t] += slope * s1
-        grad[j + 2, t] += slope * s2
-        grad[j + 3, t] += slope * s3
+        grad[dense[j], t] += slope * s0
+        grad[dense[j + 1], t] += slope * s1
+        grad[dense[j + 2], t] += slope * s2
+        grad[dense[j + 3], t] += slope * s3
         j += 4
     while j < p:
         s0 = 0.0
         for i in range(n):
             s0 += d[t, i] * x[j, i]
-        grad[j, t] += slope * s0
+        grad[dense[j], t] += slope * s0
         j += 1
 
 
 @compiled_inside
 def _gradient_three(
-    x: FloatArray, d: FloatArray, t: int, slope: float, grad: FloatArray
+    x: FloatArray,
+    dense: IntArray,
+    d: FloatArray,
+    t: int,
+    slope: float,
+    grad: FloatArray,
 ) -> None:
     """Add sum_i d_ti x_ji to columns t, t + 1, t + 2, two rows at a time."""
     p, n = x.shape
@@ -165,24 +178,29 @@ def _gradient_three(
             r0 += d0 * x1
             r1 += d1 * x1
             r2 += d2 * x1
-        grad[j, t] += slope * s0
-        grad[j, t + 1] += slope * s1
-        grad[j, t + 2] += slope * s2
-        grad[j + 1, t] += slope * r0
-        grad[j + 1, t + 1] += slope * r1
-        grad[j + 1, t + 2] += slope * r2
+        grad[dense[j], t] += slope * s0
+        grad[dense[j], t + 1] += slope * s1
+        grad[dense[j], t + 2] += slope * s2
+        grad[dense[j + 1], t] += slope * r0
+        grad[dense[j + 1], t + 1] += slope * r1
+        grad[dense[j + 1], t + 2] += slope * r2
         j += 2
     if j < p:
         for u in range(t, t + 3):
             s0 = 0.0
             for i in range(n):
                 s0 += d[u, i] * x[j, i]
-            grad[j, u] += slope * s0
+            grad[dense[j], u] += slope * s0
 
 
 @compiled_inside
 def add_gradient(
-    x: FloatArray, d: FloatArray, pull: FloatArray, slope: float, grad: FloatArray
+    x: FloatArray,
+    dense: IntArray,
+    d: FloatArray,
+    pull: FloatArray,
+    slope: float,
+    grad: FloatArray,
 ) -> None:
     """Add the block's share of the gradient, d being the derivatives of the scores.
 
@@ -190,12 +208,38 @@ def add_gradient(
     """
     for t in range(0, pull.size - 2, 3):
         if pull[t] + pull[t + 1] + pull[t + 2] > _NEGLIGIBLE:
-            _gradient_three(x, d, t, slope, grad)
+            _gradient_three(x, dense, d, t, slope, grad)
     for t in range(pull.size - pull.size % 3, pull.size):
         if pull[t] > _NEGLIGIBLE:
-            _gradient_one(x, d, t, slope, grad)
+            _gradient_one(x, dense, d, t, slope, grad)
     for t in range(pull.size):
         total = 0.0
         for i in range(x.shape[1]):
             total += d[t, i]
-        grad[x.shape[0], t] -= slope * total
+        grad[grad.shape[0] - 1, t] -= slope * total
+
+
+@compiled_inside
+def add_level_scores(
+    level: IntArray, cuts: FloatArray, slope: float, branch: FloatArray
+) -> None:
+    """Add to the scores what the levels of long categories weigh."""
+    for v in range(level.shape[0]):
+        for i in range(level.shape[1]):
+            j = level[v, i]
+            if j >= 0:
+                for t in range(cuts.shape[1]):
+                    branch[t, i] += slope * cuts[j, t]
+
+
+@compiled_inside
+def add_level_gradient(
+    level: IntArray, d: FloatArray, slope: float, grad: FloatArray
+) -> None:
+    """Add to the gradient the derivatives of the rows that have a level."""
+    for v in range(level.shape[0]):
+        for i in range(level.shape[1]):
+            j = level[v, i]
+            if j >= 0:
+                for t in range(grad.shape[1]):
+                    grad[j, t] += slope * d[t, i]

@@ -39,6 +39,14 @@ from sorct.search.moves import Chain, move
 from sorct.search.multistart import finish, finished_on_all, too_late
 from sorct.search.polish import Polisher
 from sorct.search.starts import Start, make_start
+from sorct.search.work import (
+    MAX_WORK,
+    WIDE,
+    bounded,
+    is_wide,
+    work_of,
+    work_per_second,
+)
 from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import Solution, Status
@@ -54,18 +62,15 @@ _BETTER = 1e-5
 # The search ends when so many runs agree. With one cut, where chains cannot exchange
 # parts, so many chains must agree as well.
 _AGREE, _AGREE_CHAINS = 2, 6
-# At most so many runs. No run begins after so much work, counted in rows x columns x
-# cuts x evaluations (20 seconds or so), and no run does more than so much; of a table
-# with very many columns, which memory slows down, no more than the former.
-_MAX_RUNS, _MAX_WORK, _MAX_WORK_OF_RUN = 16, 4e10, 4e11
+# At most so many runs. No run begins after ``MAX_WORK``, and no run does more than so
+# much; where columns or cuts are very many, no more than the former.
+_MAX_RUNS, _MAX_WORK_OF_RUN = 16, 4e11
 # Rows that chains look at where there are very many: so many per column, but not more
 # than so many cells, and at least so many rows. With one cut, all rows of the search,
 # unless they have so many columns.
-_ROWS_PER_COLUMN, _MOST_CELLS, _FEWEST_ROWS, _WIDE = 64, 2**24, 4096, 1024
-# What a core does in a second, of the same work, and where columns are very many;
-# evaluations of a descent, about; descents on more rows than chains look at; and
+_ROWS_PER_COLUMN, _MOST_CELLS, _FEWEST_ROWS = 64, 2**24, 4096
+# Evaluations of a descent, about; descents on more rows than chains look at; and
 # seconds from which on a search says beforehand what it may take.
-_WORK_PER_SECOND, _WIDE_PER_SECOND = 2e9, 7e8
 _USUAL_EVALUATIONS, _LAST_DESCENTS, _LONG = 150, 8, 30.0
 _LATE = "time limit"
 _WORKED = "work limit"
@@ -101,9 +106,9 @@ class IteratedSearch:
         log = SearchLog(callback, unit=problem.trivial_cost)
         subsampled = problem.subsampled
         many = subsampled is not problem
-        wide = problem.data.n_columns > _WIDE
+        wide = problem.data.n_columns > WIDE
         log.rough = many and (problem.topology.depth > 1 or wide)
-        rough = subsampled.fewer(_few(problem)) if log.rough else subsampled
+        rough = subsampled.fewer(_few(subsampled)) if log.rough else subsampled
         n_jobs = effective_n_jobs(-1 if many and self.n_jobs is None else self.n_jobs)
         soft, hard, limit = never(), never(), self.time_limit
         share = _SEARCH_SHARE_MANY_ROWS if many else _SEARCH_SHARE
@@ -197,17 +202,18 @@ class _Search:
             return "runs agree"
         if len(ends) > 1 and not best.feasible:
             return "no run met the floors"
-        return _WORKED if self._work > _MAX_WORK else None
+        return _WORKED if self._work > MAX_WORK else None
 
     def _say_how_long(self) -> None:
         """Tell in the log what a long search will take, about."""
         n_descents = _AGREE * _patience(self.problem)
         work = min(n_descents * _USUAL_EVALUATIONS * self._size, self._most_work)
-        seconds = work / self._speed / self.workers.n_threads
+        speed = work_per_second(self.problem)
+        seconds = work / speed / self.workers.n_threads
         if self.rough is not self.problem:
             # Runs end on more rows than their chains look at, and so does the finish.
-            last = _LAST_DESCENTS * _USUAL_EVALUATIONS * self._size_of(self.problem)
-            seconds += last / self._speed
+            last = _LAST_DESCENTS * _USUAL_EVALUATIONS * work_of(self.problem)
+            seconds += last / speed
         if seconds > _LONG and not self.problem.is_convex:
             logger.info(
                 "searching %d rows x %d columns x %d cuts may take %.0f s or more; "
@@ -217,29 +223,14 @@ class _Search:
             )  # fmt: skip
 
     @property
-    def _is_wide(self) -> bool:
-        return self.problem.data.n_columns > _WIDE
-
-    @property
     def _most_work(self) -> float:
         """Work of a run, at most."""
-        return _MAX_WORK if self._is_wide else _MAX_WORK_OF_RUN
-
-    @property
-    def _speed(self) -> float:
-        """Work that a core does in a second, about."""
-        return _WIDE_PER_SECOND if self._is_wide else _WORK_PER_SECOND
+        return MAX_WORK if is_wide(self.problem) else _MAX_WORK_OF_RUN
 
     @property
     def _size(self) -> float:
         """Work of an evaluation in a chain."""
-        return self._size_of(self.rough)
-
-    @staticmethod
-    def _size_of(problem: Problem) -> float:
-        """Rows x columns x cuts: the work of an evaluation."""
-        data, n_branches = problem.data, problem.topology.n_branches
-        return float(data.samples.weight.size * data.n_columns * n_branches)
+        return work_of(self.rough)
 
     @property
     def _work(self) -> float:
@@ -306,19 +297,12 @@ class _Search:
 
         def polish() -> Logged:
             begun = time.perf_counter()
-            polisher = Polisher.of(problem, self._bounded(problem), self.hard)
+            polisher = Polisher.of(problem, bounded(self.solver, problem), self.hard)
             return finish(polisher, start, run, self.hard, begun)
 
         (found,) = self.workers.run([polish])
         self.log.add(found)
         return found.solution
-
-    def _bounded(self, problem: Problem) -> AugmentedLagrangian:
-        """The solver, whose work has an end where columns are very many."""
-        if not self._is_wide:
-            return self.solver
-        most = max(int(_MAX_WORK / self._size_of(problem)), _DESCENT.max_iter)
-        return replace(self.solver, max_iter=min(self.solver.max_iter, most))
 
     def _polish(self, solution: Solution, run: int) -> Solution:
         """Solve to the end; if that should lead higher, keep what there was."""
@@ -381,8 +365,8 @@ def _step(
 
 def _few(problem: Problem) -> int:
     """Rows that chains look at where there are very many."""
-    p = problem.data.n_columns
-    return max(min(_ROWS_PER_COLUMN * p, _MOST_CELLS // p), _FEWEST_ROWS)
+    most = _MOST_CELLS // problem.data.samples.width
+    return max(min(_ROWS_PER_COLUMN * problem.data.n_columns, most), _FEWEST_ROWS)
 
 
 def _patience(problem: Problem) -> int:

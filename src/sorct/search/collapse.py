@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
-from sorct.data.parts import Sums, total
+from sorct.data.parts import OutOfTimeError, Sums, total
 from sorct.data.samples import Samples
 from sorct.problem.problem import Problem
 from sorct.search.polish import Polisher, without_idle_cuts
+from sorct.search.work import bounded
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
-from sorct.solvers.solution import Solution
+from sorct.solvers.solution import Solution, Status
 from sorct.tree.link import cdf
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
@@ -29,16 +30,24 @@ _ROUNDING = 1e-9
 
 
 def collapsed(
-    problem: Problem, solution: Solution, solver: AugmentedLagrangian
+    problem: Problem,
+    solution: Solution,
+    solver: AugmentedLagrangian,
+    stop: IntArray | None = None,
 ) -> Solution:
-    """The solution without such cuts; the same if there are none."""
+    """The solution without such cuts; the same if there are none, or no time."""
     if problem.topology.depth == 1 or not solution.feasible or problem.of_quantity:
         return solution
     params = _without_one_sided(problem, solution.params)
     if params is solution.params:
         return solution
-    found = solver.solve(problem, params, multiplier=solution.multiplier)
-    if not found.feasible or _is_useless(problem, found, solver):
+    solver, start = bounded(solver, problem), solution.multiplier
+    try:
+        found = solver.solve(problem, params, multiplier=start, stop=stop)
+    except OutOfTimeError:
+        return solution
+    late = found.status is Status.TIME_LIMIT
+    if late or not found.feasible or _is_useless(problem, found, solver):
         return solution
     return without_idle_cuts(problem, found)
 
