@@ -33,7 +33,7 @@ def test_sklearn_compatible(estimator, check):
 
 @pytest.mark.slow
 @each_check(
-    SORCTForestClassifier(2, n_starts=1, n_folds=2),
+    SORCTForestClassifier(2, selection="path", n_starts=1, n_folds=2),
     SORCTForestClassifier(2, 2, 0.1, 0.1, n_starts=1, relax=False, loss="both"),
     SORCTForestRegressor(2, 1, n_starts=1, n_folds=2, gamma=100.0),
     shares=3,

@@ -106,6 +106,14 @@ class Grove:
             seed=self.seed + _APART * first,
         )
 
+    def beside(self, other: Grove) -> Grove:
+        """The bags of both."""
+        return replace(
+            self,
+            problems=(*self.problems, *other.problems),
+            outside=np.concatenate([self.outside, other.outside]),
+        )
+
     def grown(self) -> list[Params]:
         """Every tree for itself, the best of its starts."""
         calls = [
