@@ -58,8 +58,16 @@ def test_sklearn_compatible(estimator, check):
 @each_check(
     SORCTRegressor(n_starts=2, max_iter=200, tol=1e-3),
     SORCTRegressorCV(
-        1, 0.1, leaf="constant", scaling="auto", relax=False, cv=2, n_solutions=1
-    ),
+        1,
+        0.1,
+        leaf="constant",
+        mixed=0.1,
+        link="identity",
+        scaling="auto",
+        relax=False,
+        cv=2,
+        n_solutions=1,
+    ),  # fmt: skip
     shares=2,
 )
 def test_the_contract_holds_for_trees_and_searches(estimator, check):
@@ -170,8 +178,8 @@ def test_a_path_of_a_quantity(houses, tmp_path):
 def test_a_search_chooses_and_tells(houses):
     X, y = houses
     search = SORCTRegressorCV(
-        [0, 1], [0.5, 5.0], scaling="auto", cv=2, n_solutions=1, tol=1e-4,
-        max_features=3, random_state=0,
+        1, [0.5, 5.0], scaling="auto", link="identity", mixed=0.1, gamma=128.0,
+        relax=False, cv=2, n_solutions=1, tol=1e-3, max_features=3, random_state=0,
     ).fit(X, y)  # fmt: skip
     assert search.best_params_["leaf"] in ("constant", "linear")
     assert set(search.cv_results_["leaf"]) <= {"constant", "linear"}
@@ -264,8 +272,8 @@ def test_what_is_chosen_on_some_rows_is_finished_on_all(houses, monkeypatch):
     for place in ("folds", "finishing", "regressor_cv"):
         monkeypatch.setattr(f"sorct.estimators.{place}.PATH_ROWS", 100)
     search = SORCTRegressorCV(
-        1, 0.5, leaf="linear", scaling="auto", cv=2, n_solutions=1,
-        handle_missing="typical", random_state=0,
+        1, 0.5, leaf="linear", mixed=0.1, link="identity", scaling="auto", cv=2,
+        n_solutions=1, handle_missing="typical", random_state=0,
     ).fit(X, y)  # fmt: skip
     told = search.tree_.training
     assert told.n_samples == len(y)

@@ -369,9 +369,10 @@ def _clear(buffers: Buffers, with_gradient: bool) -> None:
             for j in range(buffers.gradient.shape[0]):
                 buffers.gradient[j, t] = 0.0
         for k in range(buffers.has_second.size):
-            for j in range(buffers.gradient.shape[0]):
-                for t in range(buffers.second_gradient.shape[2]):
-                    buffers.second_gradient[k, j, t] = 0.0
+            if buffers.has_second[k] != 0:
+                for j in range(buffers.gradient.shape[0]):
+                    for t in range(buffers.second_gradient.shape[2]):
+                        buffers.second_gradient[k, j, t] = 0.0
 
 
 @compiled_apart
@@ -395,6 +396,9 @@ def accumulate(
     p, n_levels = dense.size, samples.level.size // samples.weight.size
     ratio = unit / slope
     _clear(buffers, with_gradient)
+    n_second = 0
+    for k in range(buffers.has_second.size):
+        n_second += buffers.has_second[k]
     n_columns = used_columns(cuts, dense, buffers.columns)
     for b in range(samples.start.size - 1):
         first, last = samples.start[b], samples.start[b + 1]
@@ -410,7 +414,8 @@ def accumulate(
         elif by_loss:
             _ascend_loss(samples, b, with_gradient, buffers)
         elif with_gradient:
-            _add_second(samples, b, x, level, slope, buffers)
+            if n_second > 0:
+                _add_second(samples, b, x, level, slope, buffers)
             _ascend_value(samples, b, buffers)
         if with_gradient:
             d, gradient = buffers.branch, buffers.gradient
