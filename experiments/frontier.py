@@ -41,6 +41,8 @@ KEYS = ["table", "split", "method"]
 #: The default with and without limits, and the number of what it chooses: raised
 #: whenever that may be another tree, so that these are fitted anew.
 OURS, DEFAULT = ("ours", "ours-1se", "ours-3", "ours-5"), 3
+#: The same number for forests.
+FOREST, FOREST_DEFAULT = "ours-forest", 2
 #: Stands for every table that has no entry of its own.
 ANY = "any"
 COLUMNS = (
@@ -143,6 +145,8 @@ class Config:
             told.append(__version__)
         if method in OURS:
             told.append(DEFAULT)
+        if method.startswith(FOREST):
+            told.append(FOREST_DEFAULT)
         text = json.dumps(told, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

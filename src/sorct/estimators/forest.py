@@ -9,8 +9,10 @@ from sklearn.base import ClassifierMixin
 
 from sorct._typing import FloatArray
 from sorct.data.options import TableOptions
+from sorct.estimators.checks import check_one_of
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
+from sorct.estimators.forest_raced import Raced
 from sorct.tree.forest import Forest
 
 __all__ = ["SORCTForestClassifier"]
@@ -19,10 +21,10 @@ __all__ = ["SORCTForestClassifier"]
 class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[misc]
     """Forest of sparse randomized trees that share a budget of variables.
 
-    Every tree is trained on a bag of rows of its own by the engine of
-    ``SORCTClassifier``; the forest says the mean of their probabilities. Variables are
-    chosen for the whole forest: ``alpha_global`` is paid once for a variable, however
-    many trees and cuts use it, so that the form to fill in stays short.
+    By default the first tree is the one that ``SORCTClassifierCV`` would choose, and
+    the others are grown on bags of rows from its variables; the forest says the mean of
+    their probabilities. Variables are chosen for the whole forest, however many trees
+    and cuts use them, so that the form to fill in stays short.
 
     Parameters
     ----------
@@ -30,14 +32,16 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Number of trees; several are chosen from by cross-validation, together with
         ``alpha_global``.
     depth : int or None, default=None
-        Depth of every tree; None chooses it by the out-of-bag loss of forests without
-        penalties: the smallest with a leaf for every class, or up to two more.
+        Depth of every tree; None leaves it to the race or, where there is none,
+        chooses by the out-of-bag loss of forests without penalties: the smallest with a
+        leaf for every class, or up to two more.
     alpha_local : float or None, default=0.0
         Strength of local sparsity: fewer columns in a cut, and smaller coefficients;
         None chooses it like the depth.
     alpha_global : float or None, default=None
-        Strength of the penalty on variables of the whole forest; None chooses it by
-        cross-validation. 0 keeps every variable.
+        Strength of the penalty on variables of the whole forest; None leaves them to
+        the race or, where there is none, chooses by cross-validation. 0 keeps every
+        variable.
     max_features : int or None, default=None
         Most variables that the forest may use, all trees together.
     max_features_per_cut : int or None, default=None
@@ -59,16 +63,27 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Whether trees are grown anew on the variables that the penalty selected. Else
         they stay as all of them were polished together under it, which makes them
         alike.
-    rule : {"one-standard-error", "best"}, default="one-standard-error"
-        How ``alpha_global`` is chosen: the fewest variables (and trees) within one
-        standard error of the least loss on held-out rows, or that least loss itself.
+    rule : {"one-standard-error", "best"} or None, default=None
+        How variables are chosen: the fewest (and the fewest trees) within one standard
+        error of the least loss on held-out rows, or that least loss itself. None takes
+        the best of a race, and one standard error along a path.
+    selection : {"race", "path"}, default="race"
+        What chooses. A race chooses variables, depth, steepness and scaling as
+        ``SORCTClassifierCV`` does; its tree is the first of the forest and counts as
+        much as all others together, which are grown on bags from the same variables,
+        one cut deeper. There is a race only where all that is left open: where
+        ``depth``, ``alpha_local``, ``alpha_global``, ``loss``, ``relax``, ``gamma`` and
+        ``time_limit`` are as by default, ``n_trees`` is one number and trees have bags.
+        Else, and with "path", variables are those of single trees along a path of
+        penalties, and all trees count alike.
     n_folds : int, default=3
-        Folds of that choice.
+        Folds of the choice along a path.
     early_stopping : bool, default=False
         Whether to stop, five trees at a time, when the out-of-bag loss no longer falls
         by half a per cent.
     gamma : float or "auto", default="auto"
-        Steepness of the cuts; "auto" chooses 16 or 64 per variable like the depth.
+        Steepness of the cuts; "auto" chooses it like the depth, along a path 16 or 64
+        per variable.
     n_starts : int, default=3
         Starts of every tree on its bag.
     time_limit : float or None, default=None
@@ -80,8 +95,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Seed of bags, starts and folds.
     categorical, categorical_features, min_frequency, handle_unknown, handle_missing,
     scaling, monotonic_cst, positive_class, feature_cost
-        As in ``SORCTClassifier``. Directions hold for every tree, and so for their
-        mean.
+        As in ``SORCTClassifier``; a race chooses in place of ``scaling="auto"``.
+        Directions hold for every tree, and so for their mean.
 
     Attributes
     ----------
@@ -95,11 +110,11 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     alpha_local_, alpha_global_ : float
         Strengths of the penalties.
     cv_results_ : DataFrame or None
-        The path that was chosen from: penalty, number of trees, variables, mean loss on
-        held-out rows and the standard error of its difference from the least; None
-        where nothing was left to choose.
+        What was chosen from: that of ``SORCTClassifierCV``, or the path with penalty,
+        number of trees, variables, mean loss on held-out rows and the standard error of
+        its difference from the least; None where nothing was left to choose.
     depth_, gamma_ : int, float
-        Depth and steepness of the trees.
+        Depth of the first tree, and steepness of all.
     feature_importances_ : array of shape (n_features_in_,)
         Mean over trees of ``SORCTClassifier.feature_importances_``;
         ``forest_.training`` has ``drop`` and ``permutation``.
@@ -132,7 +147,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         class_weight: Any = None,
         cost_matrix: Any = None,
         relax: bool = True,
-        rule: str = "one-standard-error",
+        rule: str | None = None,
+        selection: str = "race",
         n_folds: int = 3,
         early_stopping: bool = False,
         gamma: float | str = "auto",
@@ -163,6 +179,7 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         self.cost_matrix = cost_matrix
         self.relax = relax
         self.rule = rule
+        self.selection = selection
         self.n_folds = n_folds
         self.early_stopping = early_stopping
         self.gamma = gamma
@@ -209,6 +226,18 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
             loss="log" if by_both else self.loss,
             class_weight=self.class_weight,
         )
+
+    def _raced(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Raced | None:
+        check_one_of("selection", self.selection, ("race", "path"))
+        given = (
+            self.depth, self.alpha_local, self.alpha_global, self.loss, self.gamma,
+            self.time_limit, bool(self.relax), self.bootstrap is not False,
+        )  # fmt: skip
+        is_open = given == (None, 0.0, None, "log", "auto", None, True, True)
+        several = len(self._numbers_of_trees()) > 1
+        if self.selection == "path" or several or not is_open:
+            return None
+        return Raced.of(self, X, y, sample_weight, seed)
 
     def _keep(self, forest: Forest) -> None:
         super()._keep(forest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from sorct.estimators.checks import (
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.forest_fitting import ForestFit, ForestPlan
+from sorct.estimators.forest_raced import Raced, RacedFit
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_estimator import WholeEstimator
 from sorct.solvers.solution import Status
@@ -35,8 +37,9 @@ _KINDS = {True: BOOTSTRAP, "half": HALF, False: ALL}
 _MOST_TREES = 10_000
 # The rule "paired" compares folds; forests are compared row by row.
 _RULES = RULES[:2]
-# Share of a time limit for choosing, the rest being for the trees.
-_CHOOSING_SHARE = 0.7
+# Shares of a time limit until choosing ends, and until growing trees ends; the rest is
+# for what is told of them.
+_CHOOSING_SHARE, _GROWING_SHARE = 0.6, 0.85
 
 
 class ForestEstimator(WholeEstimator):
@@ -52,7 +55,7 @@ class ForestEstimator(WholeEstimator):
     max_cost: float | None
     bootstrap: Any
     relax: bool
-    rule: str
+    rule: str | None
     n_folds: int
     early_stopping: bool
     gamma: Any
@@ -103,9 +106,13 @@ class ForestEstimator(WholeEstimator):
         weight = checked_samples(X, y, sample_weight, model.read)[2]
         stood = rows_stood_for(weight)
         n_draws = len(weight) if stood is None else float(stood.sum())
-        seed = effort.seed()
+        seed, plan = effort.seed(), self._plan(n_draws)
+        raced = self._raced(X, y, sample_weight, seed)
+        if raced is not None:
+            table = replace(model.table, scaling=raced.params["scaling"])
+            model = replace(model, table=table)
         prepared = Prepared.of(X, y, sample_weight, model, call)
-        self._keep(self._grown(prepared, model, effort, seed, self._plan(n_draws)))
+        self._keep(self._grown(prepared, model, effort, seed, plan, raced))
 
     def _grown(
         self,
@@ -114,6 +121,7 @@ class ForestEstimator(WholeEstimator):
         effort: Effort,
         seed: int,
         plan: ForestPlan,
+        raced: Raced | None,
     ) -> Forest:
         from sorct.problem.evaluation import never
         from sorct.search.workers import Workers, deadline
@@ -122,16 +130,19 @@ class ForestEstimator(WholeEstimator):
         left = effort.seconds_left(prepared.seconds)
         share = None if left is None else _CHOOSING_SHARE * left
         with (
-            deadline(left, hard),
+            deadline(None if left is None else _GROWING_SHARE * left, hard),
             deadline(share, soft),
             Workers(effort.n_jobs, soft, hard) as workers,
         ):
-            fit = ForestFit(
-                plan, prepared, model, seed, effort.n_jobs, workers, soft, hard
-            )
+            given = plan, prepared, model, seed, effort.n_jobs, workers, soft, hard
+            fit = ForestFit(*given) if raced is None else RacedFit(*given, raced)
             found = fit.run()
-        self.cv_results_ = None if fit.choice is None else fit.choice.frame()
+        self.cv_results_ = fit.results
         return found
+
+    def _raced(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Raced | None:
+        """What a race chooses, if forests of this kind have one."""
+        return None
 
     @property
     def _limits(self) -> Limits:
@@ -147,7 +158,7 @@ class ForestEstimator(WholeEstimator):
             None if self.alpha_global is None else float(self.alpha_global),
             self._limits,
             bool(self.relax),
-            self.rule,
+            self.rule or "one-standard-error",
             bool(self.early_stopping),
             getattr(self, "loss", None) == "both",
             self.depth is None,
@@ -166,7 +177,8 @@ class ForestEstimator(WholeEstimator):
             raise ValueError(
                 f'bootstrap must be True, "half" or False, got {shown(self.bootstrap)}.'
             )
-        check_one_of("rule", self.rule, _RULES)
+        if self.rule is not None:
+            check_one_of("rule", self.rule, _RULES)
         checked_flag("relax", self.relax)
         checked_flag("early_stopping", self.early_stopping)
         check_whole("n_folds", self.n_folds, "a whole number >= 2", 100, least=2)

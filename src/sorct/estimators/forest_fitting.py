@@ -39,11 +39,13 @@ from sorct.estimators.forest_measures import (
 from sorct.estimators.forest_setting import LEAST, N_CHOOSING, ForestSetting
 from sorct.estimators.limiting import allows
 from sorct.solvers.solution import Status
-from sorct.tree.forest import Forest, ForestRecord
+from sorct.tree.forest import Forest, ForestRecord, of_one_steepness
 from sorct.tree.path import Limits
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from sorct.problem.problem import Problem
     from sorct.search.forest import Grove
     from sorct.search.workers import Workers
@@ -56,8 +58,10 @@ _CARRIED = 8
 # Trees that are grown before the out-of-bag loss is looked at again, and the share by
 # which it must have fallen.
 _BATCH, _FALLS = 5, 0.005
+#: Rows that choices are made on, at most; trees are then grown on bags of all rows.
+LOOK_ROWS = 4096
 # Trees that are grown before the time is looked at again.
-_AT_ONCE = 32
+_AT_ONCE = 8
 # Doublings of the local penalty until no cut has too many variables.
 _DOUBLINGS = 16
 
@@ -130,28 +134,40 @@ class ForestFit:
         self.n_trees = plan.n_trees[-1]
         self.told: tuple[float, float] | None = None
         self.alpha_global = plan.alpha_global or 0.0
-        problem, self.alpha_local = ForestSetting(self).choose(self.prepared.problem)
+        data = self.prepared.problem.data
+        self.look, self.alpha_local = ForestSetting(self).choose(
+            self.prepared.problem.fewer(LOOK_ROWS)
+        )
+        problem = replace(self.look, data=data)
         self.prepared = replace(self.prepared, problem=problem)
         self.least = Strengths(self.alpha_local, LEAST)
         groups = self._groups()
-        whole = self.grove(problem, self.n_trees)
+        whole = self.grove(problem, self.n_trees, late=self.hard)
         if plan.relax or self.alpha_global == 0.0:
             params = self._grown(whole, groups)
         else:
             params = self._joint(whole, groups)
         whole = whole.some(0, len(params))
-        params = [self._thin(p, x) for p, x in zip(whole.problems, params, strict=True)]
-        return self._forest(whole, params)
+        weights = np.full(len(params), 1.0 / len(params))
+        return self._forest(whole, self._all_thin(whole, params), weights)
+
+    @property
+    def results(self) -> pd.DataFrame | None:
+        """What was chosen from; None where nothing was left to choose."""
+        return None if self.choice is None else self.choice.frame()
 
     # -- bags ------------------------------------------------------------------------
 
-    def grove(self, problem: Problem, n_trees: int, share: float = 1.0) -> Grove:
+    def grove(
+        self, problem: Problem, n_trees: int, late: IntArray | None = None
+    ) -> Grove:
         """Bags of a problem's rows; every other tree by the cost, if asked for."""
         from sorct.search.forest import Grove
 
-        plan = self.plan
+        plan, n_rows = self.plan, self.prepared.problem.data.blocks.n_rows
+        share = problem.data.blocks.n_rows / n_rows
         options = plan.kind, share * plan.n_draws, plan.n_starts, self.seed
-        found = Grove.drawn(problem, n_trees, *options, self.workers, self.soft)
+        found = Grove.drawn(problem, n_trees, *options, self.workers, self.soft, late)
         return self.mixed(found)
 
     def mixed(self, grove: Grove) -> Grove:
@@ -172,7 +188,7 @@ class ForestFit:
 
     def _groups(self) -> IntArray:
         """Groups of columns that the forest may use."""
-        plan, problem = self.plan, self.prepared.problem
+        plan, problem = self.plan, self.look
         is_free = plan.alpha_global == 0.0 and not plan.limits.on_variables
         alphas = np.zeros(1) if is_free else self._alphas()
         offers = [np.arange(problem.n_groups)]
@@ -193,8 +209,7 @@ class ForestFit:
         asked = self.plan.alpha_global
         if asked is not None:
             return np.array([0.0, 0.25 * asked, asked] if asked > 0.0 else [0.0])
-        problem = self.prepared.problem
-        top = emptying_strength(problem, self.seed, linf=True, stop=self.soft)
+        top = emptying_strength(self.look, self.seed, linf=True, stop=self.soft)
         return np.append(0.0, top * _SHARES)
 
     def _offers(self, problem: Problem, alphas: FloatArray) -> list[IntArray]:
@@ -246,7 +261,7 @@ class ForestFit:
 
         Of shape (n_points, len(n_trees), n_rows).
         """
-        rows = self.prepared.problem.data.rows
+        rows = self.look.data.rows
         found: list[FloatArray] = []
         weights: list[FloatArray] = []
         for inside, outside in self._folds(rows):
@@ -270,13 +285,12 @@ class ForestFit:
         return list(splitter.split(np.zeros((rows.codes.size, 1)), rows.codes))
 
     def _fold(self, inside: Rows, outside: Rows, alphas: FloatArray) -> FloatArray:
-        problem, sizes = self.prepared.problem, self.plan.n_trees
+        problem, sizes = self.look, self.plan.n_trees
         data = TrainingSet.from_rows(inside, problem.data.n_codes)
-        share = inside.codes.size / (inside.codes.size + outside.codes.size)
         if len(sizes) == 1:
             sizes = (min(sizes[0], N_CHOOSING),)
         part = replace(problem, data=data)
-        grove = self.grove(part, sizes[-1], share)
+        grove = self.grove(part, sizes[-1])
         known: dict[bytes, list[FloatArray]] = {}
         losses = []
         for groups in self._offered(part, alphas):
@@ -347,6 +361,11 @@ class ForestFit:
 
         return hard.on(groups, polish)
 
+    def _all_thin(self, grove: Grove, params: Sequence[Params]) -> list[Params]:
+        """All trees, such that no cut has too many variables."""
+        pairs = zip(grove.problems, params, strict=False)
+        return [self._thin(problem, one) for problem, one in pairs]
+
     def _thin(self, problem: Problem, params: Params) -> Params:
         """Raise the local penalty until no cut has too many variables."""
         from sorct.problem.penalty import Strengths
@@ -387,18 +406,24 @@ class ForestFit:
 
     # -- the forest ------------------------------------------------------------------
 
-    def _forest(self, grove: Grove, params: Sequence[Params]) -> Forest:
-        trees = tuple(
-            self._tree(problem, one)
-            for problem, one in zip(grove.problems, params, strict=True)
-        )
+    def _forest(
+        self,
+        grove: Grove,
+        params: Sequence[Params],
+        weights: FloatArray,
+        first: Tree | None = None,
+    ) -> Forest:
+        """The trees with names and units, or the first as it is, and what they say."""
+        known = [] if first is None else [first]
+        pairs = list(zip(grove.problems, params, strict=True))[len(known) :]
+        trees = (*known, *(self._tree(problem, one) for problem, one in pairs))
         prepared = self.prepared
         costs = None
         if not prepared.problem.of_quantity:
             matrix = prepared.problem.costs.cost_matrix
             costs = matrix if unequal(matrix) else None
         score, loss = out_of_bag_score(prepared, grove, params, costs)
-        drop, permutation = importances(prepared, grove, params, self.seed)
+        drop, permutation = importances(prepared, grove, params, weights, self.seed)
         late = self.hard[0] != 0 or self.soft[0] != 0
         told = ForestRecord(
             alpha_local=self.alpha_local,
@@ -417,7 +442,7 @@ class ForestFit:
             loss=str(self.model.loss),
             versions=versions(),
         )
-        forest = Forest.of(trees, costs)
+        forest = Forest(of_one_steepness(trees), weights, costs)
         told = replace(told, training_score=training_score(prepared, forest))
         return replace(forest, training=told)
 

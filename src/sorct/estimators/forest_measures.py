@@ -122,7 +122,11 @@ def _r2(y: FloatArray, said: FloatArray, weight: FloatArray) -> float:
 
 
 def importances(
-    prepared: Prepared, grove: Grove, params: Sequence[Params], seed: int
+    prepared: Prepared,
+    grove: Grove,
+    params: Sequence[Params],
+    weights: FloatArray,
+    seed: int,
 ) -> tuple[dict[str, float], dict[str, float]]:
     """What holding a variable at its mean costs, and exchanging its cells."""
     from sorct.search.forest import out_of_bag
@@ -137,7 +141,8 @@ def importances(
     used = np.any([one.penalised.any(axis=1) for one in params], axis=0)
 
     def seen_loss(X: FloatArray) -> float:
-        said = grove.said(params, rows._replace(X=X)).mean(axis=0)
+        each = grove.said(params, rows._replace(X=X))
+        said = np.tensordot(weights, each, axes=1)
         return mean_loss(problem, said, rows)
 
     def unseen_loss(X: FloatArray) -> float:

@@ -110,10 +110,10 @@ class ForestSetting:
             depths = list(range(least, least + more + 1))
         if plan.open_gamma:
             gammas = [STEEPNESS[name] * problem.n_groups for name in ("gentle", "auto")]
-        return [_at(problem, d, gamma) for d in depths for gamma in gammas]
+        return [with_setting(problem, d, gamma) for d in depths for gamma in gammas]
 
 
-def _at(problem: Problem, depth: int, gamma: float) -> Problem:
+def with_setting(problem: Problem, depth: int, gamma: float) -> Problem:
     """The problem for another depth and steepness."""
     from sorct.problem.datafit import Likelihood
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from sorct.data.options import TableOptions
 from sorct.data.quantity import LINKS, Quantity, number_column
+from sorct.data.sources import Source
 from sorct.data.table import as_table, has_levels, has_numbers
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
@@ -46,7 +47,7 @@ from sorct.estimators.race import FINALISTS
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import QuantityScorer, scorer_name
-from sorct.estimators.streaming import refuse_source
+from sorct.estimators.streaming import begin, choice_on_all, source_of
 from sorct.estimators.tree_search import TreeSearch, listed_values
 from sorct.tree.params import MIXED
 
@@ -223,7 +224,10 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_variables)
+            Or a table that is larger than memory, as of ``SORCTRegressor``: settings
+            are chosen on the rows of its search, and trained with on all.
         y : array of shape (n_samples,), numbers
+            For such a table the name of its target column.
         sample_weight : array of shape (n_samples,) or None
             Used in training and handed to the scorer.
         groups : array of shape (n_samples,) or None
@@ -243,11 +247,41 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
                 "scoring must be one scorer, by which to choose, got "
                 f"{shown(self.scoring)}."
             )
-        named = None if self.scoring is None else check_scoring(self, self.scoring)
-        refuse_source(X, type(self).__name__)
+        source = source_of(X, y, sample_weight)
+        if source is not None:
+            self._fit_source(source, groups)
+            return
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
+        self._choose(X, y, sample_weight, groups, *self._checked_options())
+
+    def _fit_source(self, source: Source, groups: Any) -> None:
+        """Choose on the rows of the search, and train with that on all rows."""
         model, effort = self._checked_options()
+        if self.group_bounds is not None or groups is not None:
+            raise ValueError(
+                "group_bounds needs the group of every row, which a table that comes "
+                "in batches does not tell; train on a sample of it in memory."
+            )
+        draw = begin(source, model, effort.seed(), "").streamed.draw
+        validate_data(self, draw.X, skip_check_array=True)
+        self._choose(draw.X, draw.y, draw.weight, None, model, effort)
+        if draw.whole or self._model is None:
+            return
+        given = self._model, effort, self._limits, None
+        self._keep_tree(choice_on_all(self.tree_, source, *given))
+
+    def _choose(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        model: Model,
+        effort: Effort,
+    ) -> None:
+        """Choose on rows in memory."""
+        named = None if self.scoring is None else check_scoring(self, self.scoring)
         asked = self._asked_bounds(groups, len(X))
         _, seen, weight = checked_samples(X, y, sample_weight, number_column)
         target = target_of(seen, weight, model)
@@ -269,7 +303,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         name = scorer_name(self.scoring, default)
         found = Candidates.of(traced, name, by_hand=False)
         self._keep(found, partial(finished_on_all, data=data, asked=asked))
-        warn_if_slow(self.path_, effort, stacklevel=5)
+        warn_if_slow(self.path_, effort, stacklevel=6)
 
     def _asked_bounds(self, groups: Any, n_rows: int) -> AskedBounds | None:
         """Bounds on groups of rows, looked at before any work starts."""

@@ -101,7 +101,8 @@ def partial_curve(
 def forest_text(forest: Forest) -> str:
     """Summary of a forest: variables, how often, how much, in which direction."""
     names, used = forest.encoder.names, forest.variables_at()
-    trees = f"{forest.n_trees} trees of depth {forest.trees[0].depth}"
+    depths = sorted({tree.depth for tree in forest.trees})
+    trees = f"{forest.n_trees} trees of depth {' and '.join(map(str, depths))}"
     lines = [f"Forest of {trees}, {used.size} of {len(names)} variables."]
     told = forest.training
     if told.oob_score is not None:

@@ -112,6 +112,24 @@ class ForestRecord:
         return cls(**data)
 
 
+def of_one_steepness(trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
+    """The same trees with the steepness of the steepest.
+
+    A cut of half the steepness is one with half the coefficients and threshold.
+    """
+    gamma = max(tree.gamma for tree in trees)
+    return tuple(_with_steepness(tree, gamma) for tree in trees)
+
+
+def _with_steepness(tree: Tree, gamma: float) -> Tree:
+    share = tree.gamma / gamma
+    if share == 1.0:
+        return tree
+    return replace(
+        tree, coef=share * tree.coef, threshold=share * tree.threshold, gamma=gamma
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Forest:
     """Sparse randomized trees that answer together.
@@ -119,7 +137,7 @@ class Forest:
     Attributes
     ----------
     trees : tuple of Tree
-        They have the same encoder and target.
+        They have the same encoder, target and steepness.
     weights : array of shape (n_trees,)
         How much every tree counts; they sum to 1.
     decision_cost : array of shape (n_classes, n_classes) or None

@@ -1,0 +1,169 @@
+"""Forest raced: the tree that a race chooses, and trees on bags beside it.
+
+The race (``SORCTClassifierCV``) chooses scaling, depth, steepness, penalty and, within
+the limits, the variables. Its tree is the first of the forest and counts as much as all
+others together: these are grown on bags of rows from the same variables, one cut deeper
+and under a small share of its penalty, so that they see what it had to leave out.
+
+Why so: docs/design/0014-forests.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from sorct._typing import IntArray
+from sorct.data.bags import ALL
+from sorct.data.target import plain_labels
+from sorct.estimators.fitting import STEEPNESS
+from sorct.estimators.forest_fitting import LOOK_ROWS, ForestFit
+from sorct.estimators.forest_setting import LEAST, with_setting
+from sorct.estimators.rows import Data
+from sorct.tree.forest import Forest
+from sorct.tree.params import Params
+from sorct.tree.tree import Tree
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sorct.search.forest import Grove
+
+# How much the tree of the race counts.
+_SHARE = 0.5
+# Trees beside it are one cut deeper, but not deeper than this on their own account.
+_DEEP = 3
+# What the race is asked of what users ask of a forest.
+_ASKED = (
+    "max_features", "max_features_per_cut", "max_cost", "class_weight", "cost_matrix",
+    "loss", "n_jobs", "categorical", "categorical_features", "min_frequency",
+    "handle_unknown", "handle_missing", "monotonic_cst", "positive_class",
+    "feature_cost",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Raced:
+    """What a race has chosen.
+
+    Attributes
+    ----------
+    tree : Tree
+    params : dict
+        Its settings, see ``SORCTClassifierCV.best_params_``.
+    results : DataFrame
+        What it was chosen from.
+    whole : bool
+        Whether the race has seen all rows: of very many it sees some.
+    """
+
+    tree: Tree
+    params: dict[str, Any]
+    results: pd.DataFrame
+    whole: bool
+
+    @classmethod
+    def of(
+        cls, forest: Any, X: Any, y: Any, sample_weight: Any, seed: int
+    ) -> Raced | None:
+        """Run the race with what was asked of a forest.
+
+        None where a class has too few rows to be held out.
+        """
+        from sorct.estimators.cross_validated import SORCTClassifierCV
+
+        is_open = isinstance(forest.scaling, str) and forest.scaling == "auto"
+        search = SORCTClassifierCV(
+            rule=forest.rule or "best",
+            scaling="choose" if is_open else forest.scaling,
+            random_state=seed,
+            **{name: getattr(forest, name) for name in _ASKED},
+        )
+        weight = None if sample_weight is None else np.asarray(sample_weight)
+        data = Data(X, plain_labels(column_or_1d(y)), weight).seen
+        some = data.some(LOOK_ROWS)
+        if np.unique(some.y, return_counts=True)[1].min() < search.cv:
+            return None
+        search.fit(some.X, some.y, some.weight)
+        found = search.tree_, search.best_params_, search.cv_results_
+        return cls(*found, some is data)
+
+
+@dataclass
+class RacedFit(ForestFit):
+    """A forest around the tree of a race."""
+
+    raced: Raced
+
+    def run(self) -> Forest:
+        """The tree of the race, and trees on bags."""
+        from sorct.problem.penalty import Strengths
+        from sorct.search.relax import RELAXED
+
+        params, whole = self.raced.params, self.prepared.problem
+        self.choice, self.told = None, None
+        self.alpha_local = params["relaxed"] * params["alpha_local"]
+        self.alpha_global = params["relaxed"] * params["alpha_global"]
+        self.least = Strengths(RELAXED * self.alpha_local, LEAST)
+        groups, first = self._groups(), self._first_grove()
+        trees = self._first_tree(first, groups)
+        problem = with_setting(whole, self._depth, STEEPNESS["auto"] * whole.n_groups)
+        self.prepared = replace(self.prepared, problem=problem)
+        n_others = self.plan.n_trees[-1] - 1
+        if n_others == 0:
+            return self._forest(first, trees, np.ones(1), self._kept)
+        bags = self.grove(problem, n_others)
+        others = self._all_thin(bags, self._grown(bags, groups))
+        weights = np.full(1 + len(others), (1.0 - _SHARE) / len(others))
+        weights[0] = _SHARE
+        grove = first.beside(bags.some(0, len(others)))
+        return self._forest(grove, [*trees, *others], weights, self._kept)
+
+    @property
+    def results(self) -> pd.DataFrame:
+        """What the race has chosen from."""
+        return self.raced.results
+
+    @property
+    def _kept(self) -> Tree | None:
+        """The tree of the race as it is, if it is one of all rows."""
+        if not self.raced.whole:
+            return None
+        tree = self.raced.tree
+        told = replace(tree.training, call=None, versions=None)
+        own = self.prepared
+        return replace(tree, encoder=own.encoder, target=own.target, training=told)
+
+    @property
+    def _depth(self) -> int:
+        """Depth of the trees on bags; directions hold for as many cuts as raced."""
+        depth = self.raced.tree.depth
+        return depth if self.prepared.rules.signs else max(depth, min(depth + 1, _DEEP))
+
+    def _groups(self) -> IntArray:
+        """Groups of columns of the variables that the race has chosen."""
+        used = self.raced.tree.variables_at()
+        return np.flatnonzero(np.isin(self.prepared.group_variable, used))
+
+    def _first_grove(self) -> Grove:
+        """All rows, under what the race has chosen."""
+        from sorct.problem.penalty import Strengths
+        from sorct.search.forest import Grove
+
+        tree, whole = self.raced.tree, self.prepared.problem
+        per_group = tree.gamma / tree.encoder.n_groups
+        problem = with_setting(whole, tree.depth, per_group * whole.n_groups)
+        options = ALL, 1.0, self.plan.n_starts, self.seed, self.workers, self.hard
+        grove = Grove.drawn(problem, 1, *options)
+        return grove.at(Strengths(self.alpha_local, self.alpha_global))
+
+    def _first_tree(self, grove: Grove, groups: IntArray) -> list[Params]:
+        """The tree of the race; grown anew on all rows if it has seen some of them."""
+        tree = self.raced.tree
+        if not self.raced.whole:
+            some = tuple(one.subsampled for one in grove.problems)
+            return self._all_thin(grove, replace(grove, problems=some).anew(groups))
+        return [Params(tree.coef, tree.threshold, tree.leaf_class, tree.leaf_proba)]
