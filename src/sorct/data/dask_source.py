@@ -133,14 +133,14 @@ class DaskSource:
         return iter([said.answer])
 
 
-class Said(NamedTuple):
+class Answer(NamedTuple):
     """What a task says of partitions, and how large these are in memory."""
 
     answer: Any
     n_bytes: int
 
-    def __add__(self, other: Any) -> Said:
-        return Said(self.answer + other.answer, self.n_bytes + other.n_bytes)
+    def __add__(self, other: Any) -> Answer:
+        return Answer(self.answer + other.answer, self.n_bytes + other.n_bytes)
 
 
 def _client() -> Any:
@@ -174,7 +174,7 @@ def _added(*answers: Any) -> Any:
 
 def _answer(
     task: Callable[[Batch], Any], number: int, X: Any, y: Any, weight: Any
-) -> Said | None:
+) -> Answer | None:
     """What a task says of a partition; None if it has no rows."""
     if len(X) == 0:
         return None
@@ -183,7 +183,7 @@ def _answer(
     X = X.drop(columns=taken) if taken else X
     whole = Batch.of(X, y, weight, number)
     said = sum_of(task(batch) for batch in whole.split() if batch.n_rows)
-    return None if said is None else Said(said, _bytes_of(X))
+    return None if said is None else Answer(said, _bytes_of(X))
 
 
 def _bytes_of(X: Any) -> int:
