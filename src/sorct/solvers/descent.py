@@ -215,9 +215,7 @@ class Descent:
 
     def _fits(self, sub: Subproblem, point: Point) -> bool:
         """Whether the memory has room for just such a tree."""
-        given = *point, sub.floors.reward
-        own = *self.point, self._sub.floors.reward
-        return all(a.shape == b.shape for a, b in zip(given, own, strict=True))
+        return _shapes(sub, point) == _shapes(self._sub, self.point)
 
     def leave(self, problem: Problem) -> None:
         """Leave the memory to the next descent: nobody may use this one any more."""
@@ -260,6 +258,11 @@ class Descent:
         """Where the descent is."""
         # The first fields of the state, in the same order.
         return Progress._make(self._state.item()[: len(Progress._fields)])
+
+
+def _shapes(sub: Subproblem, point: Point) -> tuple[tuple[int, ...], ...]:
+    cuts, label, logit = point
+    return cuts.shape, label.shape, logit.shape, sub.floors.reward.shape
 
 
 def descend(
