@@ -6,6 +6,7 @@ import pyarrow.dataset
 import pytest
 
 from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
+from sorct.data import encoder as encoders
 from sorct.data import samples
 from sorct.data.samples import TrainingSet
 from sorct.data.sources import FileSource
@@ -137,7 +138,7 @@ def test_the_rows_of_the_search_are_those_of_memory(table, tmp_path):
         )
     rare = target.labels.tolist().index("rare")
     assert np.count_nonzero(data.rows.codes == rare) == 12
-    assert data.rows.weight.size <= 600
+    assert data.rows.weight.size <= 400
 
 
 OPTIONS = {
@@ -288,7 +289,7 @@ def test_a_choice_on_files_keeps_its_limits_and_promises(two_classes, tmp_path):
     ).fit(write_parts(frame, tmp_path / "x", 2), "y")  # fmt: skip
     assert len(search.tree_.variables_used) == 2
     assert search.tree_.training.confidence == 0.9
-    assert 600 < search.tree_.training.n_samples < len(frame)
+    assert 400 < search.tree_.training.n_samples < len(frame)
 
 
 def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
@@ -300,12 +301,23 @@ def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
         alphas_global=[0], cv=2, n_solutions=2, relax=False, random_state=0,
     ).fit(write_parts(frame, tmp_path / "x", 2), "y")  # fmt: skip
     assert search.tree_.training.n_samples == rows.sum()
-    assert search.path_.trees[0].training.n_samples <= 600
+    assert search.path_.trees[0].training.n_samples <= 400
     assert search.tree_.training.cv_score is not None
     strength = search.best_params_["alpha_local"]
     whole = SORCTClassifier(1, strength, loss="log", random_state=0)
     objective = whole.fit(X[rows], y[rows]).objective_
     assert search.objective_ == pytest.approx(objective, abs=1e-7)
+
+
+def test_long_categories_stream_too(table, fitted, tmp_path, monkeypatch):
+    """Levels as places of columns: the same tree, also from what a checkpoint keeps."""
+    monkeypatch.setattr(encoders, "LONG", 1)
+    files, folder = write_parts(table[2], tmp_path / "x", 2), tmp_path / "kept"
+    found = SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    assert found.tree_.encoder.long_categories
+    same_tree(found, fitted)
+    again = SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    np.testing.assert_array_equal(again.coef_, found.coef_)
 
 
 # -- checkpoints -----------------------------------------------------------------------
@@ -363,7 +375,7 @@ def test_a_checkpoint_belongs_to_one_fit(table, tmp_path):
     SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
     with pytest.raises(ValueError, match="another fit: call changed"):
         SORCTClassifier(**QUICK | {"depth": 3}).fit(files, "y", checkpoint=folder)
-    write_parts(table[2].iloc[:700], tmp_path / "x", 2)
+    write_parts(table[2].iloc[:600], tmp_path / "x", 2)
     with pytest.raises(ValueError, match="another fit: files changed"):
         SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
     with pytest.raises(ValueError, match="checkpoint is for tables that come"):

@@ -79,7 +79,7 @@ def has_levels(X: Any) -> bool:
 
 def as_table(X: Any) -> Any:
     """A checked frame of pandas, or a float64 matrix."""
-    if isinstance(X, (str, dict)):
+    if isinstance(X, (str, dict)) and not issparse(X):
         raise TypeError(
             "Expected a frame or an array of shape (n_samples, n_variables), got a "
             f"{type(X).__name__}. Read a file by sorct.read_table, and make a frame of "
