@@ -72,13 +72,15 @@ def leave(items: list[pytest.Item], chosen: list[bool]) -> list[pytest.Item]:
 def pytest_collection() -> Iterator[None]:
     """Spare the collector of garbage the modules and tests, which stay to the end.
 
-    Otherwise it looks at all of them again and again.
+    Otherwise it looks at all of them again and again. It comes less often afterwards,
+    as fixtures of modules stay for long as well.
     """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000, 20)
         gc.enable()
 
 

@@ -23,7 +23,7 @@ from tests.show.export.databases import postgresql
 #: Cases that take half a second or so; ``make test-slow`` has twice as many.
 FEW = {
     "bad_calls": 4,
-    "bad_lines": 10,
+    "bad_lines": 6,
     "mutations": 120,
     "exports": 2,
     "injection": 1,

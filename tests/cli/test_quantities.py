@@ -56,6 +56,7 @@ def test_a_quantity_is_recognised_fitted_and_used(table, capsys):
 def test_settings_are_chosen_by_cross_validation(table, capsys):
     line = ["fit", "data.csv", "--target", "price", "--task", "quantity", "--cv", "2"]
     line += ["--depth", "1", "--scaling", "auto", "--alphas-local", "0.5,5"]
+    line += ["--link", "identity"]
     assert main([*line, "--n-solutions", "1", "--json"]) == 0
     said = capsys.readouterr()
     assert "is a quantity" not in said.err

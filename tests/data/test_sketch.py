@@ -101,6 +101,32 @@ def test_numbers_learn_from_an_exact_sketch_as_from_the_column(
     assert found == expected
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scaling", ["auto", "quantile"])
+def test_curves_of_many_values_are_those_of_a_sketch(rng, scaling, weighted):
+    """So a table in memory and one in batches have the same columns, however large."""
+    values = rng.lognormal(0.0, 3.0, 500)
+    weight = rng.integers(1, 4, 500).astype(float) if weighted else None
+    options, n_rows = (
+        TableOptions(scaling=scaling),
+        500 if weight is None else sum(weight),
+    )
+    found = learn_numbers("x", values, weight, options, most=64)
+    parts = [
+        NumberSketch.of(values[k::3], None if weight is None else weight[k::3], 64)
+        for k in range(3)
+    ]
+    sketch = reduce(add, parts)
+    assert not sketch.exact
+    expected = learn_sketch("x", sketch, n_rows, options)
+    assert len(found.at) > 2
+    assert found.at == expected.at
+    assert found.place == pytest.approx(expected.place, abs=1e-12)
+    exact = learn_numbers("x", values, weight, options)
+    assert found.median == exact.median
+    assert found.at != exact.at
+
+
 @settings(max_examples=examples(12), deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "b", "c", "dd", None]), min_size=1, max_size=80),

@@ -32,9 +32,9 @@ def draw_table(n=900, seed=0):
 
 def shrink(patch):
     """Let a few hundred rows be many, and batches have fewer."""
-    patch.setattr(samples, "MANY_ROWS", 400)
+    patch.setattr(samples, "MANY_ROWS", 600)
     patch.setattr(parts, "PART_BLOCKS", 1)
-    patch.setattr(sources, "BATCH_ROWS", 256)
+    patch.setattr(sources, "BATCH_ROWS", 512)
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from sorct.estimators.compare.verdict import Sizes, Verdict, all_tests
 
 SMALL = {"cv": 2, "alphas_local": 0.5, "n_solutions": 1, "random_state": 0}
 #: Nothing is left to a race.
-SMALL["options"] = {"leaf": "constant", "scaling": "auto", "gamma": "auto"}
+SMALL["options"] = {"leaf": "constant", "mixed": 0.1, "link": "identity"}
+SMALL["options"] |= {"scaling": "auto", "gamma": "auto", "relax": False}
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """SORCTRegressor and SORCTRegressorCV: promises to users, and peers."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -57,8 +58,16 @@ def test_sklearn_compatible(estimator, check):
 @each_check(
     SORCTRegressor(n_starts=2, max_iter=200, tol=1e-3),
     SORCTRegressorCV(
-        1, 0.1, leaf="constant", scaling="auto", relax=False, cv=2, n_solutions=1
-    ),
+        1,
+        0.1,
+        leaf="constant",
+        mixed=0.1,
+        link="identity",
+        scaling="auto",
+        relax=False,
+        cv=2,
+        n_solutions=1,
+    ),  # fmt: skip
     shares=2,
 )
 def test_the_contract_holds_for_trees_and_searches(estimator, check):
@@ -169,8 +178,8 @@ def test_a_path_of_a_quantity(houses, tmp_path):
 def test_a_search_chooses_and_tells(houses):
     X, y = houses
     search = SORCTRegressorCV(
-        [0, 1], [0.5, 5.0], scaling="auto", cv=2, n_solutions=1, tol=1e-4,
-        max_features=3, random_state=0,
+        1, [0.5, 5.0], scaling="auto", link="identity", mixed=0.1, gamma=128.0,
+        relax=False, cv=2, n_solutions=1, tol=1e-3, max_features=3, random_state=0,
     ).fit(X, y)  # fmt: skip
     assert search.best_params_["leaf"] in ("constant", "linear")
     assert set(search.cv_results_["leaf"]) <= {"constant", "linear"}
@@ -263,8 +272,8 @@ def test_what_is_chosen_on_some_rows_is_finished_on_all(houses, monkeypatch):
     for place in ("folds", "finishing", "regressor_cv"):
         monkeypatch.setattr(f"sorct.estimators.{place}.PATH_ROWS", 100)
     search = SORCTRegressorCV(
-        1, 0.5, leaf="linear", scaling="auto", cv=2, n_solutions=1,
-        handle_missing="typical", random_state=0,
+        1, 0.5, leaf="linear", mixed=0.1, link="identity", scaling="auto", cv=2,
+        n_solutions=1, handle_missing="typical", random_state=0,
     ).fit(X, y)  # fmt: skip
     told = search.tree_.training
     assert told.n_samples == len(y)
@@ -388,3 +397,37 @@ def test_races_on_wide_tables_try_less(rng, n_variables, depths, n_finalists):
     given = SORCTRegressorCV(depths=[3], mixed=0.0, scaling="quantile")
     given = given._choices(X, target)
     assert (given.depths, given.shares, given.scalings) == ((3,), (0.0,), ("quantile",))
+
+
+def test_levels_are_chosen_one_by_one_where_that_is_enough(rng):
+    """One level of eight matters, and the tree asks for that one alone."""
+    X = pd.DataFrame(
+        {"town": rng.choice(list("abcdefgh"), 160), "size": rng.random(160)}
+    )
+    y = 2.0 * (X["town"] == "c") + X["size"] + 0.1 * rng.normal(size=160)
+    fixed = {
+        "depths": 0, "leaf": "linear", "mixed": 0.1, "scaling": "auto",
+        "link": "identity", "cv": 2, "n_solutions": 1, "random_state": 0,
+    }  # fmt: skip
+    search = SORCTRegressorCV(**fixed).fit(X, y)
+    assert search.tree_.columns_used == ("town = c", "size")
+    assert search.best_params_["categorical"] == "dummies"
+    whole = SORCTRegressorCV(**fixed, categorical="whole").fit(X, y)
+    assert len(whole.tree_.columns_used) == 9
+    assert "categorical" not in whole.best_params_
+
+
+def test_both_ways_to_read_categories_race_where_there_are_any(rng):
+    target = Quantity(0.0, 1.0, -1.0, 1.0)
+    numbers = pd.DataFrame(rng.normal(size=(50, 2)), columns=["a", "b"])
+    two = numbers.assign(sex=rng.choice(["f", "m"], 50))
+    three = numbers.assign(town=rng.choice(["x", "y", "z"], 50))
+    search = SORCTRegressorCV()
+    assert search._choices(numbers, target).categoricals == (None,)
+    assert search._choices(two, target).categoricals == (None,)
+    choices = search._choices(three, target)
+    assert {one.categorical for one in choices.first} == {"dummies"}
+    best = choices.first[0]
+    assert replace(best, categorical="whole") in choices.next(choices.first, best)
+    for given in ({"categorical": "whole"}, {"monotonic_cst": {"a": 1}}):
+        assert SORCTRegressorCV(**given)._choices(three, target).categoricals == (None,)

@@ -138,6 +138,7 @@ def test_the_tree_that_a_search_chooses_is_solved_within_bounds(table):
     groups = np.where(X.a > 0.7, "late", "early")
     given = {"depths": 1, "leaf": "constant", "mixed": 0.1, "scaling": "auto", "cv": 2}
     given |= {"alphas_local": [1.0, 4.0], "max_features": 2, "random_state": 0}
+    given |= {"link": "identity", "relax": False, "n_solutions": 1}
     free = SORCTRegressorCV(**given).fit(X, y)
     bound = 0.3 * group_means(free, X, y, groups).abs().max()
     search = SORCTRegressorCV(group_bounds=bound, **given).fit(X, y, groups=groups)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from scipy import sparse
 from sorct import SORCTClassifier, SORCTClassifierCV, Tree
 from sorct.data.options import TableOptions
 from sorct.data.sparse_table import SparseTable
+from sorct.estimators import sparse_fit
+from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.sparse_fit import SparseFit
+from sorct.estimators.sparse_fit import Clock, SparseFit
 from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.row_slopes import row_slopes
@@ -184,3 +187,13 @@ def test_no_descent_goes_on_when_time_is_up(words, monkeypatch):
     assert found.status_ == "time_limit"
     assert stops[-1] == 1
     assert found.predict(words[0]).shape == (400,)
+
+
+def test_columns_join_only_if_there_is_time_to_lay_them_out(monkeypatch):
+    """A limit of ten seconds, of which four are over; twice the time is set aside."""
+    monkeypatch.setattr(sparse_fit, "time", SimpleNamespace(perf_counter=lambda: 4.0))
+    clock = Clock(Effort(time_limit=10.0), begun=0.0, per_column=0.01)
+    assert clock.left(0) == pytest.approx(6.0)
+    assert clock.left(100) == pytest.approx(4.0)
+    assert clock.left(1000) == 0.0
+    assert Clock(Effort(), 0.0, 0.01).left(1000) is None

@@ -139,10 +139,20 @@ def test_what_batches_cannot_have_is_refused(files, options, words):
         SORCTRegressor(**options).fit(files, "price")
 
 
-def test_a_search_by_folds_refuses_files_before_they_are_read():
-    """The error says what trains on files."""
-    with pytest.raises(ValueError, match="SORCTRegressorCV takes a table in memory"):
-        SORCTRegressorCV().fit("folder/*.parquet", "y")
+def test_a_search_by_folds_chooses_on_some_rows_and_trains_on_all(prices, files):
+    """The objective is that of the same settings in memory, on all rows."""
+    asked = {"depths": [1], "leaf": "constant", "mixed": 0.1, "link": "identity"}
+    asked |= {"scaling": "minmax", "categorical": "whole", "alphas_local": [0.05]}
+    search = SORCTRegressorCV(**asked, cv=2, relax=False, n_solutions=2, random_state=0)
+    search.fit(files, "price")
+    told = search.tree_.training
+    assert told.target == "price"
+    assert told.n_samples == len(prices[1])
+    assert told.cv_score is not None
+    own = SORCTRegressor(1, 0.05, n_starts=3, random_state=0).fit(*prices)
+    assert told.objective == pytest.approx(own.objective_, rel=1e-6)
+    with pytest.raises(ValueError, match="group_bounds needs the group of every row"):
+        SORCTRegressorCV(group_bounds=1.0).fit(files, "price")
 
 
 def test_moments_of_parts_are_those_of_all(rng):

@@ -295,6 +295,8 @@ def test_drawing_takes_the_stream_of_plain_numbers():
     drawn = Penalty.none(7).draw(every, np.random.default_rng(3)).reshape(7, 3)
     plain = np.random.default_rng(3).uniform(-1.0, 1.0, (7, 3))
     np.testing.assert_array_equal(drawn, plain)
+    whole = Penalty.none(7).draw_cuts(3, np.random.default_rng(3))
+    np.testing.assert_array_equal(whole, plain)
 
 
 @signs
@@ -305,6 +307,8 @@ def test_drawn_and_clipped_coefficients_are_within_their_bounds(rng, bounds):
     coef = np.zeros((5, 3))
     coef[chosen] = penalty.draw(chosen, rng)
     np.testing.assert_array_equal(coef, penalty.clip(coef))
+    whole = penalty.draw_cuts(3, rng)
+    np.testing.assert_array_equal(whole, penalty.clip(whole))
     clipped = penalty.clip(rng.normal(0.0, 2.0, (5, 3)))
     assert np.all(clipped >= penalty.lower[:, np.newaxis])
     assert np.all(clipped <= penalty.upper[:, np.newaxis])

@@ -138,7 +138,7 @@ def with_flip(X, place, flip):
     return row
 
 
-@pytest.mark.parametrize("stride", [10, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [20, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_flip_changes_the_class(rng, table, stride):
     """Of every kind; many are found."""
     tree = tree_on(rng, table, 3, density=0.5, gamma=256.0)

@@ -1,5 +1,6 @@
 """One descent: down, inside the box, to a certified point, in place."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,8 @@ from scipy.special import expit
 
 from sorct.problem.evaluation import never
 from sorct.problem.kernels import make_buffers
+from sorct.search.annealing import anneal
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import Descent, descend
 from tests.cases import problem_of
 from tests.problem.doors import evaluate
@@ -145,3 +148,25 @@ def test_a_descent_with_used_memory_is_that_with_new_memory(
     assert used.progress == descend(samples, sub, fresh, *until)
     assert np.array_equal(point.cuts, fresh.cuts)
     assert np.array_equal(point.label, fresh.label)
+
+
+@trees
+def test_a_problem_lends_its_memory_to_every_start(draw_case, options):
+    """Whatever descended before, and whatever for; a copy of the problem has none."""
+    case = draw_case(**options)
+    problem, asked = case.problem, AugmentedLagrangian(TOL, 40)
+    mirrored = replace(case.tree, coef=-case.tree.coef)
+    first = asked.solve(problem, mirrored)
+    anneal(problem, mirrored, never())
+    (memory,) = problem.idle
+    used, fresh = (asked.solve(p, case.tree) for p in (problem, replace(problem)))
+    assert problem.idle == [memory]
+    assert not pickle.loads(pickle.dumps(problem)).idle
+    for found in (used, asked.solve(problem, case.tree)):
+        assert found.objective == fresh.objective
+        assert found.n_evaluations == fresh.n_evaluations
+        np.testing.assert_array_equal(found.params.coef, fresh.params.coef)
+        np.testing.assert_array_equal(found.mass, fresh.mass)
+    again = asked.solve(replace(problem), mirrored)
+    np.testing.assert_array_equal(first.mass, again.mass)
+    np.testing.assert_array_equal(first.params.coef, again.params.coef)

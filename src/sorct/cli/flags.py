@@ -219,7 +219,7 @@ def add_column_options(parser: ArgumentParser) -> None:
         "--categorical",
         choices=CATEGORICAL,
         help="levels of a category are chosen together, or each by itself as in the "
-        "paper (default: whole)",
+        "paper (default: whole; sorct fit of a quantity tries both)",
     )
     group.add_argument(
         "--min-frequency",

@@ -131,6 +131,8 @@ def cell(value: Any) -> str:
     return printable(value)
 
 
+# Settings that a race may also choose.
+_MORE_SETTINGS = ("class_weight", "leaf", "mixed", "link", "categorical")
 _NO_SCORE = "- no tree of it can be followed by hand, or is feasible"
 
 
@@ -138,7 +140,7 @@ def race_table(race: pd.DataFrame, scoring: str) -> str:
     """What a search tried; the first lines, if there are many."""
     name, _ = in_words(scoring, 0.0)
     names = ["loss", "depth", "gamma", "scaling"]
-    names += [key for key in ("class_weight", "leaf", "mixed", "link") if key in race]
+    names += [key for key in _MORE_SETTINGS if key in race]
     header = [*names, printable(name), "traced in full"]
     rows = []
     for row in race.head(_TRIED).to_dict("records"):

@@ -382,9 +382,11 @@ def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
     from sorct.estimators.regressor_cv import SORCTRegressorCV
 
     model = _path_model(args, data)
-    depth, fixed = model.pop("depth"), {"scaling": "auto", "n_solutions": 20}
+    depth = model.pop("depth")
     options = {
-        **fixed,
+        "scaling": "auto",
+        "categorical": "whole",
+        "n_solutions": 20,
         **grid(args, data.y),
         **model,
         **refits(args),

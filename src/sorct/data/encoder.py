@@ -18,6 +18,7 @@ from sorct.data.learning import learn_matrix, learn_others
 from sorct.data.level_rows import LONG, Cells, LevelRows
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.scaled_columns import ScaledColumns
+from sorct.data.sketch import buckets_for
 from sorct.data.table import (
     Table,
     as_table,
@@ -82,7 +83,8 @@ class TableEncoder:
         plain = [name for name in names if name not in found]
         if plain:
             numbers = numeric_part(X, plain) if named else X
-            learned = learn_matrix([str(n) for n in plain], numbers, count, options)
+            known = [str(n) for n in plain], numbers, count, options
+            learned = learn_matrix(*known, buckets_for(len(names)))
             found |= dict(zip(plain, learned, strict=True))
         return cls(
             tuple(found[name] for name in names),

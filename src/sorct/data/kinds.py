@@ -15,7 +15,13 @@ from sorct.data.missing import WithMissing
 from sorct.data.numeric import Curve, Numeric, learn_number, learn_spread
 from sorct.data.options import TableOptions
 from sorct.data.plain import expect, field
-from sorct.data.sketch import DateSketch, LevelSketch, NumberSketch, Sketch
+from sorct.data.sketch import (
+    MOST_BUCKETS,
+    DateSketch,
+    LevelSketch,
+    NumberSketch,
+    Sketch,
+)
 from sorct.data.table import is_categorical, refuse_infinite
 from sorct.data.variables import Variable, levels_of
 from sorct.data.wording import write_out
@@ -35,13 +41,24 @@ def variable_from_dict(data: Any) -> Variable:
 
 
 def learn_numbers(
-    name: str, values: FloatArray, count: FloatArray | None, options: TableOptions
+    name: str,
+    values: FloatArray,
+    count: FloatArray | None,
+    options: TableOptions,
+    most: int = MOST_BUCKETS,
 ) -> Variable:
     """Variable of a column of numbers, NaN where missing.
 
-    ``count`` says how many rows every row stands for; None means one each.
+    ``count`` says how many rows every row stands for; None means one each. Of more
+    values than ``most`` a curve is learned by a sketch, as from a table in batches.
     """
-    variable = learn_number(name, values, count, options.scaling_of(name))
+    scaling = options.scaling_of(name)
+    variable = learn_number(name, values, count, scaling)
+    if isinstance(variable, Curve) and values.size > most:
+        spread = NumberSketch.of(values, count, most).spread()
+        assert spread is not None
+        learned = learn_spread(name, spread, scaling)
+        variable = replace(learned, median=variable.median)
     return WithMissing(variable) if np.isnan(values).any() else variable
 
 

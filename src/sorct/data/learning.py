@@ -46,8 +46,9 @@ def learn_matrix(
     numbers: FloatArray,
     count: FloatArray | None,
     options: TableOptions,
+    most: int,
 ) -> list[Variable]:
-    """Numeric variables of a whole matrix at once."""
+    """Numeric variables of a whole matrix at once, by at most so many buckets each."""
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(numbers.sum()):
             refuse_infinite(numbers, names)
@@ -56,7 +57,7 @@ def learn_matrix(
     def learn(first: int) -> list[Variable]:
         columns = _turned(numbers[:, first : first + _AT_ONCE])
         return [
-            learn_numbers(name, column, count, options)
+            learn_numbers(name, column, count, options, most)
             for name, column in zip(names[first:], columns, strict=False)
         ]
 

@@ -19,6 +19,9 @@ from sorct._typing import FloatArray, IntArray
 from sorct.data.dates import is_dates
 from sorct.data.wording import listed
 
+# Rows that are looked at for a first impression of a column.
+_LOOK = 1000
+
 
 @dataclass(frozen=True)
 class Table:
@@ -64,6 +67,14 @@ def has_numbers(X: Any) -> bool:
     if not is_frame(X):
         return True
     return bool(X.select_dtypes("number").shape[1] > 0)
+
+
+def has_levels(X: Any) -> bool:
+    """Whether a checked table has, as far as one sees, a category of three levels."""
+    if not is_frame(X):
+        return False
+    texts = [X[name].head(_LOOK).dropna() for name in X.columns if is_text(X[name])]
+    return any(column.astype(str).nunique() > 2 for column in texts)
 
 
 def as_table(X: Any) -> Any:

@@ -160,8 +160,7 @@ class _FirstLook:
     def __init__(self, contest: Contest) -> None:
         self._contest = contest
         few = len(contest.data.seen.y) < FEW_ROWS
-        most = min(MOST_FIRST_FOLDS, contest.choices.most_first_folds)
-        folds = contest.folds[: most if few else FIRST_FOLDS]
+        folds = contest.folds[: MOST_FIRST_FOLDS if few else FIRST_FOLDS]
         self.folds = [(train.some(_LOOK_ROWS), test) for train, test in folds]
         n_rows = _GRID_ROWS if contest.choices.thrifty else _LOOK_ROWS
         self._rows = contest.data.seen.some(n_rows)
@@ -266,6 +265,8 @@ def not_far_behind(marks: list[list[Marks | InfeasibleError]]) -> list[bool]:
 
 def _with_settings(task: PathTask, settings: Settings) -> PathTask:
     table = replace(task.model.table, scaling=settings.scaling)
+    if settings.categorical is not None:
+        table = replace(table, categorical=settings.categorical)
     model = replace(
         task.model,
         loss=settings.loss,

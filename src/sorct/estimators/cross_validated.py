@@ -8,7 +8,6 @@ through joblib.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -332,18 +331,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
             told = {"confidence": asked.confidence, "min_recall": asked.min_recall}
             model = replace(model, **told)
         given = model, effort, self._limits, begun.promise
-        found = choice_on_all(self.tree_, begun.source, *given)
-        most = self._limits.max_features_per_cut
-        if most is not None and found.most_variables_per_cut > most:
-            warnings.warn(
-                f"On all rows a cut would use {found.most_variables_per_cut} "
-                f"variables, more than max_features_per_cut={most}: tree_ is the one "
-                "of the search's rows. Limit max_features instead.",
-                UserWarning,
-                stacklevel=5,
-            )
-            return
-        self._keep_tree(found)
+        self._keep_tree(choice_on_all(self.tree_, begun.source, *given))
 
     def _checked_options(self) -> tuple[Model, Effort]:
         """What trees are asked to be, and how hard to try."""

@@ -61,7 +61,7 @@ LOSSES = ("cost", "log")
 STEEPNESS = {"gentle": 16.0, "auto": 64.0, "steep": 512.0}
 # Time that it takes to measure a finished tree on very many rows, as a share of the
 # time that preparing these rows took.
-_TELLING = 0.25
+_TELLING = 0.35
 CALIBRATIONS = ("isotonic", "sigmoid")
 
 
@@ -188,9 +188,13 @@ class Prepared:
         ended = solution.status in (Status.CONVERGED, Status.MAX_ITER)
         if not self.followable or not ended:
             return solution
-        stop, spent = never(), time.perf_counter() - self.begun + self.telling
-        with deadline(effort.seconds_left(spent), stop):
+        stop = never()
+        with deadline(self.seconds_left(effort), stop):
             return collapsed(problem, solution, effort.solver(), stop)
+
+    def seconds_left(self, effort: Effort) -> float | None:
+        """Rest of the time limit but for what is told of the tree; None: no limit."""
+        return effort.seconds_left(time.perf_counter() - self.begun + self.telling)
 
     @property
     def classes(self) -> Classes:

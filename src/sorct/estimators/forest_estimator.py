@@ -37,8 +37,9 @@ _KINDS = {True: BOOTSTRAP, "half": HALF, False: ALL}
 _MOST_TREES = 10_000
 # The rule "paired" compares folds; forests are compared row by row.
 _RULES = RULES[:2]
-# Share of a time limit for choosing, the rest being for the trees.
-_CHOOSING_SHARE = 0.7
+# Shares of a time limit until choosing ends, and until growing trees ends; the rest is
+# for what is told of them.
+_CHOOSING_SHARE, _GROWING_SHARE = 0.6, 0.85
 
 
 class ForestEstimator(WholeEstimator):
@@ -129,7 +130,7 @@ class ForestEstimator(WholeEstimator):
         left = effort.seconds_left(prepared.seconds)
         share = None if left is None else _CHOOSING_SHARE * left
         with (
-            deadline(left, hard),
+            deadline(None if left is None else _GROWING_SHARE * left, hard),
             deadline(share, soft),
             Workers(effort.n_jobs, soft, hard) as workers,
         ):

@@ -61,7 +61,7 @@ _BATCH, _FALLS = 5, 0.005
 #: Rows that choices are made on, at most; trees are then grown on bags of all rows.
 LOOK_ROWS = 4096
 # Trees that are grown before the time is looked at again.
-_AT_ONCE = 32
+_AT_ONCE = 8
 # Doublings of the local penalty until no cut has too many variables.
 _DOUBLINGS = 16
 
@@ -142,7 +142,7 @@ class ForestFit:
         self.prepared = replace(self.prepared, problem=problem)
         self.least = Strengths(self.alpha_local, LEAST)
         groups = self._groups()
-        whole = self.grove(problem, self.n_trees)
+        whole = self.grove(problem, self.n_trees, late=self.hard)
         if plan.relax or self.alpha_global == 0.0:
             params = self._grown(whole, groups)
         else:
@@ -158,14 +158,16 @@ class ForestFit:
 
     # -- bags ------------------------------------------------------------------------
 
-    def grove(self, problem: Problem, n_trees: int) -> Grove:
+    def grove(
+        self, problem: Problem, n_trees: int, late: IntArray | None = None
+    ) -> Grove:
         """Bags of a problem's rows; every other tree by the cost, if asked for."""
         from sorct.search.forest import Grove
 
         plan, n_rows = self.plan, self.prepared.problem.data.blocks.n_rows
         share = problem.data.blocks.n_rows / n_rows
         options = plan.kind, share * plan.n_draws, plan.n_starts, self.seed
-        found = Grove.drawn(problem, n_trees, *options, self.workers, self.soft)
+        found = Grove.drawn(problem, n_trees, *options, self.workers, self.soft, late)
         return self.mixed(found)
 
     def mixed(self, grove: Grove) -> Grove:

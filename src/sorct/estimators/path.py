@@ -5,7 +5,6 @@ The work itself is in ``search/sweep.py``.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -53,8 +52,9 @@ _HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
 _STARTS, _STARTS_OF_QUANTITY, _STRENGTH_ROWS = 6, 2, 1000
 # Trees of a quantity are relaxed down to this share of the strongest penalty.
 _WEAK = 2.0**-5
-# Share of the variables that a relaxed tree of a quantity counts for at least.
-_LEAST_USED = 2.0**-6
+# Share of the variables that a relaxed tree of a quantity counts for at least; share of
+# a time limit for the sweep where trees are relaxed after it.
+_LEAST_USED, _SWEEP_SHARE = 2.0**-6, 0.7
 
 
 def sorct_path(
@@ -169,7 +169,7 @@ def sorct_path(
     >>> len(path.select(max_features=2).variables_used) <= 2
     True
     """
-    call, begun = call_text(sorct_path, locals()), time.perf_counter()
+    call = call_text(sorct_path, locals())
     table = TableOptions(
         categorical, categorical_features, min_frequency, handle_unknown,
         handle_missing, scaling,
@@ -202,7 +202,6 @@ def sorct_path(
         relax=relax,
         limits=limits,
         bound=bound,
-        begun=begun,
     )
     warn_if_slow(path, effort)
     return path
@@ -306,17 +305,17 @@ def trace(
     relax_to: float | None = None,
     brief: bool = False,
     bound: BoundProblem | None = None,
-    begun: float = 0.0,
 ) -> Path:
     """Sweep over the grid of a prepared problem; all arguments are checked.
 
-    Relaxed trees are fitted under ``relax_to``, or a fixed share of their penalty. With
-    bounds on groups of rows, ``begun`` is when the work began.
+    Relaxed trees are fitted under ``relax_to``, or a fixed share of their penalty.
     """
     from sorct.search.sweep import Grid, Sweep
 
     grid = Grid(tuple(alphas_local.tolist()), tuple(alphas_global.tolist()))
-    seconds = effort.seconds_left(prepared.seconds)
+    seconds = prepared.seconds_left(effort)
+    if seconds is not None and relax:
+        seconds *= _SWEEP_SHARE
     sweep = Sweep(effort.solver(), int(n_solutions), effort.n_jobs, seconds, brief)
     problem = prepared.problem
     in_parts = isinstance(problem.data, PartedSet)
@@ -334,7 +333,7 @@ def trace(
         for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
     ]
     if bound is not None:
-        points = within_bounds(bound, points, effort, begun)
+        points = within_bounds(bound, points, effort, prepared.begun)
     trees, points = _decided(prepared, points)
     loosened = []
     if relax:
@@ -432,8 +431,9 @@ def _relaxed(
             n_used = used_groups(problems[k], solution.params).size
             used = n_used / problems[k].n_groups
             share = relax_to * max(used, _LEAST_USED) / sum(_alphas(strengths))
-        if of_quantity and sum(_alphas(strengths)) < weak and not limited:
-            # Such a penalty hardly shrinks: there is nothing to relax.
+        little = of_quantity and sum(_alphas(strengths)) < weak and not limited
+        if little or prepared.seconds_left(effort) == 0.0:
+            # Such a penalty hardly shrinks: there is nothing to relax, or no time.
             trees.append(before)
             continue
         if limited:

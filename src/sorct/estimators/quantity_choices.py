@@ -33,19 +33,26 @@ class QuantityChoices(Choices):
     @property
     def first(self) -> list[Settings]:
         """Every kind of leaf at its first depths, and sums of logarithms."""
-        rest = self.gammas[0], self.scalings[0], None
         found, depths = [], sorted(self.depths)
+        simple = Settings(
+            self.losses[0],
+            depths[0],
+            self.gammas[0],
+            self.scalings[0],
+            mixed=self.shares[0],
+            link=self.links[0],
+            categorical=self.categoricals[0],
+        )
         if not self.every_depth:
             depths = depths[:_FIRST_DEPTHS]
         for leaf in self.leaves:
             alone = self.every_depth or leaf == "linear" or len(self.leaves) == 1
             tried = depths if alone else depths[-1:]
-            more = leaf, self.shares[0], self.links[0]
-            found += [Settings(self.losses[0], d, *rest, *more) for d in tried]
+            found += [replace(simple, leaf=leaf, depth=depth) for depth in tried]
             if leaf == "linear":
-                more = leaf, self.shares[0], self.links[-1]
-                logs = tried[:_FIRST_LOG_DEPTHS]
-                found += [Settings(self.losses[0], d, *rest, *more) for d in logs]
+                logs = replace(simple, leaf=leaf, link=self.links[-1])
+                tried = tried[:_FIRST_LOG_DEPTHS]
+                found += [replace(logs, depth=depth) for depth in tried]
         return fresh_of(self._possible(found), [])
 
     def _possible(self, settings: list[Settings]) -> list[Settings]:
@@ -57,6 +64,7 @@ class QuantityChoices(Choices):
         found = self._deeper(best)
         found += [replace(best, scaling=scaling) for scaling in self.scalings]
         found += [replace(best, link=link) for link in self.links]
+        found += [replace(best, categorical=one) for one in self.categoricals]
         fresh = fresh_of(self._possible(found), tried)
         if fresh:
             return fresh

@@ -47,7 +47,7 @@ _WEAKER, _FEWEST = 2, 5
 
 @dataclass(frozen=True)
 class Settings:
-    """What a path is traced with."""
+    """What a path is traced with; ``categorical`` None leaves that to the table."""
 
     loss: str
     depth: int
@@ -57,6 +57,7 @@ class Settings:
     leaf: str = "constant"
     mixed: float = MIXED
     link: str = "identity"
+    categorical: str | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Choices:
     leaves: tuple[str, ...] = ("constant",)
     shares: tuple[float, ...] = (MIXED,)
     links: tuple[str, ...] = ("identity",)
+    categoricals: tuple[str | None, ...] = (None,)
     # What is simpler leads if it is behind the best by no more than so many standard
     # errors, or by little.
     errors: float = 1.0
@@ -89,8 +91,6 @@ class Choices:
     thrifty = True
     # What the best gain counts for no more than so many times what they leave.
     most_gain = np.inf
-    # Folds of a first look at few rows, at most.
-    most_first_folds = MOST_FIRST_FOLDS
     # Share of what there is to gain by which settings that are less simple than the
     # leader may be behind it on the first of these folds and still run on the others.
     patience = 0.0
@@ -100,7 +100,7 @@ class Choices:
         """Every combination."""
         every = product(
             self.losses, self.depths, self.gammas, self.scalings, self.class_weights,
-            self.leaves, self.shares, self.links,
+            self.leaves, self.shares, self.links, self.categoricals,
         )  # fmt: skip
         return self._possible([Settings(*one) for one in every])
 
@@ -392,6 +392,7 @@ class Race:
             choices.leaves.index(settings.leaf),
             choices.shares.index(settings.mixed),
             choices.links.index(settings.link),
+            choices.categoricals.index(settings.categorical),
         )
 
     def _finalists(self) -> list[Settings]:
@@ -440,6 +441,8 @@ class Race:
             names.append("mixed")
         if len(self.choices.links) > 1:
             names.append("link")
+        if len(self.choices.categoricals) > 1:
+            names.append("categorical")
         rows = [
             [
                 *(getattr(heat.settings, name) for name in names),

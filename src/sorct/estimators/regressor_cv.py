@@ -16,7 +16,8 @@ from sklearn.utils.validation import validate_data
 
 from sorct.data.options import TableOptions
 from sorct.data.quantity import LINKS, Quantity, number_column
-from sorct.data.table import as_table, has_numbers
+from sorct.data.sources import Source
+from sorct.data.table import as_table, has_levels, has_numbers
 from sorct.data.wording import shown
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
@@ -46,7 +47,7 @@ from sorct.estimators.race import FINALISTS
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import QuantityScorer, scorer_name
-from sorct.estimators.streaming import refuse_source
+from sorct.estimators.streaming import begin, choice_on_all, source_of
 from sorct.estimators.tree_search import TreeSearch, listed_values
 from sorct.tree.params import MIXED
 
@@ -58,6 +59,8 @@ _MANY_VARIABLES, _WIDE_DEPTHS = 40, 2
 # Shares of the loss that leaves pay by themselves. Not 0: leaves of flat cuts may then
 # say anything, and who follows the rules by hand is misled.
 _SHARES = (MIXED, 0.02)
+# Ways to read categories, that of the fewest columns first.
+_CATEGORICAL = ("dummies", "whole")
 # Largest number of y beside the least from which on its logarithm is tried.
 _LOG_RATIO = 4.0
 #: Depths that a race goes through.
@@ -106,9 +109,14 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
     max_features, max_features_per_cut, max_cost, n_solutions, relax, n_jobs,
     random_state, progress
         As in ``SORCTClassifierCV``.
-    tol, max_iter, categorical, categorical_features, min_frequency, handle_unknown,
-    handle_missing, feature_cost
+    tol, max_iter, categorical_features, min_frequency, handle_unknown, handle_missing,
+    feature_cost
         As in ``SORCTClassifier``.
+    categorical : {"choose", "whole", "dummies"}, default="choose"
+        "whole" and "dummies" are as in ``SORCTClassifier``. "choose" tries both where
+        there are categories of three levels or more: levels chosen one by one, which
+        takes fewer columns, and whole ones if these are better beyond chance. With
+        ``monotonic_cst`` categories are whole.
     scaling : "choose", or as in ``SORCTClassifier``, default="choose"
         "choose" tries "auto" and "quantile".
     group_bounds, group_measure
@@ -163,7 +171,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         max_iter: int = 2000,
         n_jobs: int | None = None,
         random_state: Any = None,
-        categorical: str = "whole",
+        categorical: str = "choose",
         categorical_features: Any = "from_dtype",
         min_frequency: float = 5,
         handle_unknown: str = "other",
@@ -216,7 +224,10 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_variables)
+            Or a table that is larger than memory, as of ``SORCTRegressor``: settings
+            are chosen on the rows of its search, and trained with on all.
         y : array of shape (n_samples,), numbers
+            For such a table the name of its target column.
         sample_weight : array of shape (n_samples,) or None
             Used in training and handed to the scorer.
         groups : array of shape (n_samples,) or None
@@ -236,11 +247,41 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
                 "scoring must be one scorer, by which to choose, got "
                 f"{shown(self.scoring)}."
             )
-        named = None if self.scoring is None else check_scoring(self, self.scoring)
-        refuse_source(X, type(self).__name__)
+        source = source_of(X, y, sample_weight)
+        if source is not None:
+            self._fit_source(source, groups)
+            return
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
+        self._choose(X, y, sample_weight, groups, *self._checked_options())
+
+    def _fit_source(self, source: Source, groups: Any) -> None:
+        """Choose on the rows of the search, and train with that on all rows."""
         model, effort = self._checked_options()
+        if self.group_bounds is not None or groups is not None:
+            raise ValueError(
+                "group_bounds needs the group of every row, which a table that comes "
+                "in batches does not tell; train on a sample of it in memory."
+            )
+        draw = begin(source, model, effort.seed(), "").streamed.draw
+        validate_data(self, draw.X, skip_check_array=True)
+        self._choose(draw.X, draw.y, draw.weight, None, model, effort)
+        if draw.whole or self._model is None:
+            return
+        given = self._model, effort, self._limits, None
+        self._keep_tree(choice_on_all(self.tree_, source, *given))
+
+    def _choose(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        model: Model,
+        effort: Effort,
+    ) -> None:
+        """Choose on rows in memory."""
+        named = None if self.scoring is None else check_scoring(self, self.scoring)
         asked = self._asked_bounds(groups, len(X))
         _, seen, weight = checked_samples(X, y, sample_weight, number_column)
         target = target_of(seen, weight, model)
@@ -262,7 +303,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         name = scorer_name(self.scoring, default)
         found = Candidates.of(traced, name, by_hand=False)
         self._keep(found, partial(finished_on_all, data=data, asked=asked))
-        warn_if_slow(self.path_, effort, stacklevel=5)
+        warn_if_slow(self.path_, effort, stacklevel=6)
 
     def _asked_bounds(self, groups: Any, n_rows: int) -> AskedBounds | None:
         """Bounds on groups of rows, looked at before any work starts."""
@@ -282,6 +323,8 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         table = TableOptions.of(self)
         if _is_free(self.scaling):
             table = replace(table, scaling="auto")
+        if _is_free(self.categorical):
+            table = replace(table, categorical="whole")
         model = Model(
             table=table,
             monotonic_cst=self.monotonic_cst,
@@ -336,11 +379,13 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             leaves=tuple(leaves),
             shares=shares if _is_free(self.mixed) else (float(self.mixed),),
             links=self._links(target),
+            categoricals=self._categoricals(X),
             tries_steepness=small,
             n_finalists=FINALISTS if small else 1,
-            # Folds of few rows differ so much that the simplest would always lead; two
-            # folds of more rows are too few to follow what is best on them.
-            errors=0.0 if len(X) < FEW_ROWS else 1.0,
+            # Folds of few rows differ so much that the simplest would always lead, and
+            # many held-out rows tell small gains from chance. Between these, two folds
+            # are too few to follow what is best on them.
+            errors=1.0 if FEW_ROWS <= len(X) <= PATH_ROWS else 0.0,
         )
 
     def _links(self, target: Quantity) -> tuple[str, ...]:
@@ -350,6 +395,12 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         means = self.loss in ("square", "huber") and self.group_bounds is None
         skewed = target.low > 0.0 and target.high >= _LOG_RATIO * target.low
         return LINKS if means and skewed else LINKS[:1]
+
+    def _categoricals(self, X: Any) -> tuple[str | None, ...]:
+        """Ways to read categories; a direction is one of whole ones."""
+        free = _is_free(self.categorical) and self.monotonic_cst is None
+        named = not isinstance(self.categorical_features, str)
+        return _CATEGORICAL if free and (named or has_levels(X)) else (None,)
 
     @property
     def _is_race(self) -> bool:

@@ -37,8 +37,8 @@ logger = logging.getLogger("sorct")
 
 # Columns of the search, and the fewest that join at a time.
 _FIRST, _FEWEST = 256, 64
-# Share of the time that is left for joining; the rest is for making the tree ready.
-_SHARE = 0.9
+# What laying out columns, or looking for others, takes at most, of what it took before.
+_SLACK = 2.0
 # Rounds of joining, at most; cells that are written out, at most (1 GB).
 _MOST_ROUNDS, _MOST_CELLS = 50, 2**27
 
@@ -59,6 +59,8 @@ class SparseFit:
     alphas : pair of float
         Penalties, means over all columns.
     call : str
+    begun : float
+        When the fit began, by the clock that tells seconds.
     """
 
     table: SparseTable
@@ -69,6 +71,7 @@ class SparseFit:
     model: Model
     alphas: tuple[float, float]
     call: str
+    begun: float
 
     @classmethod
     def of(
@@ -82,6 +85,7 @@ class SparseFit:
     ) -> SparseFit:
         """Check a sparse matrix and what is asked of it."""
         _refuse(model)
+        begun = time.perf_counter()
         table = SparseTable.of(X)
         places = np.arange(table.cells.shape[0], dtype=np.float64)[:, np.newaxis]
         kept, y, weight = checked_samples(places, y, sample_weight)
@@ -93,7 +97,7 @@ class SparseFit:
         if factor is not None:
             weight = weight * factor[codes]
         share = weight / weight.sum()
-        return cls(table, target, codes, share, factor, model, alphas, call)
+        return cls(table, target, codes, share, factor, model, alphas, call, begun)
 
     def prepared(self, columns: IntArray) -> Prepared:
         """The problem on some columns, steep as that on all."""
@@ -183,6 +187,36 @@ def _refuse(model: Model) -> None:
         )
 
 
+@dataclass
+class Clock:
+    """What is left of the time limit, given that some work cannot be cut short.
+
+    Attributes
+    ----------
+    effort : Effort
+    begun : float
+        When the fit began.
+    per_column : float
+        Seconds that it took to lay out a column.
+    """
+
+    effort: Effort
+    begun: float
+    per_column: float = 0.0
+
+    def prepared(self, fit: SparseFit, columns: IntArray) -> Prepared:
+        """Lay out some columns, and learn how long that takes."""
+        before = time.perf_counter()
+        found = fit.prepared(columns)
+        self.per_column = (time.perf_counter() - before) / columns.size
+        return found
+
+    def left(self, n_columns: int) -> float | None:
+        """Seconds left when so many columns will have been laid out; None: no limit."""
+        coming = _SLACK * self.per_column * n_columns
+        return self.effort.seconds_left(time.perf_counter() - self.begun + coming)
+
+
 def search_sparse(
     fit: SparseFit,
     effort: Effort,
@@ -197,35 +231,45 @@ def search_sparse(
     from sorct.problem.evaluation import never
     from sorct.search.workers import deadline
 
-    begun, stop = time.perf_counter(), never()
+    clock, stop = Clock(effort, fit.begun), never()
     columns = fit.first_columns()
-    prepared = fit.prepared(columns)
+    prepared = clock.prepared(fit, columns)
     problem = fit.penalised(prepared)
-    # Half of the time is for columns that join.
-    half = effort.shared(2)
+    # Half of the time is for columns that join; the search counts from preparing on.
+    left, half = clock.left(columns.size), effort
+    if left is not None:
+        half = replace(effort, time_limit=0.5 * left + prepared.seconds)
     result = searched(prepared, problem, half, n_starts, seed, callback)
-    left = effort.seconds_left(time.perf_counter() - begun)
-    with deadline(None if left is None else _SHARE * left, stop):
-        best = prepared.finished(problem, result.best, effort)
+    best = prepared.finished(problem, result.best, half)
+    with deadline(clock.left(columns.size), stop):
         best = fit.solved(problem, best.params, effort, stop)
-        for _ in range(_MOST_ROUNDS):
-            missing = fit.missing(problem, columns, best.params, float(effort.tol))
-            logger.info(
-                "sparse: %d of %d columns looked at, %d more matter",
-                columns.size, fit.table.n_columns, missing.size,
-            )  # fmt: skip
-            if missing.size == 0 or stop[0] != 0:
-                break
-            more = missing[: max(columns.size, _FEWEST)]
-            wider = np.sort(np.concatenate([columns, more]))
-            prepared = fit.prepared(wider)
-            problem = fit.penalised(prepared)
-            params = _placed(best.params, columns, wider)
-            best, columns = fit.solved(problem, params, effort, stop), wider
-        used = columns[_used(best.params)]
-        prepared = fit.prepared(used)
+    for _ in range(_MOST_ROUNDS):
+        if stop[0] != 0:
+            break
+        missing = fit.missing(problem, columns, best.params, float(effort.tol))
+        logger.info(
+            "sparse: %d of %d columns looked at, %d more matter",
+            columns.size, fit.table.n_columns, missing.size,
+        )  # fmt: skip
+        if missing.size == 0:
+            break
+        wider = np.sort(
+            np.concatenate([columns, missing[: max(columns.size, _FEWEST)]])
+        )
+        # They are laid out, looked beyond, and those that are used laid out again.
+        if clock.left(3 * wider.size) == 0.0:
+            stop[0] = 1
+            break
+        prepared = clock.prepared(fit, wider)
         problem = fit.penalised(prepared)
-        params = _placed(best.params, columns, used)
+        params = _placed(best.params, columns, wider)
+        with deadline(clock.left(2 * wider.size), stop):
+            best, columns = fit.solved(problem, params, effort, stop), wider
+    used = columns[_used(best.params)]
+    prepared = fit.prepared(used)
+    problem = fit.penalised(prepared)
+    params = _placed(best.params, columns, used)
+    with deadline(clock.left(used.size), stop):
         best = fit.solved(problem, params, effort, stop)
     late = result.status is Status.TIME_LIMIT or stop[0] != 0
     status = Status.TIME_LIMIT if late else best.status

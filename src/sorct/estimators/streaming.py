@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, NoReturn, TypeVar
@@ -69,9 +70,9 @@ def refuse_source(X: Any, who: str) -> None:
     """Refuse a table that comes in batches, where that is not known how to train on."""
     if is_dask(X) or names_files(X):
         raise ValueError(
-            f"{who} takes a table in memory, got {type(X).__name__}; classifiers and "
-            "SORCTRegressor train on files and on Dask. Read it first, as by "
-            "sorct.read_table, or take a sample of its rows."
+            f"{who} takes a table in memory, got {type(X).__name__}; single trees are "
+            "trained on files and on Dask. Read it first, as by sorct.read_table, or "
+            "take a sample of its rows."
         )
 
 
@@ -190,7 +191,7 @@ def choice_on_all(
     """The settings that a tree of the search's rows was chosen with, on all rows.
 
     The tree keeps its score on held-out rows and its calibration, which are of the
-    search's rows.
+    search's rows. If a cut would have too many variables, the tree stays as it is.
     """
     prepared = Streamed.of(source, model, tree.training.call or "").prepared
     from sorct.problem.penalty import Strengths
@@ -215,6 +216,16 @@ def choice_on_all(
         for one in fields(told)
         if one.name.startswith("cv_") or one.name == "relaxed"
     }
+    most = limits.max_features_per_cut
+    if most is not None and found.most_variables_per_cut > most:
+        warnings.warn(
+            f"On all rows a cut would use {found.most_variables_per_cut} variables, "
+            f"more than max_features_per_cut={most}: tree_ is the one of the search's "
+            "rows. Limit max_features instead.",
+            UserWarning,
+            stacklevel=6,
+        )
+        return tree
     training = replace(found.training, target=source.target, **kept)
     return replace(found, training=training)
 

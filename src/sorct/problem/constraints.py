@@ -121,8 +121,8 @@ def mean_reward(
 ) -> FloatArray:
     """Mean of ``reward[k, label of the leaf]`` over the samples of every code k."""
     # A running sum takes the leaves in their order, as compiled code does.
-    earned = reward[:, label] * mass / share[:, np.newaxis]
-    return np.asarray(earned.cumsum(axis=1)[:, -1])
+    earned = reward.take(label, axis=1) * mass / share[:, np.newaxis]
+    return np.asarray(np.add.accumulate(earned, axis=1)[:, -1])
 
 
 def recall_of(mass: FloatArray, label: IntArray, share: FloatArray) -> FloatArray:

@@ -103,7 +103,8 @@ class ExpectedCost:
 
     def value(self, mass: FloatArray, label: IntArray, loss: float = 0.0) -> float:
         """Expected cost for given masses and labels."""
-        return float((self.cost_matrix[:, label] * mass).sum())
+        # ``take`` is quicker than an index where arrays are small.
+        return float((self.cost_matrix.take(label, axis=1) * mass).sum())
 
     def empty_value(self, share: FloatArray) -> float:
         """Fit of the best tree that treats all samples alike."""

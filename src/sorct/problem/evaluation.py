@@ -33,8 +33,9 @@ from sorct.tree.topology import Topology
 
 #: What can be asked: VALUE computes the objective and the masses of the trial, GRADIENT
 #: its gradient as well. RENEW improves the leaves of the point, whose cuts must be
-#: those that were evaluated last, and answers whether any leaf has changed.
-VALUE, GRADIENT, RENEW = 0, 1, 2
+#: those that were evaluated last, and answers whether any leaf has changed. FORGET
+#: makes the memory as it was at first, for another start.
+VALUE, GRADIENT, RENEW, FORGET = 0, 1, 2, 3
 
 #: Samples without rows, for tables that come in parts: whoever reads the parts puts the
 #: sums over their rows into the buffers.
@@ -96,33 +97,41 @@ class Evaluator:
             samples, sub, point, trial, self.renewed, self.buffers, labelling, stop
         )  # fmt: skip
         self._memory: IntArray | None = None
-        self._address = 0
+        self._address, self._is_stored = 0, False
+        self._known_rules: set[int] = set()
 
-    def again(self, sub: Subproblem) -> None:
-        """Ask of another subproblem from now on, whose arrays are of the same types."""
-        self.arguments = (self.arguments[0], sub, *self.arguments[2:])
-        self.renewed[:] = 0.0
-        if self._memory is not None:
-            call_apart(_store_again(), self._address, self.arguments)
+    def again(self, sub: Subproblem, stop: IntArray) -> None:
+        """Ask of another subproblem of the same problem from now on."""
+        self.arguments = (self.arguments[0], sub, *self.arguments[2:-1], stop)
+        self._is_stored = False
 
     def stored(self) -> int:
         """Store the arguments once; return their address. Not for the main thread."""
+        if not self._is_stored:
+            self._store(self.arguments[1].rule)
+            self._is_stored = True
+        return self._address
+
+    def _store(self, rule: int) -> None:
+        """Store the arguments; look at their types at the first time of a rule."""
         if self._memory is None:
             self._memory = np.zeros(_n_words(), dtype=np.int64)
             self._address = int(self._memory.ctypes.data)
+        if rule in self._known_rules:
+            _store_unchecked()(self._address, self.arguments)
+        else:
             _store_arguments(self._address, self.arguments)
-        return self._address
+            self._known_rules.add(rule)
 
     def ask(self, task: int) -> float:
         """Ask from Python: ``VALUE`` or ``GRADIENT``."""
         answer: list[float] = []
-
-        def work() -> None:
-            address_of(_evaluation)
-            answer.append(_evaluation.ctypes(self.stored(), task))
-
-        call_apart(work)
+        call_apart(self._ask, task, answer)
         return answer[0]
+
+    def _ask(self, task: int, answer: list[float]) -> None:
+        address_of(_evaluation)
+        answer.append(_evaluation.ctypes(self.stored(), task))
 
 
 def smallest() -> tuple[Problem, Params]:
@@ -162,6 +171,12 @@ def _answer(address: int, task: int) -> float:
     if task == RENEW:
         changed = renew_leaves(sub, point, renewed, buffers, labelling, stop)
         return 1.0 if changed else 0.0
+    if task == FORGET:
+        for k in range(renewed.size):
+            renewed[k] = 0.0
+            for leaf in range(point.label.size):
+                buffers.payoff[k, leaf] = 0.0
+        return 0.0
     return evaluate(samples, sub, trial, renewed, task == GRADIENT, buffers)
 
 
@@ -171,7 +186,7 @@ def _store_arguments(address: int, arguments: Any) -> None:
 
 
 @cache
-def _store_again() -> Callable[..., None]:
+def _store_unchecked() -> Callable[..., None]:
     """Return what stores arguments of types that were checked before."""
     return entry_of(_store_arguments, (int64, _kind()))
 

@@ -329,7 +329,7 @@ def _add_second(
     n_branches, first = buffers.pull.size, samples.start[b]
     branch, reach, value = buffers.branch, buffers.reach, buffers.value
     dense, gradient = samples.dense, buffers.second_gradient
-    p = gradient.shape[1] - 1
+    p, n = gradient.shape[1] - 1, x.shape[1]
     for s in range(samples.first_segment[b], samples.first_segment[b + 1]):
         k = samples.segment_code[s]
         if buffers.has_second[k] == 0:
@@ -348,9 +348,9 @@ def _add_second(
                 pull[i - begin] = reach[t, i] * gain * density(branch[t, i])
             for r in range(dense.size):
                 gradient[k, dense[r], t] += slope * _dot(pull, x[r, begin:end])
-            for v in range(level.shape[0]):
+            for place in range(begin, level.size, n):
                 for i in range(pull.size):
-                    j = level[v, begin + i]
+                    j = level[place + i]
                     if j >= 0:
                         gradient[k, j, t] += slope * pull[i]
             for i in range(pull.size):
@@ -369,9 +369,10 @@ def _clear(buffers: Buffers, with_gradient: bool) -> None:
             for j in range(buffers.gradient.shape[0]):
                 buffers.gradient[j, t] = 0.0
         for k in range(buffers.has_second.size):
-            for j in range(buffers.gradient.shape[0]):
-                for t in range(buffers.second_gradient.shape[2]):
-                    buffers.second_gradient[k, j, t] = 0.0
+            if buffers.has_second[k] != 0:
+                for j in range(buffers.gradient.shape[0]):
+                    for t in range(buffers.second_gradient.shape[2]):
+                        buffers.second_gradient[k, j, t] = 0.0
 
 
 @compiled_apart
@@ -395,14 +396,17 @@ def accumulate(
     p, n_levels = dense.size, samples.level.size // samples.weight.size
     ratio = unit / slope
     _clear(buffers, with_gradient)
+    n_second = 0
+    for k in range(buffers.has_second.size):
+        n_second += buffers.has_second[k]
     n_columns = used_columns(cuts, dense, buffers.columns)
     for b in range(samples.start.size - 1):
         first, last = samples.start[b], samples.start[b + 1]
         n = last - first
         x = samples.x[p * first : p * last].reshape(p, n)
-        level = samples.level[n_levels * first : n_levels * last].reshape(n_levels, n)
+        level = samples.level[n_levels * first : n_levels * last]
         fill_scores(x, dense, buffers.columns, n_columns, cuts, slope, buffers.branch)
-        add_level_scores(level, cuts, slope, buffers.branch)
+        add_level_scores(level, n, cuts, slope, buffers.branch)
         fill_cdf(buffers.branch, n_branches, n)
         _descend_reach(samples, b, buffers)
         if shape.size > 0:
@@ -410,9 +414,10 @@ def accumulate(
         elif by_loss:
             _ascend_loss(samples, b, with_gradient, buffers)
         elif with_gradient:
-            _add_second(samples, b, x, level, slope, buffers)
+            if n_second > 0:
+                _add_second(samples, b, x, level, slope, buffers)
             _ascend_value(samples, b, buffers)
         if with_gradient:
             d, gradient = buffers.branch, buffers.gradient
             add_gradient(x, dense, d, buffers.pull, slope, gradient)
-            add_level_gradient(level, d, slope, gradient)
+            add_level_gradient(level, n, d, slope, gradient)

@@ -137,7 +137,9 @@ class Penalty(NamedTuple):
 
     def norms(self, coef: FloatArray) -> tuple[float, float]:
         """Local and global part per unit of strength; coef has a row per column."""
-        size = np.maximum.reduceat(np.abs(coef), self.start[:-1])
+        size = np.abs(coef)
+        if self.local.size < len(coef):
+            size = np.maximum.reduceat(size, self.start[:-1])
         paid = np.maximum(size.max(axis=1, initial=0.0) - self.free, 0.0)
         return float(self.local @ size.sum(axis=1)), float(self.linf @ paid)
 
@@ -149,8 +151,13 @@ class Penalty(NamedTuple):
         """Penalty of coefficients of shape (n_columns, n_branches)."""
         return self.value_of(self.norms(coef))
 
+    def draw_cuts(self, n_cuts: int, rng: np.random.Generator) -> FloatArray:
+        """Uniform coefficients within their bounds, of shape (n_columns, n_cuts)."""
+        lower, width = self.lower[:, np.newaxis], self.upper - self.lower
+        return lower + width[:, np.newaxis] * rng.random((width.size, n_cuts))
+
     def draw(self, chosen: BoolArray, rng: np.random.Generator) -> FloatArray:
-        """Uniform coefficients within their bounds for the places chosen."""
+        """The same for the places chosen alone, in their order."""
         column = np.nonzero(chosen)[0]
         lower = self.lower[column]
         # The same numbers as of ``rng.uniform``, which takes long for many bounds.

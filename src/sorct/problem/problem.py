@@ -7,7 +7,9 @@ gamma. Compiled code sees it as a ``Subproblem`` and a tree as a ``Point``
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +31,31 @@ from sorct.problem.thresholds import clip_thresholds
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
 
+# Where a subproblem has no tilt, and its datafit no shape.
+_NO_TILT: FloatArray = np.zeros((0, 0))
+_NO_SHAPE: FloatArray = np.zeros(0)
+
+
+class Idle(list[Any]):
+    """Memory of solvers that nobody uses at the moment; it stays in its process."""
+
+    def taken(self) -> Any:
+        """Take something, or None; several threads may ask."""
+        try:
+            return self.pop()
+        except IndexError:
+            return None
+
+    def __reduce__(self) -> tuple[type[Idle], tuple[()]]:
+        return Idle, ()
+
 
 @dataclass(frozen=True)
 class Problem:
-    """One S-ORCT training problem (paper, equations 1 to 6, with 8 as constraints)."""
+    """One S-ORCT training problem (paper, equations 1 to 6, with 8 as constraints).
+
+    ``idle`` has what solvers laid out for it and use again: see ``Descent.begun``.
+    """
 
     data: TrainingSet
     datafit: ExpectedCost | Residual
@@ -40,6 +63,7 @@ class Problem:
     constraint: Constraint
     topology: Topology
     gamma: float
+    idle: Idle = field(default_factory=Idle, init=False, repr=False, compare=False)
 
     def at(self, strengths: Strengths) -> Problem:
         """The problem under other penalties."""
@@ -50,38 +74,50 @@ class Problem:
         self, multiplier: FloatArray | None = None, stiffness: float = 1.0
     ) -> Subproblem:
         """Compiled face of the problem."""
+        floors = self._own.floors
         if multiplier is None:
-            multiplier = np.zeros(self.data.n_codes)
-        floors = self.constraint.floors(self.data.share, multiplier, stiffness)
-        return self._face(self.datafit, self.penalty, floors, self.gamma)
+            multiplier = floors.multiplier
+        # Quicker than ``_replace``, and asked for in every round.
+        return self._own._replace(
+            floors=Floors(*floors[:-2], multiplier, float(stiffness))
+        )
 
     def flattened(self, gamma: float) -> Subproblem:
         """Compiled face at another gamma, without penalties and floors.
 
         Classes are parted by the entropy in the leaves instead of their labels.
         """
-        n_codes = self.data.n_codes
-        none = Constraint.none(n_codes, self.datafit.n_labels)
-        floors = none.floors(self.data.share, np.zeros(n_codes), 1.0)
+        return self._flat._replace(slope=float(gamma) / self.n_groups)
+
+    @cached_property
+    def _own(self) -> Subproblem:
+        """Compiled face without multipliers."""
+        return self._face(self.datafit, self.penalty, self.constraint)
+
+    @cached_property
+    def _flat(self) -> Subproblem:
+        none = Constraint.none(self.data.n_codes, self.datafit.n_labels)
         datafit = self.datafit if self.of_quantity else Entropy()
-        return self._face(datafit, self.penalty.scaled(0.0), floors, gamma)
+        return self._face(datafit, self.penalty.scaled(0.0), none)
 
     def _face(
-        self, datafit: Datafit, penalty: Penalty, floors: Floors, gamma: float
+        self, datafit: Datafit, penalty: Penalty, constraint: Constraint
     ) -> Subproblem:
+        no_multiplier = np.zeros(self.data.n_codes)
+        floors = constraint.floors(self.data.share, no_multiplier, 1.0)
         return Subproblem(
             datafit.rule,
             datafit.first,
-            float(gamma) / self.n_groups,
+            float(self.gamma) / self.n_groups,
             # Another layout would be another type, for which all is compiled anew.
             np.ascontiguousarray(datafit.table(self.data.n_codes)),
             self.data.centre,
             floors,
             penalty,
             datafit.pseudo(self.data.share),
-            np.zeros((0, 0)),
+            _NO_TILT,
             0.0,
-            datafit.shape if isinstance(datafit, Residual) else np.zeros(0),
+            datafit.shape if isinstance(datafit, Residual) else _NO_SHAPE,
             datafit.unit if isinstance(datafit, Residual) else 0.0,
         )
 
@@ -184,17 +220,19 @@ class Problem:
         label = self.datafit.in_order(params.leaf_class).copy()
         return Point(cuts, label, self._logit(params))
 
-    def settled(self, point: Point, params: Params) -> Point:
-        """What ``point(params)`` gives if the params were made from this point.
+    def fill_point(self, params: Params, point: Point) -> None:
+        """Put a tree that ``params`` made into a point; its labels stay.
 
-        Where leaves have labels alone, the two differ in the last digits of thresholds,
-        which are divided and multiplied on the way: no need to clip all else again.
+        Such a tree is within its bounds. Where leaves have labels alone, only the last
+        digits of thresholds differ from those of the point that it was made from, for
+        they are divided and multiplied on the way.
         """
         if self.learns_leaves or self.of_quantity:
-            return self.point(params)
-        cuts = point.cuts.copy()
-        cuts[-1] = self.n_groups * params.threshold
-        return point._replace(cuts=cuts)
+            made = self.point(params)
+            point.cuts[:], point.logit[:] = made.cuts, made.logit
+            return
+        point.cuts[:-1] = params.coef
+        np.multiply(self.n_groups, params.threshold, out=point.cuts[-1])
 
     def valued(self, params: Params) -> Params:
         """The tree with values in its leaves: the best ones, where it has none."""

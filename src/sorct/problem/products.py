@@ -221,12 +221,15 @@ def add_gradient(
 
 @compiled_inside
 def add_level_scores(
-    level: IntArray, cuts: FloatArray, slope: float, branch: FloatArray
+    level: IntArray, n: int, cuts: FloatArray, slope: float, branch: FloatArray
 ) -> None:
-    """Add to the scores what the levels of long categories weigh."""
-    for v in range(level.shape[0]):
-        for i in range(level.shape[1]):
-            j = level[v, i]
+    """Add to the scores what the levels of long categories weigh.
+
+    ``level`` has n entries, one per row, of one category after the other.
+    """
+    for first in range(0, level.size, n):
+        for i in range(n):
+            j = level[first + i]
             if j >= 0:
                 for t in range(cuts.shape[1]):
                     branch[t, i] += slope * cuts[j, t]
@@ -234,12 +237,12 @@ def add_level_scores(
 
 @compiled_inside
 def add_level_gradient(
-    level: IntArray, d: FloatArray, slope: float, grad: FloatArray
+    level: IntArray, n: int, d: FloatArray, slope: float, grad: FloatArray
 ) -> None:
     """Add to the gradient the derivatives of the rows that have a level."""
-    for v in range(level.shape[0]):
-        for i in range(level.shape[1]):
-            j = level[v, i]
+    for first in range(0, level.size, n):
+        for i in range(n):
+            j = level[first + i]
             if j >= 0:
                 for t in range(grad.shape[1]):
                     grad[j, t] += slope * d[t, i]

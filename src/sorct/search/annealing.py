@@ -37,18 +37,22 @@ def anneal(
     The first gammas, the flattest, may be skipped. Deep trees take finer and longer
     steps.
     """
-    samples, deep = problem.data.samples, problem.topology.is_deep
+    deep = problem.topology.is_deep
     gammas = gamma_ladder(problem.gamma, _FACTOR_DEEP if deep else _FACTOR)
     n_iterations = _ITERATIONS_DEEP if deep else _ITERATIONS
-    point, descent, n_evaluations = problem.point(params), None, 0
+    point, n_evaluations = problem.point(params), 0
+    descent: Descent | None = None
     for gamma in gammas[min(skip, len(gammas) - 1) :]:
         sub = problem.flattened(gamma)
         if descent is None:
-            descent = Descent(samples, sub, point, _TOL, n_iterations, stop)
+            descent = Descent.begun(problem, sub, point, _TOL, n_iterations, stop)
         else:
             descent.again(sub)
         descent.step()
         n_evaluations += descent.progress.n_evaluations
         if stop[0] != 0:
             break
-    return problem.params(point), n_evaluations
+    assert descent is not None
+    params = problem.params(descent.point)
+    descent.leave(problem)
+    return params, n_evaluations

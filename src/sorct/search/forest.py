@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 
 import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
-from sorct.data.bags import draw_bag
+from sorct.data.bags import Bag, draw_bag
 from sorct.data.samples import Rows, TrainingSet
 from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
@@ -70,14 +71,19 @@ class Grove:
         seed: int,
         workers: Workers,
         stop: IntArray,
+        late: IntArray | None = None,
     ) -> Grove:
-        """Draw a bag for every tree."""
+        """Draw a bag for every tree, but for those not begun when it was ``late``."""
         assert isinstance(whole.data, TrainingSet)
-        calls = [
-            partial(draw_bag, whole.data, kind, n_draws, seed, b)
-            for b in range(n_trees)
-        ]
-        bags = list(workers.run(calls))
+
+        def draw(b: int) -> Bag | None:
+            if b > 0 and late is not None and late[0] != 0:
+                return None
+            return draw_bag(whole.data, kind, n_draws, seed, b)
+
+        drawn = list(workers.run(partial(draw, b) for b in range(n_trees)))
+        # Those before the first that was not drawn.
+        bags = [bag for bag in takewhile(lambda bag: bag is not None, drawn) if bag]
         problems = tuple(replace(whole, data=bag.data) for bag in bags)
         outside = np.array([bag.outside for bag in bags])
         return cls(problems, outside, n_starts, seed, workers, stop)

@@ -35,8 +35,7 @@ def random_tree(problem: Problem, rng: np.random.Generator) -> Params:
     gradient is zero.
     """
     data, topology = problem.data, problem.topology
-    every = np.ones((data.n_columns, topology.n_branches), dtype=np.bool_)
-    coef = problem.penalty.draw(every, rng).reshape(every.shape)
+    coef = problem.penalty.draw_cuts(topology.n_branches, rng)
     # A constant column has no gradient: its coefficients would stay as drawn.
     coef[data.variance == 0.0] = 0.0
     # Any labels that cover the classes: a descent begins by choosing the best.

@@ -128,7 +128,9 @@ class Workers:
 @contextmanager
 def deadline(seconds: float | None, stop: IntArray) -> Iterator[None]:
     """Set ``stop`` when the time is over."""
-    if seconds is None:
+    if seconds is not None and seconds <= 0.0:
+        stop[0] = 1
+    if seconds is None or stop[0] != 0:
         yield
         return
     timer = Timer(min(max(seconds, 0.0), TIMEOUT_MAX), stop.fill, args=(1,))

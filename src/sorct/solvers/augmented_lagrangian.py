@@ -35,14 +35,14 @@ class _RoundEnd:
 
     params: Params
     mass: FloatArray
-    fit: float
+    loss: float
     attained: FloatArray
 
     @classmethod
-    def at(cls, problem: Problem, point: Point, descent: Descent) -> _RoundEnd:
+    def at(cls, problem: Problem, descent: Descent) -> _RoundEnd:
         """The end of a round on rows that lie in memory."""
-        params = problem.params(point)
-        mass = descent.masses(problem.settled(point, params))
+        params = problem.params(descent.point)
+        mass = descent.masses(problem, params)
         loss = float(descent.evaluator.buffers.loss[0])
         return cls._of(problem, params, mass, loss)
 
@@ -56,10 +56,9 @@ class _RoundEnd:
     def _of(
         cls, problem: Problem, params: Params, mass: FloatArray, loss: float
     ) -> _RoundEnd:
-        fit = problem.fit(params, mass, loss)
         share, label = problem.data.share, params.leaf_class
         attained = problem.constraint.attained(mass, label, share)
-        return cls(params, mass, fit, attained)
+        return cls(params, mass, loss, attained)
 
 
 @dataclass
@@ -167,6 +166,8 @@ class AugmentedLagrangian:
             if progress.objective > bar:
                 break
             rounds.renew(end.attained, unsettled)
+        if rounds.descent is not None:
+            rounds.descent.leave(problem)
         total, multiplier = rounds.total(progress), rounds.renewed(end.attained)
         return self._solution(problem, end, total, multiplier, stopped=stop[0] != 0)
 
@@ -174,20 +175,19 @@ class AugmentedLagrangian:
         self, problem: Problem, rounds: _Rounds, point: Point, stop: IntArray
     ) -> tuple[Progress, _RoundEnd]:
         """Descend once, on rows in memory or in parts."""
-        samples, until = problem.data.samples, (self.tol, self.max_iter, stop)
+        until = self.tol, self.max_iter, stop
         sub = problem.subproblem(rounds.multiplier, rounds.stiffness)
-        if not isinstance(samples, Samples):
+        if not isinstance(problem.data.samples, Samples):
             parted = descend_in_parts(problem, sub, point, *until)
             return parted.progress, _RoundEnd.of_sums(problem, point, parted.sums)
         if rounds.descent is None:
-            rounds.descent = Descent(
-                samples, sub, point, *until, monotone=self.monotone
+            rounds.descent = Descent.begun(
+                problem, sub, point, *until, monotone=self.monotone
             )
         else:
             rounds.descent.again(sub)
         rounds.descent.step()
-        end = _RoundEnd.at(problem, point, rounds.descent)
-        return rounds.descent.progress, end
+        return rounds.descent.progress, _RoundEnd.at(problem, rounds.descent)
 
     def _solution(
         self,
@@ -198,7 +198,8 @@ class AugmentedLagrangian:
         *,
         stopped: bool,
     ) -> Solution:
-        params, penalty, cost = end.params, problem.penalty, end.fit
+        params, penalty = end.params, problem.penalty
+        cost = problem.fit(params, end.mass, end.loss)
         violation = problem.constraint.violation(end.attained)
         if progress.residual <= self.tol and violation <= FEASIBLE:
             status = Status.CONVERGED

@@ -6,6 +6,8 @@ move. The loop is compiled, holds no lock and asks for values in one place; noth
 it knows what a tree predicts.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
@@ -26,6 +28,7 @@ from sorct.problem.compilation import (
 from sorct.problem.datafit import LEARNED
 from sorct.problem.evaluation import (
     COMPILED,
+    FORGET,
     GRADIENT,
     RENEW,
     VALUE,
@@ -81,8 +84,9 @@ _ANY = 1e300
 _AGAIN, _END, _STEP = 0, 1, 2
 
 # State of a descent: a record, so that compiled functions can change it.
+# - What is told of it (``Progress``): the value of the point now and at first, and its
+#   residual.
 # - What was asked for: tol, max_iter, monotone.
-# - The point: its value and residual, and the first value of all.
 # - The trial: it is accepted if its value is at most bar.
 # - Steps: step, the length of a spectral one; scale of a quasi-Newton one and along,
 #   the size of the gradient on the face; n_cuts, how often this one was shortened;
@@ -91,20 +95,25 @@ _AGAIN, _END, _STEP = 0, 1, 2
 # - Leaves: whether they learn distributions (learned), or are not renewed (fixed).
 # - Rows that come in parts (in_parts): whether the trial has to be evaluated by the
 #   caller before the next step (due).
+# - Whether the memory was used by another descent before (used).
 # - Addresses of the compiled evaluation and of its arguments.
 _STATE = np.dtype(
-    [(name, np.float64) for name in ("tol", "first", "value", "residual", "bar")]
-    + [(name, np.float64) for name in ("step", "scale", "along")]
-    + [(name, np.int64) for name in ("max_iter", "monotone", "iteration")]
-    + [(name, np.int64) for name in ("n_evaluations", "n_turn", "n_cuts")]
+    [(name, np.float64) for name in ("first", "value", "residual")]
+    + [(name, np.int64) for name in ("iteration", "n_evaluations")]
+    + [(name, np.float64) for name in ("tol", "bar", "step", "scale", "along")]
+    + [(name, np.int64) for name in ("max_iter", "monotone", "n_turn", "n_cuts")]
     + [(name, np.int64) for name in ("on_face", "outcome", "learned", "fixed")]
-    + [(name, np.int64) for name in ("in_parts", "due", "evaluation", "arguments")]
+    + [(name, np.int64) for name in ("in_parts", "due", "used")]
+    + [(name, np.int64) for name in ("evaluation", "arguments")]
 )
 State: TypeAlias = Any
 # A fresh one as plain words, which NumPy copies sooner than records.
 _FRESH: IntArray = np.zeros(_STATE.itemsize // 8, dtype=np.int64)
 _FRESH.view(_STATE)["bar"], _FRESH.view(_STATE)["scale"] = _ANY, 1.0
 _FRESH.view(_STATE)["n_turn"] = _FIRST_TURN
+# Memory of larger trees is not kept for the next descent: it takes room, and laying it
+# out is no work beside their steps.
+_LARGE = 1 << 14
 
 
 class Progress(NamedTuple):
@@ -162,27 +171,63 @@ class Descent:
     ) -> None:
         memory = make_memory(point.cuts.size + point.logit.size)
         self._scratch = Scratch(make_work(point), memory, np.zeros(_MEMORY))
-        self._sub, self._point, self._stop = sub, point, stop
+        self.point, self._samples, self._sub, self._stop = point, samples, sub, stop
+        self._until = tol, max_iter, monotone
         self.trial = self._scratch.work.trial
         self.evaluator = Evaluator(samples, sub, point, self.trial, stop)
-        self._words = _FRESH.copy()
-        self._state = state = self._words.view(_STATE)[0]
-        state["tol"], state["max_iter"], state["monotone"] = tol, max_iter, monotone
+        self._words = np.empty_like(_FRESH)
+        # A view of the words.
+        self._state = self._words.view(_STATE)[0]
+        self._clear_state()
+
+    def _clear_state(self) -> None:
+        self._words[:], state, sub = _FRESH, self._state, self._sub
+        state["tol"], state["max_iter"], state["monotone"] = self._until
         state["learned"], state["fixed"] = sub.rule == LEARNED, sub.tilt.size > 0
-        state["in_parts"] = samples.weight.size == 0
-        self._begun = self._words.copy()
+        state["in_parts"] = self._samples.weight.size == 0
+
+    @classmethod
+    def begun(
+        cls,
+        problem: Problem,
+        sub: Subproblem,
+        point: Point,
+        tol: float,
+        max_iter: int,
+        stop: IntArray,
+        *,
+        monotone: bool = False,
+    ) -> Descent:
+        """Descent from a point of a problem, in memory that is idle if there is some.
+
+        Laying memory out takes as long as a few steps. The result is ``descent.point``;
+        whoever has read it should ``leave`` the memory to the next.
+        """
+        descent = problem.idle.taken()
+        if not isinstance(descent, cls) or not descent._fits(sub, point):
+            samples = problem.data.samples
+            return cls(samples, sub, point, tol, max_iter, stop, monotone=monotone)
+        for own, given in zip(descent.point, point, strict=True):
+            own[:] = given
+        descent._until, descent._stop = (tol, max_iter, monotone), stop
+        descent.again(sub)
+        return descent
+
+    def _fits(self, sub: Subproblem, point: Point) -> bool:
+        """Whether the memory has room for just such a tree."""
+        return _shapes(sub, point) == _shapes(self._sub, self.point)
+
+    def leave(self, problem: Problem) -> None:
+        """Leave the memory to the next descent: nobody may use this one any more."""
+        if self.point.cuts.size <= _LARGE:
+            problem.idle.append(self)
 
     def again(self, sub: Subproblem) -> None:
-        """Begin anew at the point, for a subproblem with other numbers.
-
-        Memory is used again: laying it out takes as long as a few steps.
-        """
+        """Begin anew at the point, for another subproblem of the same problem."""
         self._sub = sub
-        self.evaluator.again(sub)
-        clear_work(self._scratch.work, self._point)
-        self._scratch.memory.n_pairs[0] = 0
-        # The state is a view of its words.
-        self._words[:] = self._begun
+        self.evaluator.again(sub, self._stop)
+        self._clear_state()
+        self._state["used"] = True
 
     def step(self) -> bool:
         """Descend to the end; or one step of rows in parts, True if more follow."""
@@ -199,26 +244,25 @@ class Descent:
         """What the compiled loop is given."""
         buffers = self.evaluator.buffers
         gradient = Gradient(buffers.gradient, buffers.logit_gradient)
-        given = self._sub.simple, self._point, gradient, self._stop
+        given = self._sub.simple, self.point, gradient, self._stop
         return *given, self._state, self._scratch
 
-    def masses(self, point: Point) -> FloatArray:
-        """Masses at another point, once the descent has ended."""
-        self.trial.cuts[:], self.trial.logit[:] = point.cuts, point.logit
+    def masses(self, problem: Problem, params: Params) -> FloatArray:
+        """Masses of the tree that the descent has ended at."""
+        problem.fill_point(params, self.trial)
         self.evaluator.ask(VALUE)
-        return self.evaluator.buffers.mass
+        return self.evaluator.buffers.mass.copy()
 
     @property
     def progress(self) -> Progress:
         """Where the descent is."""
-        state = self._state
-        return Progress(
-            float(state["first"]),
-            float(state["value"]),
-            float(state["residual"]),
-            int(state["iteration"]),
-            int(state["n_evaluations"]),
-        )
+        # The first fields of the state, in the same order.
+        return Progress._make(self._state.item()[: len(Progress._fields)])
+
+
+def _shapes(sub: Subproblem, point: Point) -> tuple[tuple[int, ...], ...]:
+    cuts, label, logit = point
+    return cuts.shape, label.shape, logit.shape, sub.floors.reward.shape
 
 
 def descend(
@@ -286,6 +330,8 @@ def _descend(
     all rows into the buffers that the evaluation reads.
     """
     state.due = 0
+    if state.used:
+        _clear(point, state, scratch)
     while state.due == 0:
         value, wish = call(state.evaluation, state.arguments, GRADIENT), _STEP
         state.n_evaluations += 1
@@ -301,6 +347,15 @@ def _descend(
         if wish == _STEP:
             _propose(simple, point, state, scratch)
         state.due = state.in_parts
+
+
+@compiled_here
+def _clear(point: Point, state: State, scratch: Scratch) -> None:
+    """Forget the descent that used the memory before."""
+    clear_work(scratch.work, point)
+    forget(scratch.memory)
+    call(state.evaluation, state.arguments, FORGET)
+    state.used = 0
 
 
 @compiled_here

@@ -50,11 +50,14 @@ def make_work(point: Point) -> Work:
     )
 
 
+@compiled_inside
 def clear_work(work: Work, point: Point) -> None:
     """Make scratch memory as it was when allocated, for the point as it is now."""
-    work.trial.cuts[:], work.trial.logit[:] = point.cuts, point.logit
-    work.centred[:] = _has_threshold(point)
-    work.vector[:] = 0.0
+    copy_point(point, work.trial)
+    for t in range(point.label.size - 1):
+        work.centred[t] = True
+    for k in range(work.vector.shape[0]):
+        fill(work.vector[k], 0.0)
 
 
 def _has_threshold(point: Point) -> BoolArray:

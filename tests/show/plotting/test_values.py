@@ -50,7 +50,8 @@ def path(rows):
 def search(rows):
     return SORCTRegressorCV(
         1, alphas_local=[0.1, 5.0, 50.0], alphas_global=0, n_solutions=1, cv=2,
-        leaf="constant", scaling="auto", gamma="auto", random_state=0,
+        leaf="constant", mixed=0.1, link="identity", scaling="auto", gamma="auto",
+        random_state=0,
     ).fit(*rows)  # fmt: skip
 
 
