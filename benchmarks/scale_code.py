@@ -141,7 +141,7 @@ from sorct import SORCTClassifier
 rng = np.random.default_rng(0)
 n, p, classes, levels = {n}, {p}, {classes}, {levels}
 X = rng.normal(size=(n, p))
-y = np.argmax(X[:, :20] @ rng.normal(size=(20, classes)), axis=1)
+y = np.argmax(X[:, :20] @ rng.normal(size=(min(p, 20), classes)), axis=1)
 if levels:
     X = pd.DataFrame(X, columns=[f"x{{j}}" for j in range(p)])
     place = rng.integers(0, levels, n)

@@ -12,7 +12,7 @@ _TITLES = {
     "stream": "Files, `depth=2, alpha_local=0.02` (megabytes of the whole process):",
     "predict": "Prediction (seconds), trees trained on 50 000 rows:",
     "limits": "`time_limit=5`:",
-    "wide": "Many columns, classes, levels, `time_limit=60`:",
+    "wide": "Many columns, classes, levels, default fits without a time limit:",
     "sparse": "Text, 100 words in a row:",
     "workers": "Dask, two workers of one thread each:",
     "killed": "Killed on the way (objectives as of an undisturbed fit, to 1e-9):",

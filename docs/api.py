@@ -11,6 +11,7 @@ from typing import Any
 
 import sorct
 from sorct.estimators.compare.comparison import Comparison
+from sorct.estimators.interval import Interval
 from sorct.show.counterfactual import Flip
 from sorct.show.explanation import Explanation, Part, Step
 from sorct.show.forests import ForestExplanation, Influence
@@ -31,8 +32,8 @@ built on.
 """
 #: What public functions and attributes give, without being called by name.
 _GIVEN = (
-    TrainingRecord, ForestRecord, Report, Rounded, Explanation, Step, Part, Flip,
-    Comparison, ValueExplanation, Move, ForestExplanation, Influence,
+    TrainingRecord, ForestRecord, Interval, Report, Rounded, Explanation, Step, Part,
+    Flip, Comparison, ValueExplanation, Move, ForestExplanation, Influence,
 )  # fmt: skip
 _PARTS = {
     "sorct.plotting": "Plots",

@@ -112,6 +112,30 @@ def test_predictions_are_lazy_and_those_of_the_table(frame, fitted):
     np.testing.assert_array_equal(fitted.apply(table).compute(), fitted.apply(X))
 
 
+@pytest.mark.parametrize("room", [1e9, 1e3])
+def test_partitions_are_read_once_more_and_then_held_if_there_is_room(
+    frame, monkeypatch, room
+):
+    """Workers' memory decides; without workers nothing is held."""
+    read = []
+
+    def seen(part):
+        read.append(len(part))
+        return part
+
+    monkeypatch.setattr(dask_source, "_memory", lambda: room)
+    table = dd.from_pandas(frame, npartitions=2)
+    watched = table.map_partitions(seen, meta=frame.iloc[:0])
+    source = dask_source.DaskSource(watched, "y")
+    counts = [sum(source.gather(_count_rows)) for _ in range(4)]
+    assert counts == [len(frame)] * 4
+    assert len([n for n in read if n]) == (4 if room == 1e9 else 8)
+
+
+def _count_rows(batch):
+    return batch.n_rows
+
+
 @pytest.mark.slow
 def test_a_pass_is_one_task_per_partition_of_kilobytes(frame, monkeypatch):
     """What comes back is one answer, however many rows and partitions there are."""

@@ -91,6 +91,7 @@ def test_odd_tables_are_refused(no_work, odd, words):
         (frame(city=alternating("Rome", 1, object)), "'city' mixes.*'int', 'str'"),
         (frame(city=alternating([1], [2], object)), "'city'"),
         (pd.DataFrame(X, columns=["age", 1, 2]), "names.*str"),
+        ({"age": [1.0]}, "got a dict.*pandas.DataFrame"),
     ],
 )
 def test_tables_of_another_type_are_refused(no_work, odd, words):
@@ -104,7 +105,9 @@ def test_tables_of_another_type_are_refused(no_work, odd, words):
         (None, "y.*None"),
         (np.zeros(N), "at least 2 classes, got 1 class: 0"),
         (["healthy"] * N, "at least 2 classes, got 1 class: 'healthy'"),
-        (X[:, 0], "continuous"),
+        (X[:, 0], "continuous.*take SORCTRegressor"),
+        ("sick", r"drop\(columns='sick'\)"),
+        (np.where(Y, "sick", None), "15 of 30 labels.*first at row"),
         (np.where(Y, np.nan, 1.0), "y contains NaN"),
         (np.c_[Y, Y], "1d array"),
         (Y[:-1], "inconsistent numbers of samples.*30.*29"),
@@ -137,9 +140,9 @@ def test_too_many_classes_name_the_depth_that_works(
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        (np.full(N, -1.0), ">= 0"),
+        (np.full(N, -1.0), ">= 0.*got -1 at row 0"),
         (np.where(Y, -1e-9, 1.0), ">= 0"),
-        (np.zeros(N), "not all zero"),
+        (np.zeros(N), "not all zero, got zeros alone"),
         (np.where(Y, np.nan, 1.0), "finite"),
         (np.where(Y, np.inf, 1.0), "finite"),
         (np.ones(N - 1), r"shape \(30,\).*got \(29,\)"),

@@ -125,7 +125,7 @@ def test_why_a_tree_was_chosen_is_told(rule):
         f"{alpha:g}, with {used} variable{'s' * (used > 1)}; its log-loss is "
         f"{score:.4g}"
     )
-    end = ", the best." if score == best else f" of the best ({best:.4g})."
+    end = ", the best of them." if score == best else f" of the best ({best:.4g})."
     assert search.why_.endswith(end)
     limited = search_of(*rare_table(), 2, rule=rule, max_features=1)
     assert limited.why_.endswith(" within the limits.")

@@ -255,3 +255,11 @@ def test_levels_must_be_two_rising_shares(table):
     for levels in (0.5, (0.9, 0.1), (0.1, 0.5, 0.9), ("a", "b"), (0.0, 0.5)):
         with pytest.raises(ValueError, match="two rising shares"):
             model.interval(X, y, levels)
+
+
+def test_rows_that_are_too_few_for_the_levels_are_refused(table):
+    X, y = table
+    model = SORCTRegressor(1, 1.0, **QUICK).fit(X, y)
+    with pytest.raises(ValueError, match="at least 50 rows, 5 beyond each.*got 49"):
+        model.interval(X[:49], y[:49])
+    assert model.interval(X[:50], y[:50]).levels == (0.1, 0.9)

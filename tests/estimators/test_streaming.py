@@ -6,6 +6,7 @@ import pyarrow.dataset
 import pytest
 
 from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
+from sorct.data import encoder as encoders
 from sorct.data import samples
 from sorct.data.samples import TrainingSet
 from sorct.data.sources import FileSource
@@ -306,6 +307,17 @@ def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
     whole = SORCTClassifier(1, strength, loss="log", random_state=0)
     objective = whole.fit(X[rows], y[rows]).objective_
     assert search.objective_ == pytest.approx(objective, abs=1e-7)
+
+
+def test_long_categories_stream_too(table, fitted, tmp_path, monkeypatch):
+    """Levels as places of columns: the same tree, also from what a checkpoint keeps."""
+    monkeypatch.setattr(encoders, "LONG", 1)
+    files, folder = write_parts(table[2], tmp_path / "x", 2), tmp_path / "kept"
+    found = SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    assert found.tree_.encoder.long_categories
+    same_tree(found, fitted)
+    again = SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    np.testing.assert_array_equal(again.coef_, found.coef_)
 
 
 # -- checkpoints -----------------------------------------------------------------------

@@ -178,3 +178,15 @@ def test_solving_from_a_tree_leaves_that_tree_as_it_is(learned):
         strict=True,
     ):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_leaf_that_leaves_a_class_nothing_is_a_start_like_others(rng):
+    """Steep starts round small probabilities to 0; the tree found is finite."""
+    problem, _ = make_problem(2, 3, learned=True)
+    start = random_params(problem, rng, learned=True)
+    start.leaf_proba[:, 0] = [0.0, 0.0, 1.0]
+    assert np.isfinite(problem.fit(start, np.zeros((3, 4)), 0.0))
+    found = AugmentedLagrangian(1e-6, 500).solve(problem, start)
+    assert np.isfinite(found.objective)
+    assert (found.params.leaf_proba > 0.0).all()

@@ -410,7 +410,7 @@ def test_to_dict_is_plain_json(rng, table, classes, kind):
     again = json.loads(json.dumps(plain, allow_nan=False))
     assert set(again) == {
         "predicted", "proba", "steps", "leaf", "leaf_proba", "flips", "leaf_says",
-        "by_hand", "decision", "calibrated",
+        "by_hand", "decision", "calibrated", "by_likelihood",
     }  # fmt: skip
     assert again["predicted"] == found.predicted == tree.predict(row)[0]
     assert again["proba"] == {str(k): p for k, p in found.proba.items()}

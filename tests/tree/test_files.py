@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from threading import Thread
@@ -9,7 +10,7 @@ from threading import Thread
 import pytest
 
 from sorct.tree import files
-from sorct.tree.files import read_json, write_json
+from sorct.tree.files import read_json, write_json, write_text
 
 LONG = {"values": list(range(20_000))}
 
@@ -78,3 +79,13 @@ def test_the_file_is_for_whom_new_files_are(tmp_path):
     (tmp_path / "plain").write_text("")
     ours, plain = ((tmp_path / n).stat().st_mode for n in ("ours", "plain"))
     assert ours == plain
+
+
+def test_a_place_that_cannot_be_written_to_is_named_as_it_was_given(tmp_path):
+    """And not by the name of the file that is written first."""
+    with pytest.raises(
+        IsADirectoryError, match=f"a folder: {re.escape(str(tmp_path))}$"
+    ):
+        write_text("", tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere to write to"):
+        write_text("", tmp_path / "nowhere" / "tree.json")

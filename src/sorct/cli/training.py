@@ -64,6 +64,11 @@ if TYPE_CHECKING:
     from sorct.tree.path import Path
     from sorct.tree.tree import Tree
 
+# Why the best score on few folds need not lead.
+_LEADS = (
+    "What is less simple, deeper above all, must be ahead by more than chance to be "
+    "traced in full; scores there are of all folds."
+)
 _PATH_CV, _RULE = 3, "one-standard-error"
 # Flags of fit that only one of its two ways knows.
 _CHOOSING = {
@@ -262,6 +267,8 @@ def _choice_lines(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
             "What was tried, by the best score on the first folds:",
             "",
             race_table(search.race_, told.cv_scoring or "score"),
+            "",
+            *wrapped(_LEADS),
             "",
         ]
     why = [search.why_, *_other_rule(search)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ Found = TypeVar("Found")
 _RETRIES = 3
 # Answers that a worker adds up at a time: one comes back, however many parts there are.
 _TOGETHER = 16
+# Share of the workers' memory that partitions may be held in; bytes of a cell that is
+# an object of Python, about.
+_HELD, _OBJECT_BYTES = 0.25, 100
 
 
 def is_dask(X: Any) -> bool:
@@ -63,6 +66,7 @@ class DaskSource:
                     f"{listed(self._names)}."
                 )
         self._X = _partitions(X)
+        self._n_bytes, self._held = 0, False
         self._y = self._beside(X, y, "y")
         self._weight = self._beside(X, weight, "sample_weight")
         for name, given in (("y", self._y), ("sample_weight", self._weight)):
@@ -99,9 +103,15 @@ class DaskSource:
         return {"dask": tokenize(keys), "columns": self._names}
 
     def gather(self, task: Callable[[Batch], Found]) -> Iterator[Found]:
-        """One result in all: workers add up what is said of their partitions."""
+        """One result in all: workers add up what is said of their partitions.
+
+        From the second pass on they hold these, if that takes little of their memory:
+        reading a partition takes about as long as the work on it.
+        """
         import dask
 
+        if not self._held and 0 < self._n_bytes <= _HELD * _memory():
+            self._X, self._held = list(dask.persist(*self._X)), True
         # One graph with one end: with as many ends as partitions, Dask would look at
         # all partitions for each.
         question = dask.delayed(task, pure=False, traverse=False)
@@ -115,21 +125,42 @@ class DaskSource:
         while len(answers) > 1:
             firsts = range(0, len(answers), _TOGETHER)
             answers = [add(*answers[first : first + _TOGETHER]) for first in firsts]
-        options = {"retries": _RETRIES} if _has_client() else {}
-        (answer,) = dask.compute(*answers, **options)
-        return iter([] if answer is None else [answer])
+        options = {"retries": _RETRIES} if _client() is not None else {}
+        (said,) = dask.compute(*answers, **options)
+        if said is None:
+            return iter([])
+        self._n_bytes = said.n_bytes
+        return iter([said.answer])
 
 
-def _has_client() -> bool:
-    """Whether a cluster runs the tasks, which can try them again."""
+class Answer(NamedTuple):
+    """What a task says of partitions, and how large these are in memory."""
+
+    answer: Any
+    n_bytes: int
+
+    def __add__(self, other: Any) -> Answer:
+        return Answer(self.answer + other.answer, self.n_bytes + other.n_bytes)
+
+
+def _client() -> Any:
+    """The cluster that runs the tasks, and can try them again; None without one."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
-        return False
+        return None
     try:
-        distributed.get_client()
+        return distributed.get_client()
     except ValueError:
-        return False
-    return True
+        return None
+
+
+def _memory() -> float:
+    """Bytes that all workers may hold; 0 without any, or if they know no limit."""
+    client = _client()
+    if client is None:
+        return 0.0
+    workers = client.scheduler_info()["workers"].values()
+    return float(sum(worker.get("memory_limit") or 0 for worker in workers))
 
 
 def _partitions(X: Any) -> list[Any]:
@@ -143,7 +174,7 @@ def _added(*answers: Any) -> Any:
 
 def _answer(
     task: Callable[[Batch], Any], number: int, X: Any, y: Any, weight: Any
-) -> Any:
+) -> Answer | None:
     """What a task says of a partition; None if it has no rows."""
     if len(X) == 0:
         return None
@@ -151,7 +182,16 @@ def _answer(
     y, weight = (X[one] if isinstance(one, str) else one for one in (y, weight))
     X = X.drop(columns=taken) if taken else X
     whole = Batch.of(X, y, weight, number)
-    return sum_of(task(batch) for batch in whole.split() if batch.n_rows)
+    said = sum_of(task(batch) for batch in whole.split() if batch.n_rows)
+    return None if said is None else Answer(said, _bytes_of(X))
+
+
+def _bytes_of(X: Any) -> int:
+    """Size of a partition in memory, about."""
+    if not hasattr(X, "columns"):
+        return int(X.nbytes)
+    n_objects = sum(kind.kind == "O" for kind in X.dtypes)
+    return int(X.memory_usage().sum() + _OBJECT_BYTES * n_objects * len(X))
 
 
 def mapped(X: Any, function: Callable[[Any], Any], like: Any) -> Any:

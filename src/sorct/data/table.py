@@ -79,6 +79,12 @@ def has_levels(X: Any) -> bool:
 
 def as_table(X: Any) -> Any:
     """A checked frame of pandas, or a float64 matrix."""
+    if isinstance(X, (str, dict)):
+        raise TypeError(
+            "Expected a frame or an array of shape (n_samples, n_variables), got a "
+            f"{type(X).__name__}. Read a file by sorct.read_table, and make a frame of "
+            "a dict by pandas.DataFrame."
+        )
     X = in_pandas(X)
     if np.ma.is_masked(X):
         # A masked cell is a missing one.

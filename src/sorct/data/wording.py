@@ -89,7 +89,7 @@ def not_there(
     """Message of a name that is not there, with the closest that is."""
     names = [str(one) for one in known]
     lower = {one.strip().lower(): one for one in reversed(names)}
-    close = difflib.get_close_matches(name.strip().lower(), lower, n=1)
+    close = difflib.get_close_matches(name.strip().lower(), lower, n=1, cutoff=0.7)
     hint = f"; did you mean {lower[close[0]]!r}?" if close else "."
     return (
         f"There is no {kind} {name!r} in {place}{hint}{why} Expected one of "

@@ -16,6 +16,7 @@ from sorct.data.plain import is_finite_number
 from sorct.data.samples import MANY_ROWS
 from sorct.data.table import as_table, in_pandas, is_frame, refuse_masked, take_rows
 from sorct.data.target import Classes, plain_labels
+from sorct.data.terms import is_missing
 from sorct.data.wording import listed, shown
 from sorct.tree.topology import Topology, smallest_depth
 
@@ -84,14 +85,44 @@ def require_target(y: Any, name: str) -> None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
 
 
+def _refuse_name(y: Any) -> None:
+    """Refuse the name of a column: X does not hold the target."""
+    if isinstance(y, str):
+        raise ValueError(
+            f"y must be the labels or numbers to learn, one per row, got the text "
+            f"{shown(y)}. A name is taken beside files and tables that stream; of a "
+            f"frame, pass X.drop(columns={shown(y)}) and X[{shown(y)}]."
+        )
+
+
 def label_samples(y: Any) -> AnyArray:
     """Labels of classes; a clear error for what are none."""
     refuse_masked(y, "y")
+    _refuse_name(y)
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
+    _refuse_missing(y)
     y = plain_labels(y)
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} To predict a number take SORCTRegressor or SORCTRegressorCV, or "
+            "sorct_path with loss='square'."
+        ) from error
     return np.asarray(y)
+
+
+def _refuse_missing(y: AnyArray) -> None:
+    """Refuse labels that are missing, and say where."""
+    if y.dtype.kind != "O":
+        return
+    places = np.flatnonzero([is_missing(label) for label in y])
+    if places.size:
+        raise ValueError(
+            f"Input y contains NaN: {places.size} of {y.size} labels are missing, the "
+            f"first at row {places[0]}. Leave these rows out of X and y."
+        )
 
 
 def checked_samples(
@@ -116,7 +147,11 @@ def checked_samples(
             f"{weight.shape}."
         )
     if not np.isfinite(weight).all() or (weight < 0).any() or not (weight > 0).any():
-        raise ValueError("sample_weight must be finite, >= 0 and not all zero.")
+        bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+        found = f"{weight[bad[0]]:g} at row {bad[0]}" if bad.size else "zeros alone"
+        raise ValueError(
+            f"sample_weight must be finite, >= 0 and not all zero, got {found}."
+        )
     kept = np.flatnonzero(weight > 0)
     size = np.frexp(weight.max())[1]
     if abs(size) > _LARGEST_EXPONENT:
@@ -213,7 +248,11 @@ def checked_cost_matrix(cost_matrix: Any, classes: Classes) -> FloatArray:
             f"column per class of {classes.labels.tolist()}, got {matrix.shape}."
         )
     if not np.isfinite(matrix).all() or (matrix < 0).any():
-        raise ValueError("cost_matrix must be finite and >= 0 everywhere.")
+        i, j = np.argwhere(~np.isfinite(matrix) | (matrix < 0))[0]
+        raise ValueError(
+            f"cost_matrix must be finite and >= 0 everywhere, got {matrix[i, j]:g} in "
+            f"row {i}, column {j}."
+        )
     if np.diag(matrix).any():
         raise ValueError(
             "cost_matrix must have a zero diagonal (a right prediction costs nothing), "

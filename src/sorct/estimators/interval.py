@@ -8,6 +8,7 @@ one. Predictions mix leaves by the same shares, so they cannot cross anywhere.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,8 @@ from sorct.tree.tree import Tree
 
 # Rows that the numbers are found on, at most.
 _MOST_ROWS = 4096
+# Rows that must lie beyond each level, at least.
+_BEYOND = 5
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,9 @@ class Interval:
     ) -> Interval:
         """Find what leaves say at two levels, from rows such as those of training.
 
-        Rows that the tree was not trained on give shares that hold for new rows. Of
-        many rows at most 4096 are used, evenly spaced in y.
+        Rows that the tree was not trained on give shares that hold for new rows. Five
+        rows at least must lie beyond each level: 50 for (0.1, 0.9). Of many rows at
+        most 4096 are used, evenly spaced in y.
         """
         lower, upper = _checked_levels(levels)
         if tree.leaf_value is None:
@@ -65,6 +69,7 @@ class Interval:
         X, y, weight = checked_samples(as_table(X), y, sample_weight, number_column)
         if tree.quantity.is_log:
             check_positive(float(y.min()))
+        _check_enough(len(y), lower, upper)
         table = tree.read(X, check_finite=False)
         values = leaf_quantiles(tree, table, y, weight, (lower, upper))
         low, high = (
@@ -111,6 +116,17 @@ def _checked_levels(levels: Any) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[1])
 
 
+def _check_enough(n_rows: int, lower: float, upper: float) -> None:
+    """Refuse rows that are too few to know such levels."""
+    needed = math.ceil(_BEYOND / min(lower, 1.0 - upper) - 1e-9)
+    if n_rows < needed:
+        raise ValueError(
+            f"Levels ({lower:g}, {upper:g}) need at least {needed} rows, {_BEYOND} "
+            f"beyond each of them, got {n_rows}. Pass more rows, or levels that are "
+            "farther from 0 and 1."
+        )
+
+
 def _solved(
     reach: FloatArray,
     y: FloatArray,
@@ -149,6 +165,8 @@ def _solved(
         bounds=bounds,
         method="highs",
     )
+    if found.x is None:
+        raise RuntimeError(f"The quantiles of leaves were not found: {found.message}")
     value = centre + spread * found.x[: 2 * n_leaves]
     low, high = value[:n_leaves], value[n_leaves:]
     # Rounding must not let them cross.

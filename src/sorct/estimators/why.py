@@ -41,7 +41,7 @@ def _score(value: float, digits: int = 4) -> str:
 def _place_text(chosen: Tree, best: Tree) -> str:
     """How the score of the tree chosen compares with the best."""
     if chosen.training.cv_score == best.training.cv_score:
-        return "the best"
+        return "the best of them"
     told = best.training
     score = in_words(told.cv_scoring or "score", told.cv_score or 0.0)[1]
     if chosen.training.cv_rule == "paired":

@@ -34,6 +34,8 @@ from sorct.tree.topology import Topology
 # Where a subproblem has no tilt, and its datafit no shape.
 _NO_TILT: FloatArray = np.zeros((0, 0))
 _NO_SHAPE: FloatArray = np.zeros(0)
+# A leaf may leave a class so little that it is rounded to 0; its logarithm is finite.
+_LEAST = float(np.finfo(np.float64).tiny)
 
 
 class Idle(list[Any]):
@@ -184,7 +186,7 @@ class Problem:
         if not self.learns_leaves or params.leaf_proba is None:
             return value
         share = self.data.share[:, np.newaxis]
-        surprise = np.log(share / params.leaf_proba)
+        surprise = np.log(share / np.maximum(params.leaf_proba, _LEAST))
         return value + float(np.sum(self.datafit.pseudo(share) * surprise))
 
     @property
@@ -266,8 +268,9 @@ class Problem:
         if not self.learns_leaves:
             return np.zeros((0, self.topology.n_leaves))
         if params.leaf_proba is not None:
+            logit = np.log(np.maximum(params.leaf_proba, _LEAST))
             # Another layout would be another type, for which all is compiled anew.
-            return np.ascontiguousarray(np.log(params.leaf_proba))
+            return np.ascontiguousarray(logit)
         share = np.log(self.data.share)[:, np.newaxis]
         return np.repeat(share, self.topology.n_leaves, axis=1)
 

@@ -119,8 +119,8 @@ class Explanation:
         trees of files that know nothing of it.
     decision : str
         How ``predict`` decides, if it does not take the most probable class.
-    calibrated : bool
-        Whether probabilities are calibrated on held-out rows.
+    calibrated, by_likelihood : bool
+        Whether probabilities are calibrated on held-out rows, or trained by likelihood.
     """
 
     predicted: Any
@@ -133,6 +133,7 @@ class Explanation:
     by_hand: Any = None
     decision: str = ""
     calibrated: bool = False
+    by_likelihood: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the keys of ``proba`` are text, as JSON has it."""
@@ -144,11 +145,10 @@ class Explanation:
 
     def _head(self) -> list[str]:
         """The class, how it is decided on, and the probabilities."""
-        whence = "by the tree's routes, not calibrated"
+        whence = "by likelihood" if self.by_likelihood else "by the tree's routes"
+        whence = f"{whence}, not calibrated"
         if self.calibrated:
             whence = "calibrated on held-out rows"
-        elif self.leaf_says is not None:
-            whence = "by what the leaves say, not calibrated"
         lines = [f"Predicted: {readable_label(self.predicted)}"]
         if self.by_hand is not None and self.by_hand != self.predicted:
             lines.append(
@@ -244,6 +244,7 @@ def explain(
         by_hand=None if tree.routed is None else _plain(tree.follow_table(table)[0]),
         decision=" ".join(decision_text(tree)),
         calibrated=tree.calibration is not None,
+        by_likelihood=tree.training.loss == "log",
     )
 
 

@@ -34,6 +34,7 @@ from sorct.show.numbers import (
     write_out,
 )
 from sorct.show.values import leaf_value_parts, quantity_footer
+from sorct.tree.forest import Forest
 from sorct.tree.tree import Tree
 from sorct.tree.view import FEW, Cut, Leaf, View
 
@@ -144,6 +145,8 @@ def check_tree(tree: Any) -> None:
     """Refuse what is not a tree; an estimator has one."""
     if not isinstance(tree, Tree):
         hint = "; pass its tree_" if hasattr(tree, "tree_") else ""
+        if isinstance(tree, Forest):
+            hint = "; print(forest) tells of it, and explain, export and report take it"
         raise TypeError(f"Expected a Tree, got a {type(tree).__name__}{hint}.")
 
 

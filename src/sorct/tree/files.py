@@ -39,6 +39,10 @@ def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A file to write to, which takes the place of another once all is written."""
+    if target.is_dir():
+        raise IsADirectoryError(f"Expected the name of a file, got a folder: {target}")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {target.parent} to write to.")
     _clean(target)
     writer = f"{os.getpid()}-{secrets.token_hex(8)}"
     partial = target.with_name(f"{_stem(target)}{writer}{_PARTIAL}")

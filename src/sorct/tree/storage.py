@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 FORMAT = "sorct-tree"
+# What reads files of other formats.
+_READERS = {
+    "sorct-forest": "Forest.from_json",
+    "sorct-path": "Path.from_json",
+}
 # Version 1 has only numbers scaled by their range and levels chosen one by one; files
 # that need no more are written so that earlier versions of sorct can read them.
 # Version 2 has every kind of variable; version 3 leaves that say more than a class;
@@ -108,7 +113,12 @@ def _leaves_to_dict(tree: Tree) -> dict[str, Any]:
 def tree_from_dict(data: Any) -> dict[str, Any]:
     """Arguments of ``Tree`` from plain data; a ValueError says what is wrong."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f"not a sorct model: expected an object of format {FORMAT!r}.")
+        own = data.get("format") if isinstance(data, dict) else None
+        known = _READERS.get(own) if isinstance(own, str) else None
+        hint = "" if known is None else f" It is read by sorct.{known}."
+        raise ValueError(
+            f"not a sorct model: expected an object of format {FORMAT!r}.{hint}"
+        )
     if data.get("version") not in VERSIONS or isinstance(data["version"], bool):
         raise ValueError(
             f"model of version {data.get('version')!r:.60}, expected {VERSIONS}; load "

@@ -26,6 +26,7 @@ from sorct.tree.following import followed_limits
 from sorct.tree.link import cdf
 from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
 from sorct.tree.storage import tree_from_dict, tree_to_dict
+from sorct.tree.sure_rows import SureRows
 from sorct.tree.topology import Topology
 from sorct.tree.view import View, cut_numbers
 
@@ -129,12 +130,25 @@ class Tree(TreeFields):
         code = np.empty(table.n_samples, dtype=np.intp)
 
         def fill(rows: slice) -> None:
-            proba = np.empty((len(self.classes), rows.stop - rows.start))
-            self._fill_proba(table, rows, proba)
-            code[rows] = predicted_codes(proba, self.decision_cost)
+            code[rows] = self._codes(self._product(table, rows))
 
         each_block(fill, table.n_samples)
         return np.take(self.classes, code)
+
+    def _codes(self, score: FloatArray) -> IntArray:
+        """Codes of the classes predicted for scores of the cuts (n_branches, n)."""
+        if self._sure_rows is None:
+            return predicted_codes(self.proba_of_scores(score), self.decision_cost)
+        code, unsure = self._sure_rows(score)
+        rows = np.flatnonzero(unsure)
+        proba = self.proba_of_scores(score[:, rows])
+        code[rows] = predicted_codes(proba, self.decision_cost)
+        return code
+
+    @cached_property
+    def _sure_rows(self) -> SureRows | None:
+        """What is known of rows far from all cuts."""
+        return SureRows.of(self)
 
     def _values(self, table: Table) -> FloatArray:
         """Predicted quantity of every row."""
