@@ -64,6 +64,10 @@ PAIRED = {
     "sparsest within one standard error": ("ours-1se", "ours", "l1"),
     "at most 3 variables": ("ours-3", "l1-3", "cart-3"),
     "at most 5 variables": ("ours-5", "l1-5", "cart-5"),
+    "forests": ("ours-forest", "ours", "forest"),
+    "forests of at most 3 variables": ("ours-forest-3", "forest-3"),
+    "forests of at most 5 variables": ("ours-forest-5", "forest-5"),
+    "forests of at most 10 variables": ("ours-forest-10", "forest-10"),
 }
 #: Methods joined by a line, sparsest first, and how they look.
 FAMILIES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
@@ -292,6 +296,24 @@ def _panel(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
     ax.minorticks_off()
 
 
+def draw_forests(frame: pd.DataFrame) -> Figure:
+    """Accuracy of forests and of the single tree on the same splits, table by table."""
+    methods = dict(zip(PAIRED["forests"], (OURS, INK, PAPER), strict=True))
+    found = paired(frame, list(methods)).iloc[::-1]
+    figure = Figure(figsize=(6.4, 0.24 * len(found) + 1.2), layout="constrained")
+    ax = figure.subplots()
+    for method, colour in methods.items():
+        marker, order = ("s", 2) if method == "forest" else ("o", 3)
+        look = _look({"color": colour, "marker": marker, "zorder": order})
+        ax.plot(
+            found[f"accuracy_{method}"], found["dataset"], label=NAMES[method], **look
+        )
+    ax.grid(axis="y", alpha=0.3)
+    ax.set_xlabel("accuracy on test rows, %")
+    figure.legend(loc="outside upper center", ncols=len(methods))
+    return figure
+
+
 def _look(look: dict[str, Any]) -> dict[str, Any]:
     return {"markersize": 6.5, "markeredgecolor": "white", "linestyle": "none", **look}
 
@@ -309,4 +331,8 @@ def write_all(results: Path, output: Path) -> Sequence[Path]:
         draft.write_text(text(frame), encoding="utf-8", newline="\n")
     with matplotlib.rc_context(STYLE), written_whole(files[2]) as draft:
         draw(found).savefig(draft, format="png", dpi=DPI)
+    if set(PAIRED["forests"]) <= set(frame["method"]):
+        files.append(output / "forests.png")
+        with matplotlib.rc_context(STYLE), written_whole(files[3]) as draft:
+            draw_forests(frame).savefig(draft, format="png", dpi=DPI)
     return files
