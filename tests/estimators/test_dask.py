@@ -182,21 +182,28 @@ def test_what_does_not_fit_together_is_told(frame):
 # -- a cluster -------------------------------------------------------------------------
 
 
-def die_once(part, place):
-    """Count the passes over the first partition; in one of them, end this worker."""
+def die_once(part, place, at):
+    """Count how often the first partition is read; once, end this worker."""
     if part.index[0] == 0:
         file = Path(place)
         n_before = len(file.read_text()) if file.exists() else 0
         file.write_text("x" * (n_before + 1))
-        if n_before == 4:
+        if n_before == at:
             os.kill(os.getpid(), signal.SIGKILL)
     return part
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-def test_a_worker_that_is_lost_costs_a_retry(frame, fitted, tmp_path):
-    """Two processes, one of which is killed in the middle of a pass: the same tree."""
+@pytest.mark.parametrize(("share", "at"), [(0.0, 4), (0.25, 1)], ids=["read", "held"])
+def test_a_worker_that_is_lost_costs_a_retry(
+    monkeypatch, frame, fitted, tmp_path, share, at
+):
+    """Two processes, one of which is killed in the middle of a pass: the same tree.
+
+    Whether partitions are read in every pass, or once and held by the workers.
+    """
+    monkeypatch.setattr("sorct.data.dask_source._HELD", share)
     distributed = pytest.importorskip("distributed")
     place = tmp_path / "count"
     with (
@@ -206,9 +213,9 @@ def test_a_worker_that_is_lost_costs_a_retry(frame, fitted, tmp_path):
         distributed.Client(cluster),
     ):
         table = dd.from_pandas(frame, npartitions=3)
-        table = table.map_partitions(die_once, str(place), meta=frame.iloc[:0])
+        table = table.map_partitions(die_once, str(place), at, meta=frame.iloc[:0])
         found = SORCTClassifier(**QUICK).fit(table, "y")
-        assert len(place.read_text()) > 5
+        assert len(place.read_text()) > at + 1
     same_tree(found, fitted)
 
 
