@@ -106,9 +106,16 @@ def test_there_is_no_race_where_a_class_cannot_be_held_out(table):
     assert np.ptp(forest.weights) == 0.0
 
 
-def test_selection_is_one_of_two(table):
+def test_a_race_that_is_asked_for_is_held_or_refused(table):
+    """And not replaced by a path without a word."""
     with pytest.raises(ValueError, match="selection must be one of"):
         SORCTForestClassifier(selection="draw").fit(*table)
+    with pytest.raises(ValueError, match="chooses 'depth', 'n_trees' itself"):
+        SORCTForestClassifier([2, 3], depth=1, selection="race").fit(*table)
+    X, y = table
+    few = np.r_[np.flatnonzero(y == "yes")[:3], np.flatnonzero(y == "no")[:9]]
+    with pytest.raises(ValueError, match="five rows of every class"):
+        SORCTForestClassifier(2, selection="race").fit(X.iloc[few], y[few])
 
 
 def test_trees_of_one_steepness_say_the_same(table, chosen):

@@ -98,7 +98,7 @@ def test_the_summary_names_variables_trees_and_directions(forest):
     assert "age: in 4 of 4 trees" in text
     assert 'raises "yes"' in text or "raises class yes" in text or "raises yes" in text
     assert "noise\n" not in text
-    assert "chosen with these rows" in text
+    assert "The variables were chosen with these rows." in " ".join(text.split())
 
 
 def test_an_explanation_adds_up(forest, table):

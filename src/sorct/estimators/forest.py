@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 
 from sorct._typing import FloatArray
 from sorct.data.options import TableOptions
+from sorct.data.wording import listed
 from sorct.estimators.checks import check_one_of
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
@@ -16,6 +17,17 @@ from sorct.estimators.forest_raced import Raced
 from sorct.tree.forest import Forest
 
 __all__ = ["SORCTForestClassifier"]
+
+# What a race chooses, and time limits, which it does not heed, as by default.
+_OPEN: dict[str, Any] = {
+    "depth": None,
+    "alpha_local": 0.0,
+    "alpha_global": None,
+    "loss": "log",
+    "gamma": "auto",
+    "time_limit": None,
+    "relax": True,
+}
 
 
 class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[misc]
@@ -67,15 +79,15 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         How variables are chosen: the fewest (and the fewest trees) within one standard
         error of the least loss on held-out rows, or that least loss itself. None takes
         the best of a race, and one standard error along a path.
-    selection : {"race", "path"}, default="race"
+    selection : {"auto", "race", "path"}, default="auto"
         What chooses. A race chooses variables, depth, steepness and scaling as
         ``SORCTClassifierCV`` does; its tree is the first of the forest and counts as
         much as all others together, which are grown on bags from the same variables,
-        one cut deeper. There is a race only where all that is left open: where
-        ``depth``, ``alpha_local``, ``alpha_global``, ``loss``, ``relax``, ``gamma`` and
-        ``time_limit`` are as by default, ``n_trees`` is one number and trees have bags.
-        Else, and with "path", variables are those of single trees along a path of
-        penalties, and all trees count alike.
+        one cut deeper. It needs all that to be left open: ``depth``, ``alpha_local``,
+        ``alpha_global``, ``loss``, ``relax``, ``gamma`` and ``time_limit`` as by
+        default, one number for ``n_trees``, bags, and five rows of every class. Along a
+        path, variables are those of single trees under a path of penalties, and all
+        trees count alike. "auto" takes a race where it can, and a path elsewhere.
     n_folds : int, default=3
         Folds of the choice along a path.
     early_stopping : bool, default=False
@@ -148,7 +160,7 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         cost_matrix: Any = None,
         relax: bool = True,
         rule: str | None = None,
-        selection: str = "race",
+        selection: str = "auto",
         n_folds: int = 3,
         early_stopping: bool = False,
         gamma: float | str = "auto",
@@ -228,16 +240,24 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         )
 
     def _raced(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Raced | None:
-        check_one_of("selection", self.selection, ("race", "path"))
-        given = (
-            self.depth, self.alpha_local, self.alpha_global, self.loss, self.gamma,
-            self.time_limit, bool(self.relax), self.bootstrap is not False,
-        )  # fmt: skip
-        is_open = given == (None, 0.0, None, "log", "auto", None, True, True)
-        several = len(self._numbers_of_trees()) > 1
-        if self.selection == "path" or several or not is_open:
+        check_one_of("selection", self.selection, ("auto", "race", "path"))
+        given = [name for name, usual in _OPEN.items() if getattr(self, name) != usual]
+        given += ["bootstrap"] if self.bootstrap is False else []
+        given += ["n_trees"] if len(self._numbers_of_trees()) > 1 else []
+        if self.selection == "race" and given:
+            raise ValueError(
+                f"selection='race' chooses {listed(given)} itself, or cannot heed it. "
+                "Leave it as by default, or give selection='path'."
+            )
+        if self.selection == "path" or given:
             return None
-        return Raced.of(self, X, y, sample_weight, seed)
+        raced = Raced.of(self, X, y, sample_weight, seed)
+        if self.selection == "race" and raced is None:
+            raise ValueError(
+                "selection='race' needs at least five rows of every class; give more "
+                "rows, or selection='path'."
+            )
+        return raced
 
     def _keep(self, forest: Forest) -> None:
         super()._keep(forest)

@@ -16,7 +16,7 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.wording import class_name, printable, readable
-from sorct.show.notes import short_text, value_text, written
+from sorct.show.notes import short_text, value_text, wrapped, written
 from sorct.show.numbers import signed
 
 if TYPE_CHECKING:
@@ -104,10 +104,7 @@ def forest_text(forest: Forest) -> str:
     depths = sorted({tree.depth for tree in forest.trees})
     trees = f"{forest.n_trees} trees of depth {' and '.join(map(str, depths))}"
     lines = [f"Forest of {trees}, {used.size} of {len(names)} variables."]
-    told = forest.training
-    if told.oob_score is not None:
-        lines[0] += f" Out of bag: {printable(told.oob_scoring)} {told.oob_score:.3f}"
-        lines[0] += " (the variables were chosen with these rows)."
+    lines += _out_of_bag_lines(forest)
     order = used[np.argsort(-forest.importances[used], kind="stable")]
     for i in order.tolist():
         lines += ["", *_variable_lines(forest, i)]
@@ -115,6 +112,23 @@ def forest_text(forest: Forest) -> str:
         what = "the prediction" if forest.of_quantity else "the probabilities"
         lines += ["", f"Tables show {what} as one variable moves, all else typical."]
     return "\n".join(lines)
+
+
+def _out_of_bag_lines(forest: Forest) -> list[str]:
+    """The score out of bag, what it is worth, and what always saying one class has."""
+    told = forest.training
+    if told.oob_score is None:
+        return []
+    text = f"Out of bag: {printable(told.oob_scoring)} {told.oob_score:.3f}."
+    if told.oob_scoring == "accuracy" and not forest.of_quantity:
+        share = np.mean([tree.class_share for tree in forest.trees], axis=0)
+        usual = class_name(forest.classes[int(share.argmax())])
+        text += f" Always saying {usual} has {share.max() / share.sum():.3f}."
+    if forest.variables_at().size:
+        text += " The variables were chosen with these rows."
+    if forest.weights[0] > forest.weights[-1]:
+        text += " The first tree, which counts most, has seen them all and is left out."
+    return wrapped(text)
 
 
 def _variable_lines(forest: Forest, i: int) -> Iterator[str]:

@@ -226,7 +226,7 @@ def test_print_says_that_probabilities_are_not_calibrated(visit, case):
     """Hints on how to use the page are left out, this is not one."""
     page = visit(case.report, again=True)
     page.emulate_media(media="print")
-    assert page.is_visible("text=not calibrated frequencies")
+    assert page.is_visible("text=not calibrated on rows held out")
     assert not page.is_visible(".hint >> nth=0")
 
 

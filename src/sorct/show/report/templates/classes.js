@@ -124,7 +124,7 @@ function comparedRecalls(report, shown) {
 function answerNote(model) {
   if (model.note) return `${model.note}${model.decision_cost ? " Predicted is the class of least expected cost." : ""}`;
   const calibrated = "Probabilities calibrated on rows held out.";
-  const own = "Probabilities as the tree was trained; they were not calibrated on rows held out.";
+  const own = "Probabilities as the tree was trained; not calibrated on rows held out.";
   return `${model.calibration ? calibrated : own}${model.decision_cost ? " Predicted is the class of least expected cost." : ""}`;
 }
 
