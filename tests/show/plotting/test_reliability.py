@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from matplotlib.text import Text
 from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
@@ -141,13 +142,20 @@ def test_odd_numbers_of_bins_are_refused(n_bins):
 
 
 def test_names_are_no_formulas():
-    """Whatever signs are in them."""
+    """Whatever signs are in them, they are drawn as they are."""
     labels = ["a$_{b}$", "$\\frac{1}$", "c_d"]
-    proba = np.full((3, 3), 1 / 3)
-    display = ReliabilityDisplay.from_predictions(labels, proba, labels=labels).plot()
-    display.figure_.draw_without_rendering()
+    every = ReliabilityDisplay.from_predictions(
+        labels, np.full((3, 3), 1 / 3), labels=labels
+    )
     two = ReliabilityDisplay.from_predictions(labels[:2], [0.1, 0.9], labels=labels[:2])
-    two.plot().figure_.draw_without_rendering()
+    for display, shown in ((every, labels), (two, labels[1:2])):
+        figure = display.plot().figure_
+        figure.draw_without_rendering()
+        texts = figure.findobj(Text)
+        for label in shown:
+            found = [text for text in texts if label in text.get_text()]
+            assert found
+            assert not any(text.get_parse_math() for text in found)
 
 
 # -- trees -----------------------------------------------------------------------------
