@@ -49,6 +49,18 @@ MANY_ROWS = 16_384
 _AT_ONCE, _HASHED_AT_ONCE = 2**18, 2**16
 
 
+def on_a_line(shape: int | tuple[int, ...]) -> FloatArray:
+    """Zeros that begin at a cache line.
+
+    NumPy's memory begins at any multiple of 16 bytes; vector instructions that then
+    take what lies on two lines made whole fits up to a fifth slower, in some processes.
+    """
+    size = math.prod(shape) if isinstance(shape, tuple) else shape
+    zeros = np.zeros(size + LANES)
+    first = -(zeros.ctypes.data // zeros.itemsize) % LANES
+    return zeros[first : first + size].reshape(shape)
+
+
 class Samples(NamedTuple):
     """Training samples in blocks; samples that pad the last block have weight 0.
 
@@ -299,14 +311,14 @@ def lay_out(
     """Blocks of the rows given, which come with their codes, sorted, and the rest."""
     n_rows = len(rows)
     n_padded = -(-n_rows // LANES) * LANES
-    padded = np.zeros(n_padded)
+    padded = on_a_line(n_padded)
     padded[:n_rows] = total
     size = _whole_blocks(_AT_ONCE, len(columns))
     given = columns.some_rows(rows[:size])
     dense, n_levels = np.arange(len(columns)), 0
     if isinstance(given, LevelRows):
         dense, n_levels = given.dense, len(given.level)
-    x, level = np.zeros(dense.size * n_padded), np.full(n_levels * n_padded, -1)
+    x, level = on_a_line(dense.size * n_padded), np.full(n_levels * n_padded, -1)
     block = BLOCK if dense.size <= _MANY_COLUMNS else _SMALL_BLOCK
     start = np.append(np.arange(0, n_padded, block), n_padded)
 

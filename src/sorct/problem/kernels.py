@@ -41,7 +41,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.samples import BLOCK, Samples
+from sorct.data.samples import BLOCK, Samples, on_a_line
 from sorct.problem.compilation import (
     compiled_apart,
     compiled_fully,
@@ -99,9 +99,9 @@ def make_buffers(
         np.zeros(n_codes, dtype=np.int64),
         np.zeros((n_columns + 1, n_scores)),
         np.zeros((n_codes, n_columns + 1, n_branches)),
-        np.zeros((n_scores, BLOCK)),
-        np.zeros((n_branches + n_leaves, BLOCK)),
-        np.zeros((n_branches + n_leaves + 1, BLOCK)),
+        on_a_line((n_scores, BLOCK)),
+        on_a_line((n_branches + n_leaves, BLOCK)),
+        on_a_line((n_branches + n_leaves + 1, BLOCK)),
         np.zeros(n_scores),
         np.zeros(n_columns, dtype=np.int64),
         np.zeros((n_codes, n_leaves)),
