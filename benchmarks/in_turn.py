@@ -3,7 +3,7 @@
 ``python -m benchmarks.in_turn FOLDER``: the folder is a checkout of the other version
 (``git worktree add FOLDER COMMIT``) whose requirements this environment has. Figures
 are processor seconds, and ratios of ours to the other's: of sums of medians and of
-minima. Two versions that run in turn see the same machine; two runs of a benchmark do not.
+minima. Versions that run in turn see the same machine; runs of a benchmark do not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STARTS = [
     f"starts {name} {share}" for name in ("iris", "wine", "cancer") for share in SHARES
 ]
 PATHS = [f"path {name} 0 0" for name in ("iris", "wine", "cancer")]
-PREDICTIONS = ["predict planted 0 0"]
+PREDICTIONS = ["predict dense 0 0", "predict sparse 0 0.02"]
 
 
 def main() -> None:
@@ -105,10 +105,10 @@ def _ask(worker: subprocess.Popen[str], task: str) -> float:
 
 def _answer() -> None:
     """Do the tasks that come in, and say how many processor seconds each took."""
+    import numpy as np
     from sklearn import datasets
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import MinMaxScaler
-    from sorct.datasets import make_planted_tree
 
     import sorct
 
@@ -140,11 +140,13 @@ def _answer() -> None:
             **fixed,
         )
 
-    def predict(name: str, *_: float) -> None:
+    def predict(name: str, _: float, alpha: float) -> None:
         if name not in fitted:
-            planted = make_planted_tree(1_000_000, 50, 3, 3, 3, random_state=0)
-            tree = sorct.SORCTClassifier(3, 0.05, n_starts=4, **fixed)
-            fitted[name] = tree.fit(planted.X[:4000], planted.y[:4000]), planted.X
+            rng = np.random.default_rng(0)
+            X = rng.uniform(size=(1_000_000, 50))
+            y = (X[:2000] @ rng.normal(size=(50, 3))).argmax(axis=1)
+            tree = sorct.SORCTClassifier(3, 0.0, alpha, n_starts=2, **fixed)
+            fitted[name] = tree.fit(X[:2000], y), X
         tree, X = fitted[name]
         tree.predict(X)
 
