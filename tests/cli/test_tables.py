@@ -13,7 +13,7 @@ import pytest
 
 from sorct import SORCTClassifier, Tree
 from sorct.cli import main
-from sorct.cli.messages import in_flags
+from sorct.cli.messages import hints_in_flags, in_flags
 from sorct.cli.tables import read_source, table_bytes
 from sorct.data.columns import read_columns
 from sorct.data.sheet import ReadingError, ReadOptions
@@ -364,3 +364,19 @@ def test_a_carriage_return_ends_no_row():
     text = table_bytes(frame, None).decode()
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert rows == [["a\r=1"], ["b\r=2"], ["c"]]
+
+
+def test_the_hint_on_rare_classes_names_flags():
+    """In its own sentence alone: elsewhere such words are names of a table."""
+    rules = (
+        "cut 1: min_recall > 3\n"
+        'To find more of them: class_weight="balanced", min_recall or\n'
+        '  scoring="balanced_accuracy".\n'
+        "Variables: min_recall."
+    )
+    assert hints_in_flags(rules) == (
+        "cut 1: min_recall > 3\n"
+        "To find more of them: --class-weight balanced, --min-recall or\n"
+        "  --scoring balanced_accuracy.\n"
+        "Variables: min_recall."
+    )

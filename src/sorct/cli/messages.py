@@ -34,6 +34,9 @@ _OPTION = re.compile(
 # An option with its value, as in encoding='cp1252'.
 _WITH_VALUE = re.compile(r"""(?<![\w'"-])([a-z_]+)=('[^']*'|"[^"]*")""")
 
+# The only sentence among the rules of a tree that names options.
+_HINT = re.compile(r"^To find more of (it|them):.*(\n  .*)*", re.MULTILINE)
+
 
 class WorkError(Exception):
     """The work cannot be done: exit code 1."""
@@ -64,6 +67,11 @@ def in_flags(message: str) -> str:
         return f"--{_OTHER_NAMES.get(name, name)}"
 
     return _OPTION.sub(flag, message)
+
+
+def hints_in_flags(text: str) -> str:
+    """Rules of a tree whose hint on rare classes names flags of the command line."""
+    return _HINT.sub(lambda found: in_flags(found[0]), text)
 
 
 def say(kind: str, text: object) -> None:

@@ -24,7 +24,7 @@ from sorct.cli.files import Output
 from sorct.cli.folding import CV, folds_of, most_folds
 from sorct.cli.forests import check_forest, fit_forest
 from sorct.cli.given_tables import reading_of, show_reading, training_of
-from sorct.cli.messages import UsageError, note, say
+from sorct.cli.messages import UsageError, hints_in_flags, note, say
 from sorct.cli.model_options import (
     check_promises,
     check_single,
@@ -135,6 +135,7 @@ def fit(args: Namespace) -> None:
             f"{'number' if data.of_quantity else 'class'}. Allow more "
             "(--max-features), or weaker or finer penalties (--alphas-local).",
         )
+    told = hints_in_flags(str(tree))
     size = f"{len(data.y)} rows, {data.X.shape[1]} variables, seed {args.seed}"
     document = {
         "verb": "fit",
@@ -142,11 +143,11 @@ def fit(args: Namespace) -> None:
         "seed": args.seed,
         "n_samples": len(data.y),
         "variables_used": tree.variables_used,
-        "rules" if noun == "tree" else "summary": str(tree),
+        "rules" if noun == "tree" else "summary": told,
         noun: tree.to_dict(),
         **found.more,
     }
-    text = "\n".join([str(tree), "", *found.lines, f"{size}."])
+    text = "\n".join([told, "", *found.lines, f"{size}."])
     _print_unless_quiet(args, document, text)
     if out.path is not None:
         note(args.quiet, f"the model is in {args.out}; sorct show prints it again.")

@@ -23,7 +23,7 @@ from sorct.cli.files import (
 )
 from sorct.cli.forests import with_policies
 from sorct.cli.given_tables import reading_of
-from sorct.cli.messages import UsageError, WorkError, note
+from sorct.cli.messages import UsageError, WorkError, hints_in_flags, note
 from sorct.cli.printing import print_result, score_line, text_table
 from sorct.cli.streaming import ParquetRows, predict_streaming, streams
 from sorct.cli.tables import has_header, read_source, table_bytes
@@ -67,7 +67,7 @@ def show(args: Namespace) -> None:
     if isinstance(tree, Forest):
         _show_forest(args, tree)
         return
-    rules = export_text(tree, args.decimals)
+    rules = hints_in_flags(export_text(tree, args.decimals))
     line = score_line(tree.training)
     document = {
         "verb": "show",
