@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
+from sorct.data.cache_lines import on_a_line
 from sorct.data.given_columns import GivenColumns, HeldColumns, held
 from sorct.data.in_order import in_order
 from sorct.data.level_rows import (
@@ -47,18 +48,6 @@ _MANY_COLUMNS, _SMALL_BLOCK = 4096, 32
 MANY_ROWS = 16_384
 # Cells that a thread encodes, or hashes, at a time: they stay near the processor.
 _AT_ONCE, _HASHED_AT_ONCE = 2**18, 2**16
-
-
-def on_a_line(shape: int | tuple[int, ...]) -> FloatArray:
-    """Zeros that begin at a cache line.
-
-    NumPy's memory begins at any multiple of 16 bytes; vector instructions that then
-    take what lies on two lines made whole fits up to a fifth slower, in some processes.
-    """
-    size = math.prod(shape) if isinstance(shape, tuple) else shape
-    zeros = np.zeros(size + LANES)
-    first = -(zeros.ctypes.data // zeros.itemsize) % LANES
-    return zeros[first : first + size].reshape(shape)
 
 
 class Samples(NamedTuple):

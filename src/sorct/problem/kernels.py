@@ -41,7 +41,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.samples import BLOCK, Samples, on_a_line
+from sorct.data.cache_lines import on_a_line
+from sorct.data.samples import BLOCK, Samples
 from sorct.problem.compilation import (
     compiled_apart,
     compiled_fully,
