@@ -107,9 +107,8 @@ class Samples(NamedTuple):
 
     def block(self, b: int) -> tuple[FloatArray, FloatArray]:
         """Columns (n_columns, size) and weights of block b."""
-        return written_out(self.cells(b)), self.weight[
-            self.start[b] : self.start[b + 1]
-        ]
+        rows = slice(self.start[b], self.start[b + 1])
+        return written_out(self.cells(b)), self.weight[rows]
 
     def column_sums(self) -> tuple[FloatArray, FloatArray]:
         """Weighted sums of the columns, and of their squares, block by block."""
