@@ -201,7 +201,8 @@ def choice_on_all(
     told, solver = tree.training, effort.solver()
     alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
     problem = prepared.problem.at(Strengths(*alphas))
-    result = IteratedSearch(solver, effort.n_jobs).run(problem, effort.seed())
+    seconds = prepared.seconds_left(effort)
+    result = IteratedSearch(solver, effort.n_jobs, seconds).run(problem, effort.seed())
     if not result.best.feasible:
         prepared.refuse(result.best.recall, "the search", "n_solutions")
     best = prepared.finished(problem, result.best, effort)
