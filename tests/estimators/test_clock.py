@@ -4,6 +4,7 @@ No test asks how long something takes: what is over is told by clocks of our own
 shares of the time that lie before the beginning.
 """
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,10 +13,14 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 
 from sorct import SORCTClassifierCV, SORCTRegressorCV
+from sorct.data.target import Classes
 from sorct.estimators import contest as contests
 from sorct.estimators import folds
 from sorct.estimators.clock import SearchClock
 from sorct.estimators.contest import MOST_FIRST_FOLDS
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import Model
+from sorct.estimators.folds import Marks
 from sorct.estimators.race import Race
 from sorct.estimators.why import OUT_OF_TIME
 from tests.estimators.test_race import EMPTY, FREE, SIMPLE, by_depth
@@ -49,6 +54,8 @@ def test_shares_of_the_time_are_over_one_after_the_other():
     assert not clock.is_over(0.75)
     assert clock.left(0.4) == 0.0
     assert clock.left() == pytest.approx(5.0)
+    assert clock.halfway(0.75) == pytest.approx(106.25)
+    assert clock.halfway(0.4) == pytest.approx(105.0)
     half = clock.part(0.5)
     assert half.is_over(1.0)
     assert not half.part(2.0).is_over(1.0)
@@ -57,6 +64,7 @@ def test_shares_of_the_time_are_over_one_after_the_other():
 def test_without_a_limit_nothing_is_ever_over():
     clock = SearchClock.of(None).part(0.0)
     assert clock.until(0.0) is None
+    assert clock.halfway(0.0) is None
     assert clock.left() is None
     assert not clock.is_over(0.0)
 
@@ -134,6 +142,38 @@ def test_what_comes_late_is_left_out_unless_it_is_wanted(monkeypatch, wanted, la
     Task.asked = iter(late)
     found = folds.trace_in_time(Task(), None, wanted=wanted)
     assert found == ("path" if kept else None)
+
+
+def test_one_strength_is_left_where_there_is_time_for_one():
+    """The one of the best mean, unless relaxed trees stand beside the others."""
+    marks = [
+        Marks(np.array([0.1, 0.9, 0.2]), np.ones(3)),
+        Marks(np.array([0.8, 0.3, 0.2]), np.ones(3)),
+    ]
+    given = np.array([1.0, 2.0, 4.0]), np.zeros(1), 2, Effort(), ""
+    task = folds.PathTask(Model(), Classes(np.arange(2)), *given, relax=False)
+    found = contests._at_best(contests.Scored(task, marks))
+    assert found.task.alphas_local.tolist() == [2.0]
+    assert [one.scores.tolist() for one in found.marks] == [[0.9], [0.3]]
+    scored = contests.Scored(replace(task, relax=True), marks)
+    assert contests._at_best(scored) is scored
+
+
+def test_strengths_are_looked_for_no_longer_than_there_is_time(monkeypatch):
+    """What is told by then says where penalties begin; all settings have some."""
+    asked = []
+
+    def strongest(problem, seed, *, linf, stop, n_starts):
+        asked.append(int(stop[0]))
+        return 1.0
+
+    monkeypatch.setattr("sorct.search.strongest.emptying_strength", strongest)
+    search("classes", LONG, alphas_local=None)
+    assert set(asked) == {0}
+    asked.clear()
+    found = search("classes", SHORT, alphas_local=None)
+    assert set(asked) == {1}
+    assert OUT_OF_TIME in found.why_
 
 
 # -- the whole search ------------------------------------------------------------------

@@ -55,9 +55,14 @@ class SearchClock:
         return until is not None and self.now() >= until
 
     def left(self, share: float = 1.0) -> float | None:
-        """Seconds that are left of this share, but for none; None: no limit."""
+        """Seconds that are left of this share; None: no limit."""
         until = self.until(share)
         return None if until is None else max(until - self.now(), 0.0)
+
+    def halfway(self, share: float) -> float | None:
+        """When half of what is left of this share will be over; None: never."""
+        left = self.left(share)
+        return None if left is None else self.now() + 0.5 * left
 
     def part(self, share: float) -> SearchClock:
         """The same, for work that may take this share of the time."""

@@ -120,15 +120,20 @@ class Contest:
             spare = look.scored(race.leader.settings)
             lengths = {k: race.n_strengths(one) for k, one in enumerate(listed)}
         # Strengths of the first look are known already.
-        tasks = look.with_grids(listed, look.rows if race.ended else self.data)
+        over = race.ended or look.ended
+        tasks = look.with_grids(listed, look.rows if over else self.data)
         for k, n_coarse in lengths.items():
             # A coarse grid has every second strength.
             n_strengths = None if n_coarse is None else 2 * n_coarse - 1
             tasks[k] = self.shortened(tasks[k], n_strengths)
         places = [race.place_of_best(one) for one in listed]
         tasks = [_eased(one, place) for one, place in zip(tasks, places, strict=True)]
-        traced, ended = self._traced(tasks, spare)
-        return Ranking(race.frame(), traced, ended or race.ended)
+        if over and spare is not None and len(self.data.y) > _LOOK_ROWS:
+            # Folds of many rows take much longer than the first look at some of them.
+            traced, ended = self._on_all_rows([_at_best(spare)], ended=True)
+        else:
+            traced, ended = self._traced(tasks, spare)
+        return Ranking(race.frame(), traced, ended or race.ended or look.ended)
 
     @property
     def _n_drawings(self) -> float:
@@ -203,7 +208,7 @@ class Contest:
         ]
         whole = [one for one in found if len(one.marks) == end]
         if not whole:
-            return [spare or found[0]], True
+            return [found[0] if spare is None else _at_best(spare)], True
         return whole, len(whole) < len(found)
 
     def _on_all_rows(
@@ -271,6 +276,7 @@ class _FirstLook:
         self.rows = contest.data.seen.some(n_rows)
         self._known: list[tuple[Settings, PathTask]] = []
         self._scored: list[tuple[Settings, Scored]] = []
+        self.ended = False
 
     def __call__(
         self, waiting: list[Settings], n_strengths: int | None, n_done: int
@@ -326,8 +332,12 @@ class _FirstLook:
         known = self._known if len(rows.y) == len(self.rows.y) else []
         fresh = [one for one in listed if all(one != other for other, _ in known)]
         tasks = [_with_settings(self._contest.task, one) for one in fresh]
+        until = self._contest.clock.halfway(RACE)
+        tasks = [replace(one, until=until) for one in tasks]
         calls = [delayed(with_grid)(task, rows) for task in tasks]
         found = self._contest.run_all(calls) if calls else []
+        self.ended |= any(one.is_late for one in found)
+        found = [replace(one, until=None) for one in found]
         known += zip(fresh, found, strict=True)
         return [task for one in listed for other, task in known if other == one]
 
@@ -390,16 +400,40 @@ def _best_of(marks: list[list[Marks | InfeasibleError]]) -> int:
     return int(_best_scores(marks)[0].argmax())
 
 
+def _at_best(scored: Scored) -> Scored:
+    """The same with the strength alone that was best, where there is time for one.
+
+    Trees that are relaxed, and those of two penalties, are as many as there are.
+    """
+    task, marks = scored
+    means = np.mean(_known_scores(marks), axis=0) if _known_scores(marks) else []
+    alphas, linf = task.alphas_local, task.alphas_global
+    plain = linf is not None and linf.size == 1 and not task.relax
+    if alphas is None or not plain or len(means) != alphas.size:
+        return scored
+    best = int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
+    own = [
+        replace(one, scores=one.scores[[best]], followed=one.followed[[best]])
+        for one in marks
+        if isinstance(one, Marks)
+    ]
+    return Scored(replace(task, alphas_local=alphas[[best]]), [*own])
+
+
+def _known_scores(marks: list[Marks | InfeasibleError]) -> list[FloatArray]:
+    """Scores on every fold; none where a fold has no tree."""
+    found = [one for one in _followable_scores(marks) if isinstance(one, np.ndarray)]
+    return found if len(found) == len(marks) else []
+
+
 def _best_scores(
     marks: list[list[Marks | InfeasibleError]],
 ) -> tuple[FloatArray, FloatArray]:
     """Best mean score of every path, and its standard error."""
     best, error = np.full(len(marks), -np.inf), np.zeros(len(marks))
     for k, found in enumerate(marks):
-        scores = [
-            one for one in _followable_scores(found) if isinstance(one, np.ndarray)
-        ]
-        if len(scores) < len(found):
+        scores = _known_scores(found)
+        if not scores:
             continue
         means = np.mean(scores, axis=0)
         means = np.where(np.isnan(means), -np.inf, means)

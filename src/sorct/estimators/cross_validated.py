@@ -23,6 +23,7 @@ from sorct.data.sources import Source
 from sorct.data.table import as_table, has_numbers
 from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import shown
+from sorct.estimators.alphas import checked_alphas
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
 from sorct.estimators.checks import (
@@ -43,7 +44,7 @@ from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import PathTask
-from sorct.estimators.path import checked_alphas, warn_if_slow
+from sorct.estimators.path import warn_if_slow
 from sorct.estimators.promises import Kept, Promise, hold_out
 from sorct.estimators.race import DEEPEST, Choices
 from sorct.estimators.rows import Data

@@ -20,10 +20,11 @@ from sorct.data.quantity import Quantity
 from sorct.data.table import Table, as_table
 from sorct.data.target import Classes
 from sorct.data.wording import shown
+from sorct.estimators.alphas import path_alphas
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.path import path_alphas, trace
+from sorct.estimators.path import trace
 from sorct.estimators.regressor import SORCTRegressor
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, QuantityScorer, takes_weights
@@ -69,10 +70,7 @@ class PathTask:
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
-        effort = self.effort
-        if self.until is not None:
-            left = max(self.until - time.time(), 0.0)
-            effort = replace(effort, time_limit=left)
+        effort = replace(self.effort, time_limit=self._seconds_left)
         seed, prepared = effort.seed(), self._prepared(data)
         alphas = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
         return trace(
@@ -88,6 +86,14 @@ class PathTask:
         )
 
     @property
+    def _seconds_left(self) -> float | None:
+        """Time that a path may take; None: as much as it takes."""
+        if self.until is None:
+            limit: float | None = self.effort.time_limit
+            return limit
+        return max(self.until - time.time(), 0.0)
+
+    @property
     def is_late(self) -> bool:
         """Whether its time is over."""
         return self.until is not None and time.time() >= self.until
@@ -97,7 +103,8 @@ class PathTask:
         if self.alphas_local is not None and self.alphas_global is not None:
             return self
         seed, prepared = self.effort.seed(), self._prepared(data)
-        local, linf = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
+        given = self.alphas_local, self.alphas_global, seed, self._seconds_left
+        local, linf = path_alphas(prepared, *given)
         if self.alphas_local is None:
             local = self._thinned(local, prepared)
         if self.alphas_global is None:

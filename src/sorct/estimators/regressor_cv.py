@@ -19,6 +19,7 @@ from sorct.data.quantity import LINKS, Quantity, number_column
 from sorct.data.sources import Source
 from sorct.data.table import as_table, has_levels, has_numbers
 from sorct.data.wording import shown
+from sorct.estimators.alphas import checked_alphas
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
 from sorct.estimators.checks import (
@@ -41,7 +42,7 @@ from sorct.estimators.group_bounds import (
     GroupBounds,
     check_group_options,
 )
-from sorct.estimators.path import checked_alphas, warn_if_slow
+from sorct.estimators.path import warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.quantity_choices import QuantityChoices
 from sorct.estimators.race import FINALISTS
