@@ -405,9 +405,14 @@ def test_what_cannot_be_read_is_told(table, tmp_path):
 
 
 def test_time_that_is_up_leaves_a_tree(table, tmp_path):
-    """A limit that no pass can keep ends with the tree that the search found."""
+    """A limit that no pass can keep ends with the tree that the search found.
+
+    Whoever called hears that reading took all of it.
+    """
     files = write_parts(table[2], tmp_path / "x", 2)
-    found = SORCTClassifier(**QUICK, time_limit=1e-3).fit(files, "y")
+    with pytest.warns(UserWarning, match="no time is left for a search") as told:
+        found = SORCTClassifier(**QUICK, time_limit=1e-3).fit(files, "y")
+    assert told[0].filename == __file__
     assert found.status_ == "time_limit"
     assert found.predict(table[0].iloc[:3]).shape == (3,)
 

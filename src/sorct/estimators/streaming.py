@@ -231,6 +231,19 @@ def choice_on_all(
     return replace(found, training=training)
 
 
+def warn_if_late(prepared: Prepared, effort: Effort) -> None:
+    """Warn, for whoever called ``fit``, of a table that took all the time to read."""
+    if prepared.seconds_left(effort) != 0.0:
+        return
+    warnings.warn(
+        f"Reading the table took {prepared.seconds:.1f} s of time_limit="
+        f"{effort.time_limit:g}: no time is left for a search. Allow some ten times "
+        "as long as reading takes, or train on a sample of its rows.",
+        UserWarning,
+        stacklevel=6,
+    )
+
+
 @dataclass(frozen=True)
 class _Known:
     """What the survey tells."""
