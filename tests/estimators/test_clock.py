@@ -4,6 +4,7 @@ No test asks how long something takes: what is over is told by clocks of our own
 shares of the time that lie before the beginning.
 """
 
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification, make_regression
 
-from sorct import SORCTClassifierCV, SORCTRegressorCV
+from sorct import SORCTClassifierCV, SORCTRegressorCV, sorct_path
 from sorct.data.target import Classes
 from sorct.estimators import contest as contests
 from sorct.estimators import folds
@@ -23,6 +24,7 @@ from sorct.estimators.fitting import Model
 from sorct.estimators.folds import Marks
 from sorct.estimators.race import Race
 from sorct.estimators.why import OUT_OF_TIME
+from sorct.search import relax as relaxing
 from tests.estimators.test_race import EMPTY, FREE, SIMPLE, by_depth
 
 LONG, SHORT = 1e6, 1e-6
@@ -174,6 +176,28 @@ def test_strengths_are_looked_for_no_longer_than_there_is_time(monkeypatch):
     found = search("classes", SHORT, alphas_local=None)
     assert set(asked) == {1}
     assert OUT_OF_TIME in found.why_
+
+
+@pytest.mark.parametrize("limit", [None, LONG])
+def test_relaxing_hears_of_the_time(monkeypatch, limit):
+    """Refits of a path are told when time is over, if there is a limit."""
+    waited, relax = [], relaxing.relaxed
+
+    def deadline(seconds, stop):
+        waited.append(seconds)
+        return nullcontext()
+
+    def relaxed(problem, solution, solver, share, stop, seed):
+        stop[0] = 1
+        return relax(problem, solution, solver, share, stop, seed)
+
+    monkeypatch.setattr("sorct.search.relax.relaxed", relaxed)
+    free = sorct_path(*CLASSES, depth=1, alphas_local=[0.1], random_state=0)
+    assert free.relaxed[0].training.status == "time_limit"
+    monkeypatch.setattr("sorct.search.workers.deadline", deadline)
+    sorct_path(*CLASSES, depth=1, alphas_local=[0.1], time_limit=limit, random_state=0)
+    known = [seconds for seconds in waited if seconds is not None]
+    assert bool(known) == (limit is not None)
 
 
 # -- the whole search ------------------------------------------------------------------

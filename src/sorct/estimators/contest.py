@@ -128,8 +128,10 @@ class Contest:
             tasks[k] = self.shortened(tasks[k], n_strengths)
         places = [race.place_of_best(one) for one in listed]
         tasks = [_eased(one, place) for one, place in zip(tasks, places, strict=True)]
-        if over and spare is not None and len(self.data.y) > _LOOK_ROWS:
-            # Folds of many rows take much longer than the first look at some of them.
+        # Folds of many rows take much longer than a first look at some of them.
+        slow = len(self.data.y) > _LOOK_ROWS
+        slow |= len(race.heats) < len(self.choices.first)
+        if over and slow and spare is not None:
             traced, ended = self._on_all_rows([_at_best(spare)], ended=True)
         else:
             traced, ended = self._traced(tasks, spare)

@@ -378,7 +378,7 @@ def _relaxed(
     is the latter.
     """
     from sorct.problem.restriction import used_groups
-    from sorct.search.relax import relaxed, relaxed_share
+    from sorct.search.relax import relaxed_share
 
     trees, of_quantity = [], prepared.problem.of_quantity
     limited = limits.on_variables if of_quantity else limits.on_trees
@@ -406,7 +406,7 @@ def _relaxed(
         if limited:
             found = within[k]
         else:
-            found = relaxed(problems[k], solution, effort.solver(), share, seed=seed)
+            found = _in_time(prepared, problems[k], solution, effort, share, seed)
         tree = _tree_or_error(prepared, found, strengths)
         if bound is not None:
             penalty = problems[k].penalty.scaled(share)
@@ -418,6 +418,24 @@ def _relaxed(
         told = replace(tree.training, relaxed=share)
         trees.append(replace(tree, training=told))
     return trees
+
+
+def _in_time(
+    prepared: Prepared,
+    problem: Problem,
+    solution: Solution,
+    effort: Effort,
+    share: float,
+    seed: int,
+) -> Solution:
+    """A relaxed solution, or what it has come to when time is over."""
+    from sorct.problem.evaluation import never
+    from sorct.search.relax import relaxed
+    from sorct.search.workers import deadline
+
+    stop = never()
+    with deadline(prepared.seconds_left(effort), stop):
+        return relaxed(problem, solution, effort.solver(), share, stop, seed)
 
 
 def _bound_tree(
