@@ -503,8 +503,7 @@ class TrainingSet:
     @property
     def subsampled(self) -> TrainingSet:
         """The set of ``rows``: itself, unless there are very many."""
-        n_rows = self.blocks.n_rows
-        if n_rows <= MANY_ROWS or self.rows.weight.size == n_rows:
+        if (n := self.blocks.n_rows) <= MANY_ROWS or self.rows.weight.size == n:
             return self
         return TrainingSet.from_rows(self.rows, self.n_codes)
 
