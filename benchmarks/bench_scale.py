@@ -173,6 +173,9 @@ def limits() -> None:
     shown = {"limit": 5, "options": "random_state=0"}
     _limited("limits", "few rows", n=5000, **shown)
     _limited("limits", "many rows", n=1_000_000, **shown)
+    by_log = {**shown, "options": "random_state=0, loss='log'"}
+    _limited("limits", "many rows, likelihood", n=300_000, classes=3, **by_log)
+    _limited("limits", "2000 columns", n=3000, p=2000, **shown)
     _limited("limits", "5000 columns", n=2000, p=5000, **shown)
     _limited("limits", "100 classes", n=200_000, classes=100, **shown)
     _limited("limits", "1000 classes", n=5000, classes=1000, **shown)

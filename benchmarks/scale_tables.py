@@ -10,7 +10,7 @@ Lines = list[dict[str, str]]
 _TITLES = {
     "memory": "In memory (copies are of X, at the peak, beside X itself):",
     "stream": "Files, `depth=2, alpha_local=0.02` (megabytes of the whole process):",
-    "predict": "Prediction (seconds), trees trained on 50 000 rows:",
+    "predict": "Prediction, trees trained on 50 000 rows (columns used beside them):",
     "limits": "`time_limit=5`:",
     "wide": "Many columns, classes, levels, default fits without a time limit:",
     "sparse": "Text, 100 words in a row:",
@@ -21,7 +21,7 @@ _TIMED = ("seconds", "processor_seconds")
 _SHOWN = {
     "memory": ("method", "rows", *_TIMED, "accuracy", "copies"),
     "stream": ("rows", "passes", *_TIMED, "megabytes", "accuracy"),
-    "predict": ("method", "rows", *_TIMED, "accuracy"),
+    "predict": ("method", "rows", *_TIMED, "accuracy", "used"),
     "limits": ("method", "rows", "columns", "seconds", "megabytes"),
     "wide": ("method", "rows", "columns", *_TIMED, "megabytes"),
     "sparse": ("method", "rows", "columns", "seconds", "megabytes", "used", "accuracy"),

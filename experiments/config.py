@@ -11,8 +11,8 @@ from typing import Any
 
 from experiments.protocol import KINDS
 from sorct import __version__, datasets
+from sorct.estimators.alphas import checked_alphas
 from sorct.estimators.checks import check_real, check_whole
-from sorct.estimators.path import checked_alphas
 
 FOLDER = Path(__file__).with_name("config")
 PARTS = ("local", "global", "grid", "rivals", "selection")

@@ -174,7 +174,7 @@ def test_promises_are_passed_on_where_given():
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        ("--time-limit 5", "--time-limit needs --alpha-local or"),
+        ("--n-starts 5", "--n-starts needs --alpha-local or"),
         ("--alpha-local 1 --confidence 0.9", "--confidence needs --min-recall"),
         ("--alpha-local 1 --confidence 1", "expected a number between 0 and 1"),
         ("--alpha-local 1 --class-weight yes", "expected balanced, or a class and"),

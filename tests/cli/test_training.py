@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from sorct import Path, SORCTClassifier, SORCTClassifierCV
 from sorct.cli import main
+from sorct.estimators.why import OUT_OF_TIME
 from tests.cli.tables import small_table
 
 GRID = ["--alphas-local", "0.1,1,8", "--alphas-global", "0", "--n-solutions", "1"]
@@ -181,3 +182,19 @@ def test_missing_marks_are_added_to_the_usual_ones(tmp_path, capsys):
     assert main(["fit", str(file), "--target", "y", *flags]) == 1
     assert main(["fit", str(file), "--target", "y", "--drop-missing", *flags]) == 0
     assert "40 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("limit", "ends"), [("1e6", False), ("1e-6", True)])
+@pytest.mark.parametrize("target", ["y", "a"])
+def test_a_time_limit_ends_what_is_chosen(
+    tmp_path, monkeypatch, capsys, limit, ends, target
+):
+    """Of classes and of quantities; the line that says why tells of it."""
+    monkeypatch.chdir(tmp_path)
+    small_table().to_csv("data.csv", index=False)
+    line = ["fit", "data.csv", "--target", target, "--time-limit", limit, "--json"]
+    fixed = ["--scaling", "auto", "--depth", "1", *GRID, "--cv", "2"]
+    task = ["--task", "quantity"] if target == "a" else ["--loss", "log"]
+    assert main([*line, *fixed, *task]) == 0
+    told = json.loads(capsys.readouterr().out)["why"]
+    assert (OUT_OF_TIME in told) == ends

@@ -124,3 +124,20 @@ def test_what_is_not_finite_is_found_in_any_column(rng, far, odd, words, used):
     with pytest.raises(ValueError, match=f"{words}.*'a'"):
         product(read, ALL)
     product(read, slice(0, 4))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.every_case
+@pytest.mark.parametrize("n_sums", [0, 1, 3, 4, 7])
+def test_many_rows_are_multiplied_piece_by_piece(rng, order, n_sums):
+    """However cells lie in memory, and where the last piece is a short one."""
+    X = np.asarray(rng.random((2500, 300)), order=order)
+    encoder = TableEncoder.learn(X)
+    weights, threshold = draw(rng, encoder, n_sums + 1, density=0.5)
+    weights, threshold = weights[:, 1:], threshold[1:]
+    product = make_product(encoder, weights, threshold, 1.0)
+    assert isinstance(product, _FoldedProduct)
+    scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    expected = np.einsum("ij,jk->ki", scaled, weights) - threshold[:, np.newaxis]
+    found = product(encoder.read(X), slice(7, 2493))
+    np.testing.assert_allclose(found, expected[:, 7:2493], rtol=0, atol=1e-11)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.dataset
 import pytest
+from sklearn.base import clone
 
 from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
 from sorct.data import encoder as encoders
@@ -14,6 +15,7 @@ from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.fitting import Model
 from sorct.estimators.promises import hold_out, hold_out_of_source
 from sorct.estimators.streaming import Streamed
+from sorct.estimators.why import OUT_OF_TIME
 from tests.estimators.large_tables import (
     QUICK,
     draw_table,
@@ -296,10 +298,11 @@ def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
     """Cross-validation sees the search's rows; the tree is that of all rows."""
     X, y, frame = table
     frame, rows = frame[frame["y"] != "rare"], y != "rare"
+    files = write_parts(frame, tmp_path / "x", 2)
     search = SORCTClassifierCV(
         depths=1, loss="log", scaling="auto", alphas_local=[0.05, 0.5],
         alphas_global=[0], cv=2, n_solutions=2, relax=False, random_state=0,
-    ).fit(write_parts(frame, tmp_path / "x", 2), "y")  # fmt: skip
+    ).fit(files, "y")  # fmt: skip
     assert search.tree_.training.n_samples == rows.sum()
     assert search.path_.trees[0].training.n_samples <= 400
     assert search.tree_.training.cv_score is not None
@@ -307,6 +310,11 @@ def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
     whole = SORCTClassifier(1, strength, loss="log", random_state=0)
     objective = whole.fit(X[rows], y[rows]).objective_
     assert search.objective_ == pytest.approx(objective, abs=1e-7)
+    timed = clone(search).set_params(time_limit=1e6).fit(files, "y")
+    assert timed.tree_ == search.tree_
+    timed.set_params(time_limit=1e-3).fit(files, "y")
+    assert OUT_OF_TIME in timed.why_
+    assert timed.tree_.training.n_samples == rows.sum()
 
 
 def test_long_categories_stream_too(table, fitted, tmp_path, monkeypatch):
@@ -405,9 +413,14 @@ def test_what_cannot_be_read_is_told(table, tmp_path):
 
 
 def test_time_that_is_up_leaves_a_tree(table, tmp_path):
-    """A limit that no pass can keep ends with the tree that the search found."""
+    """A limit that no pass can keep ends with the tree that the search found.
+
+    Whoever called hears that reading took all of it.
+    """
     files = write_parts(table[2], tmp_path / "x", 2)
-    found = SORCTClassifier(**QUICK, time_limit=1e-3).fit(files, "y")
+    with pytest.warns(UserWarning, match="no time is left for a search") as told:
+        found = SORCTClassifier(**QUICK, time_limit=1e-3).fit(files, "y")
+    assert told[0].filename == __file__
     assert found.status_ == "time_limit"
     assert found.predict(table[0].iloc[:3]).shape == (3,)
 

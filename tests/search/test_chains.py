@@ -41,8 +41,11 @@ def search(problem, n_jobs=1, seed=0, callback=None, **options):
 
 
 def test_time_is_left_for_what_follows_a_search(draw_case, monkeypatch):
-    """As much as the empty tree took, which has as many classes and leaves."""
-    asked, clock = [], chain([0.0, 0.25], repeat(0.25))
+    """As much as the empty tree took, which has as many classes and leaves.
+
+    What drawing the rows took is gone already.
+    """
+    asked, clock = [], chain([0.0, 0.125, 0.125, 0.375], repeat(0.375))
 
     def deadline(seconds, stop):
         asked.append(seconds)
@@ -51,7 +54,8 @@ def test_time_is_left_for_what_follows_a_search(draw_case, monkeypatch):
     monkeypatch.setattr(chains, "deadline", deadline)
     monkeypatch.setattr(chains, "time", SimpleNamespace(perf_counter=clock.__next__))
     search(draw_case(n_classes=2).problem, time_limit=1.0)
-    assert asked[-2:] == [0.5, 0.5]
+    assert asked[0] == 0.875
+    assert asked[-2:] == [0.375, 0.375]
 
 
 @pytest.fixture(scope="module")

@@ -198,6 +198,7 @@ def test_a_problem_of_few_rows_is_its_own_subsampled(draw_case):
     """Not a copy, and the subsampled one is thin enough."""
     problem = draw_case(n=500).problem
     assert problem.subsampled is problem
+    assert "rows" not in vars(problem.data), "rows were laid out for nothing"
 
 
 @pytest.mark.parametrize("n", [16_385, 40_000])

@@ -54,7 +54,8 @@ def test_sure_rows_have_the_class_of_their_probabilities(rng, kind):
         far = rng.uniform(0.0, 20.0, near.shape)
         score = np.where(rng.random(near.shape) < 0.7, near, far)
         score *= rng.choice([-1.0, 1.0], score.shape)
-        code, unsure = sure(score)
+        code, unsure_rows = sure(score)
+        unsure = np.isin(np.arange(score.shape[1]), unsure_rows)
         proba = tree.leaf_proba
         proba = np.eye(n_classes)[tree.leaf_class].T if proba is None else proba
         expected = predicted_codes(probabilities(proba, score), tree.decision_cost)
@@ -72,3 +73,20 @@ def test_maps_and_indifferent_leaves_are_never_sure(rng):
     )
     even = {**vars(tree), "leaf_proba": np.full((3, 4), 1.0 / 3.0)}
     assert SureRows.of(SimpleNamespace(**even)) is None
+
+
+def test_scores_that_are_no_numbers_are_not_sure(rng):
+    sure = SureRows.of(drawn(rng, 1, 2, "labels"))
+    score = np.array([[np.nan, 9.0, -9.0, 0.0]])
+    np.testing.assert_array_equal(sure(score)[1], [0, 3])
+
+
+def test_classes_beyond_a_byte_are_told(rng):
+    tree = drawn(rng, 9, 300, "labels")
+    tree.leaf_class[:] = np.arange(512) % 300
+    score = 20.0 * rng.choice([-1.0, 1.0], (511, 400))
+    code, unsure = SureRows.of(tree)(score)
+    expected = probabilities(np.eye(300)[tree.leaf_class].T, score).argmax(axis=0)
+    assert unsure.size == 0
+    assert code.max() > 255
+    np.testing.assert_array_equal(code, expected)

@@ -301,7 +301,7 @@ def add_effort(parser: ArgumentParser, *, time_limit: bool = True) -> None:
             "--time-limit",
             type=options.real(positive=True),
             metavar="SECONDS",
-            help="then the best so far is taken; fit: with fixed penalties only",
+            help="then the best so far is taken",
         )
     add_seed(group)
 

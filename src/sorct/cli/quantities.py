@@ -153,7 +153,7 @@ def search_for(
         **refits(args),
         **_given(
             args, "scoring", "max_features", "max_features_per_cut", "max_cost",
-            "n_solutions", "loss", "quantile", "leaf", "link",
+            "n_solutions", "loss", "quantile", "leaf", "link", "time_limit",
         ),
         **_effort(args),
         **columns,

@@ -75,7 +75,7 @@ _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
     "max_features_per_cut", "max_cost", "n_solutions", "relax",
 }  # fmt: skip
-_FIXED = {"n_starts", "time_limit"}
+_FIXED = {"n_starts"}
 
 
 def _inputs(args: Namespace) -> list[str | None]:
@@ -250,7 +250,8 @@ def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
         **promises(args, data.y),
         **grid(args),
         **given_options(
-            args, "scoring", "max_features", "max_features_per_cut", "max_cost"
+            args, "scoring", "max_features", "max_features_per_cut", "max_cost",
+            "time_limit",
         ),
         **_shared(args, data),
     )  # fmt: skip

@@ -491,7 +491,7 @@ class TrainingSet:
     @property
     def subsampled(self) -> TrainingSet:
         """The set of ``rows``: itself, unless there are very many."""
-        if self.rows.weight.size == self.blocks.n_rows:
+        if (n := self.blocks.n_rows) <= MANY_ROWS or self.rows.weight.size == n:
             return self
         return TrainingSet.from_rows(self.rows, self.n_codes)
 

@@ -34,7 +34,7 @@ from sorct.estimators.searching import (
     why_short,
 )
 from sorct.estimators.sparse_fit import SparseFit, search_sparse
-from sorct.estimators.streaming import begin, refuse_checkpoint, source_of
+from sorct.estimators.streaming import begin, refuse_checkpoint, source_of, warn_if_late
 from sorct.estimators.tree_classifier import TreeClassifier
 from sorct.tree.calibration import Calibration
 from sorct.tree.tree import Tree
@@ -378,6 +378,7 @@ class SORCTClassifier(TreeClassifier):
         begun = begin(source, model, effort.seed(), call, checkpoint)
         streamed, seed = begun.streamed, begun.seed
         prepared, draw = streamed.prepared, streamed.draw
+        warn_if_late(prepared, effort)
         validate_data(self, prepared.encoder.typical_row(), skip_check_array=True)
         folds = None
         if model.calibration is not None:

@@ -23,6 +23,7 @@ from sorct.data.sources import Source
 from sorct.data.table import as_table, has_numbers
 from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import shown
+from sorct.estimators.alphas import checked_alphas
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
 from sorct.estimators.checks import (
@@ -38,11 +39,12 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.classifier import TreeClassifier
+from sorct.estimators.clock import SearchClock
 from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import PathTask
-from sorct.estimators.path import checked_alphas, warn_if_slow
+from sorct.estimators.path import warn_if_slow
 from sorct.estimators.promises import Kept, Promise, hold_out
 from sorct.estimators.race import DEEPEST, Choices
 from sorct.estimators.rows import Data
@@ -55,6 +57,8 @@ from sorct.estimators.tree_search import TreeSearch, listed_values
 CHOOSE = "choose"
 #: Scalings that a race tries on a table with numbers.
 CHOSEN_SCALINGS = ("auto", "quantile", "standard")
+# Share of the time for choosing where there is more to do with what is chosen.
+_CHOOSING = 0.5
 # Scorers under which every row counts the same, however rare its class.
 _FOR_ALL_ROWS = ("accuracy", "neg_log_loss", "neg_brier_score")
 
@@ -120,6 +124,11 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     min_frequency, handle_unknown, handle_missing, monotonic_cst, positive_class,
     feature_cost, followable
         As in ``SORCTClassifier``.
+    time_limit : float or None, default=None
+        Seconds for all of it, compiling not counted. Two fifths are for the race, after
+        which no other settings are tried; three quarters for the folds. The best that
+        was compared by then is trained on all rows, and ``why_`` says that time has
+        ended. Where it is not reached, it changes nothing.
     n_jobs : int or None, default=None
         Folds traced at the same time, as in joblib, with its backend of the moment. The
         result does not depend on it.
@@ -202,6 +211,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         confidence: float | None = None,
         tol: float = 1e-6,
         max_iter: int = 2000,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         categorical: str = "whole",
@@ -236,6 +246,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         self.confidence = confidence
         self.tol = tol
         self.max_iter = max_iter
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.categorical = categorical
@@ -288,11 +299,17 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         asked, effort = self._checked_options()
+        clock = SearchClock.of(self.time_limit)
         kept, promise = hold_out(X, y, sample_weight, asked, effort.seed())
-        self._choose(kept, promise, asked, effort)
+        self._choose(kept, promise, asked, effort, clock)
 
     def _choose(
-        self, kept: Kept, promise: Promise | None, asked: Model, effort: Effort
+        self,
+        kept: Kept,
+        promise: Promise | None,
+        asked: Model,
+        effort: Effort,
+        clock: SearchClock,
     ) -> None:
         """Choose on rows in memory, of which those for a promise are held out."""
         named = None if self.scoring is None else check_scoring(self, self.scoring)
@@ -303,34 +320,40 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         factor = class_factors(self.class_weight, target, target.codes(seen), weight)
         scorer = named or DefaultScorer(costs, target, self.loss != "cost", factor)
         default = scorer.name if isinstance(scorer, DefaultScorer) else ""
-        given = None if kept.weight is None else np.asarray(kept.weight)
-        data = Data(kept.X, plain_labels(column_or_1d(kept.y)), given)
+        own = None if kept.weight is None else np.asarray(kept.weight)
+        data = Data(kept.X, plain_labels(column_or_1d(kept.y)), own)
         folds = data.folds(self._folds(data.seen.y, target))
         run_all = partial(
             run_in_parallel, n_jobs=self.n_jobs, progress=bool(self.progress)
         )
-        contest = Contest(task, choices, data, folds, scorer, self._is_race, run_all)
-        self.race_, traced = contest.run()
+        given = task, choices, data, folds, scorer, self._is_race, run_all
+        # Maps that calibrate take paths of their own.
+        chosen = clock if asked.calibration is None else clock.part(_CHOOSING)
+        self.race_, traced, ended = Contest(*given, chosen).run()
         name = scorer_name(self.scoring, default)
         found = Candidates.of(traced, name, by_hand=self._is_race)
-        self._keep(found, partial(settled, data=data, asked=asked, promise=promise))
+        settle = partial(settled, data=data, asked=asked, promise=promise, clock=clock)
+        self._keep(found, settle, ended=ended)
         warn_if_slow(self.path_, effort, stacklevel=6)
 
     def _fit_source(self, source: Source) -> None:
         """Choose on the rows of the search, and train with that on all rows."""
         asked, effort = self._checked_options()
+        clock = SearchClock.of(self.time_limit)
         begun = begin(source, asked, effort.seed(), "")
         draw, factor = begun.streamed.draw, begun.streamed.prepared.factor
         validate_data(self, draw.X, skip_check_array=True)
         rows = Kept(draw.X, draw.y, draw.own_weight(factor))
-        self._choose(rows, begun.promise, asked, effort)
+        on_some = clock if draw.whole else clock.part(_CHOOSING)
+        self._choose(rows, begun.promise, asked, effort, on_some)
         if draw.whole or self._model is None:
             return
         model = replace(self._model, calibration=None)
         if begun.promise is not None:
             told = {"confidence": asked.confidence, "min_recall": asked.min_recall}
             model = replace(model, **told)
-        given = model, effort, self._limits, begun.promise
+        left = replace(effort, time_limit=clock.left())
+        given = model, left, self._limits, begun.promise
         self._keep_tree(choice_on_all(self.tree_, begun.source, *given))
 
     def _checked_options(self) -> tuple[Model, Effort]:
@@ -357,7 +380,9 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
             self.calibration,
             self.confidence,
         )
-        effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
+        effort = Effort(
+            self.tol, self.max_iter, self.time_limit, self.n_jobs, self._seed()
+        )
         model.check()
         effort.check()
         return model, effort
@@ -374,8 +399,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         call = call_text(type(self), self.get_params(deep=False))
         relax = bool(self.relax) or self._limits.on_trees
         return PathTask(
-            model, target, local, linf, self.n_solutions, replace(effort, n_jobs=1),
-            call, relax, self._limits,
+            model, target, local, linf, self.n_solutions,
+            replace(effort, n_jobs=1, time_limit=None), call, relax, self._limits,
         )  # fmt: skip
 
     def _choices(self, X: Any, target: Classes) -> Choices:

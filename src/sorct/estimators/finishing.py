@@ -16,6 +16,7 @@ import numpy as np
 
 from sorct._typing import IntArray
 from sorct.data.quantity import Quantity
+from sorct.estimators.clock import PATH, SearchClock
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Prepared
 from sorct.estimators.folds import PATH_ROWS, PathTask
@@ -37,21 +38,25 @@ def finished_on_all(
     task: PathTask | None,
     place: int,
     data: Data,
-    asked: AskedBounds | None = None,
+    asked: AskedBounds | None,
+    clock: SearchClock,
 ) -> Tree:
     """The tree searched for on all rows, within bounds on groups of them if asked for.
 
     A single leaf that was found on all rows is the best already. The place in the path
-    does not matter here.
+    does not matter here. Where no time is left, a tree of all rows stays as it is.
     """
     if task is None:
         return tree
     # Starts know of no limit per cut.
     anew = tree.depth > 0 and task.limits.max_features_per_cut is None
+    anew = anew and not clock.is_over(PATH)
     if asked is None and not anew and _is_small(data):
         return tree
+    from sorct.problem.evaluation import never
     from sorct.problem.penalty import Strengths
     from sorct.problem.restriction import used_groups
+    from sorct.search.workers import deadline
 
     prepared = Prepared.of(data.X, data.y, data.weight, task.model, task.call)
     told, params = tree.training, _params_of(tree, prepared)
@@ -70,11 +75,13 @@ def finished_on_all(
                 {},
             )
         used = np.arange(problem.n_groups)
-    solution = _solved_on(used, problem, params, task.effort, anew=anew)
+    effort, stop = replace(task.effort, time_limit=clock.left()), never()
+    with deadline(clock.left(PATH), stop):
+        solution = _solved_on(used, problem, params, effort, stop, anew=anew)
     if asked is not None:
         rows = data.X, data.y, data.weight
         bound = BoundProblem.of(prepared, problem, *rows, asked)
-        solution = replace(bound, kept=used).solve(solution, task.effort)
+        solution = replace(bound, kept=used).solve(solution, effort)
     found = prepared.tree(solution, alphas)
     kept = {
         one.name: getattr(told, one.name)
@@ -90,7 +97,13 @@ def _is_small(data: Data) -> bool:
 
 
 def _solved_on(
-    used: IntArray, problem: Problem, params: Params, effort: Effort, *, anew: bool
+    used: IntArray,
+    problem: Problem,
+    params: Params,
+    effort: Effort,
+    stop: IntArray,
+    *,
+    anew: bool,
 ) -> Solution:
     """The solution from a tree and, if ``anew``, from new starts, by some variables."""
     from sorct.problem.restriction import Restriction
@@ -101,9 +114,9 @@ def _solved_on(
     part, own, solver = small.part, small.down(params), effort.solver()
     if anew:
         more = effort.seed(), _STARTS, _SOLVED, PATH_ROWS
-        solution = best_of_starts(part, own, solver, *more)
+        solution = best_of_starts(part, own, solver, *more, stop)
     else:
-        solution = solver.solve(part, own)
+        solution = solver.solve(part, own, stop=stop)
     solution = without_idle_cuts(part, solution)
     return replace(solution, params=small.up(solution.params))
 

@@ -6,6 +6,7 @@ every fold, and on all rows. Everything here can be sent to another process.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,11 @@ from sorct.data.quantity import Quantity
 from sorct.data.table import Table, as_table
 from sorct.data.target import Classes
 from sorct.data.wording import shown
+from sorct.estimators.alphas import path_alphas
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.path import path_alphas, trace
+from sorct.estimators.path import trace
 from sorct.estimators.regressor import SORCTRegressor
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, QuantityScorer, takes_weights
@@ -48,7 +50,8 @@ class PathTask:
     """One path to trace: a model on the rows of a fold, or on all.
 
     Of strengths that are not given, one in ``every`` is taken, from the strongest on.
-    A ``brief`` path has trees that only serve to be scored.
+    A ``brief`` path has trees that only serve to be scored. ``until`` tells when, by
+    the clock of the machine, a path ends with what it has; None: when it is traced.
     """
 
     model: Model
@@ -63,16 +66,18 @@ class PathTask:
     every: int = 1
     brief: bool = False
     relax_to: float | None = None
+    until: float | None = None
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
-        seed, prepared = self.effort.seed(), self._prepared(data)
+        effort = replace(self.effort, time_limit=self._seconds_left)
+        seed, prepared = effort.seed(), self._prepared(data)
         alphas = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
         return trace(
             prepared,
             *alphas,
             self.n_solutions,
-            self.effort,
+            effort,
             seed,
             relax=self.relax,
             limits=self.limits,
@@ -80,12 +85,26 @@ class PathTask:
             relax_to=self.relax_to,
         )
 
+    @property
+    def _seconds_left(self) -> float | None:
+        """Time that a path may take; None: as much as it takes."""
+        if self.until is None:
+            limit: float | None = self.effort.time_limit
+            return limit
+        return max(self.until - time.time(), 0.0)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its time is over."""
+        return self.until is not None and time.time() >= self.until
+
     def with_grid(self, data: Data) -> PathTask:
         """The same with strengths that suit the rows given, where none were given."""
         if self.alphas_local is not None and self.alphas_global is not None:
             return self
         seed, prepared = self.effort.seed(), self._prepared(data)
-        local, linf = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
+        given = self.alphas_local, self.alphas_global, seed, self._seconds_left
+        local, linf = path_alphas(prepared, *given)
         if self.alphas_local is None:
             local = self._thinned(local, prepared)
         if self.alphas_global is None:
@@ -321,6 +340,25 @@ class FoldScores:
         return found
 
 
+def score_in_time(
+    task: PathTask,
+    train: Data,
+    test: Data,
+    scorer: Any,
+    *,
+    count: bool = False,
+    wanted: bool = False,
+) -> Marks | InfeasibleError | None:
+    """The same as ``score_fold``; None if time was over before the path was traced.
+
+    What is ``wanted`` comes late rather than never.
+    """
+    if task.is_late and not wanted:
+        return None
+    found = score_fold(task, train, test, scorer, count=count)
+    return None if task.is_late and not wanted else found
+
+
 def score_fold(
     task: PathTask, train: Data, test: Data, scorer: Any, *, count: bool = False
 ) -> Marks | InfeasibleError:
@@ -421,6 +459,16 @@ def trace_all(task: PathTask, data: Data) -> Path | InfeasibleError:
         return task.run(data)
     except InfeasibleError as error:
         return error
+
+
+def trace_in_time(
+    task: PathTask, data: Data, *, wanted: bool
+) -> Path | InfeasibleError | None:
+    """Path of all rows; None if time was over first, unless it is ``wanted``."""
+    if task.is_late and not wanted:
+        return None
+    found = trace_all(task, data)
+    return None if task.is_late and not wanted else found
 
 
 def _estimator(tree: Tree, X: Any) -> SORCTClassifier | SORCTRegressor:

@@ -18,6 +18,7 @@ from sorct.data.options import TableOptions
 from sorct.data.parts import PartedSet
 from sorct.data.table import as_table
 from sorct.data.wording import shown
+from sorct.estimators.alphas import checked_alphas, path_alphas
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.effort import Effort, InfeasibleError
@@ -45,11 +46,6 @@ if TYPE_CHECKING:
 
 #: The paper's strengths: 0 and 2^-12 to 2^3.
 PAPER_ALPHAS = (0.0, *(2.0**r for r in range(-12, 4)))
-# Default strengths: the one that empties the tree, divided by powers of two. Steps are
-# small where variables enter one by one.
-_HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
-# Starts from which the strongest penalty is found; of a quantity also rows.
-_STARTS, _STARTS_OF_QUANTITY, _STRENGTH_ROWS = 6, 2, 1000
 # Trees of a quantity are relaxed down to this share of the strongest penalty.
 _WEAK = 2.0**-5
 # Share of the variables that a relaxed tree of a quantity counts for at least; share of
@@ -191,7 +187,8 @@ def sorct_path(
     prepared = _prepared(X, y, sample_weight, model, call)
     asked = AskedBounds(group_bounds, groups, group_measure)
     bound = _bound(prepared, X, y, sample_weight, asked)
-    alphas = path_alphas(prepared, alphas_local, alphas_global, seed)
+    left = prepared.seconds_left(effort)
+    alphas = path_alphas(prepared, alphas_local, alphas_global, seed, left)
     path = trace(
         prepared,
         *alphas,
@@ -259,38 +256,6 @@ def _refuse_of_classes(model: Model) -> None:
             )
 
 
-def path_alphas(
-    prepared: Prepared, alphas_local: Any, alphas_global: Any, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Strengths of both axes; where none are given, such as suit the data."""
-    local = checked_alphas("alphas_local", alphas_local)
-    linf = checked_alphas("alphas_global", alphas_global)
-    none = np.zeros(1)
-    if local is None and linf is not None and linf.any():
-        return none, linf
-    if local is None:
-        return default_alphas(prepared, seed), none if linf is None else linf
-    if linf is None:
-        linf = none if local.any() else default_alphas(prepared, seed, linf=True)
-    return local, linf
-
-
-def default_alphas(prepared: Prepared, seed: int, *, linf: bool = False) -> FloatArray:
-    """Strengths from the one that empties the tree downwards, in rising order."""
-    from sorct.search.strongest import emptying_strength
-
-    problem, n_starts = prepared.problem, _STARTS
-    if problem.of_quantity and not problem.is_convex:
-        # Strengths go by the spread of y: some rows tell them well enough.
-        some = problem.subsampled
-        problem = replace(some, data=some.data.fewer(_STRENGTH_ROWS))
-        n_starts = _STARTS_OF_QUANTITY
-    strongest = emptying_strength(problem, seed, linf=linf, n_starts=n_starts)
-    if strongest <= 0.0:
-        return np.zeros(1)
-    return np.sort(strongest * 2.0 ** -np.array(_HALVINGS))
-
-
 def trace(
     prepared: Prepared,
     alphas_local: FloatArray,
@@ -314,8 +279,10 @@ def trace(
 
     grid = Grid(tuple(alphas_local.tolist()), tuple(alphas_global.tolist()))
     seconds = prepared.seconds_left(effort)
-    if seconds is not None and relax:
-        seconds *= _SWEEP_SHARE
+    if seconds is not None:
+        # Every tree of the path has to be told of, the first of which is counted.
+        seconds = max(seconds - prepared.telling * (len(grid.strengths) - 1), 0.0)
+        seconds *= _SWEEP_SHARE if relax else 1.0
     sweep = Sweep(effort.solver(), int(n_solutions), effort.n_jobs, seconds, brief)
     problem = prepared.problem
     in_parts = isinstance(problem.data, PartedSet)
@@ -411,7 +378,7 @@ def _relaxed(
     is the latter.
     """
     from sorct.problem.restriction import used_groups
-    from sorct.search.relax import relaxed, relaxed_share
+    from sorct.search.relax import relaxed_share
 
     trees, of_quantity = [], prepared.problem.of_quantity
     limited = limits.on_variables if of_quantity else limits.on_trees
@@ -439,7 +406,7 @@ def _relaxed(
         if limited:
             found = within[k]
         else:
-            found = relaxed(problems[k], solution, effort.solver(), share, seed=seed)
+            found = _in_time(prepared, problems[k], solution, effort, share, seed)
         tree = _tree_or_error(prepared, found, strengths)
         if bound is not None:
             penalty = problems[k].penalty.scaled(share)
@@ -451,6 +418,24 @@ def _relaxed(
         told = replace(tree.training, relaxed=share)
         trees.append(replace(tree, training=told))
     return trees
+
+
+def _in_time(
+    prepared: Prepared,
+    problem: Problem,
+    solution: Solution,
+    effort: Effort,
+    share: float,
+    seed: int,
+) -> Solution:
+    """A relaxed solution, or what it has come to when time is over."""
+    from sorct.problem.evaluation import never
+    from sorct.search.relax import relaxed
+    from sorct.search.workers import deadline
+
+    stop = never()
+    with deadline(prepared.seconds_left(effort), stop):
+        return relaxed(problem, solution, effort.solver(), share, stop, seed)
 
 
 def _bound_tree(
@@ -482,19 +467,3 @@ def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
-
-
-def checked_alphas(name: str, alphas: Any) -> FloatArray | None:
-    """Strengths in rising order, each once; None stays None."""
-    if alphas is None:
-        return None
-    try:
-        given = np.atleast_1d(np.asarray(alphas))
-    except ValueError:
-        given = np.empty((0, 0))
-    good = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iuf"
-    if not good or not np.isfinite(given).all() or given.min() < 0:
-        raise ValueError(
-            f"{name} must be one or several finite numbers >= 0, got {shown(alphas)}."
-        )
-    return np.unique(given.astype(np.float64))

@@ -256,7 +256,8 @@ class Race:
     ``try_out`` scores settings on some of the first folds, at so many of the strongest
     penalties of a coarse grid; None means all. Its last argument says on how many of
     the folds they were scored before; there are ``n_folds`` of them. No tree can have
-    a score above ``most``.
+    a score above ``most``. When ``is_late`` says so, nothing more is tried, and
+    ``ended`` that something was left; what ``try_out`` has no scores for was not tried.
     """
 
     choices: Choices
@@ -264,15 +265,18 @@ class Race:
     heats: list[Heat] = field(default_factory=list)
     n_folds: int = 0
     most: float = np.inf
+    is_late: Callable[[], bool] = lambda: False
+    ended: bool = False
 
     def run(self) -> list[Settings]:
         """Try settings until nothing more seems worth it; return the finalists."""
         waiting, n_strengths = self.choices.first, None
-        while waiting:
+        while waiting and not (self.heats and self.is_late()):
             self.heats += self._tried(waiting, n_strengths)
             if self.choices.thrifty:
                 n_strengths = self.leader.n_useful
             waiting = self._next()
+        self.ended |= bool(waiting)
         chosen = self._finalists()
         for heat in self.heats:
             heat.finalist = heat.settings in chosen
@@ -281,7 +285,10 @@ class Race:
     def _tried(self, waiting: list[Settings], n_strengths: int | None) -> list[Heat]:
         """Heats of settings; in full where few strengths seem to have been too few."""
         scored = zip(waiting, self.try_out(waiting, n_strengths, 0), strict=True)
-        heats = [Heat(settings, scores) for settings, scores in scored]
+        heats = [Heat(settings, scores) for settings, scores in scored if scores]
+        self.ended |= len(heats) < len(waiting)
+        if self.is_late():
+            return heats
         short = [one for one in heats if one.ends_at_best_of(n_strengths)]
         kept = [one for one in heats if all(one is not other for other in short)]
         self._continue(kept, n_strengths)

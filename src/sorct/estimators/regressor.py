@@ -32,7 +32,7 @@ from sorct.estimators.searching import (
     starts_frame,
     warn_if_slow,
 )
-from sorct.estimators.streaming import Streamed, source_of
+from sorct.estimators.streaming import Streamed, source_of, warn_if_late
 from sorct.estimators.tree_estimator import TreeEstimator
 from sorct.tree.tree import Tree
 
@@ -297,6 +297,7 @@ class SORCTRegressor(TreeRegressor):
             )
         streamed = Streamed.of(source, model, call)
         prepared = streamed.prepared
+        warn_if_late(prepared, effort)
         validate_data(self, prepared.encoder.typical_row(), skip_check_array=True)
         problem = self._penalised(prepared)
         result = searched(prepared, problem, effort, self.n_starts, seed, callback)

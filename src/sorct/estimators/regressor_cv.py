@@ -19,6 +19,7 @@ from sorct.data.quantity import LINKS, Quantity, number_column
 from sorct.data.sources import Source
 from sorct.data.table import as_table, has_levels, has_numbers
 from sorct.data.wording import shown
+from sorct.estimators.alphas import checked_alphas
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
 from sorct.estimators.checks import (
@@ -29,6 +30,7 @@ from sorct.estimators.checks import (
     checked_samples,
     require_target,
 )
+from sorct.estimators.clock import SearchClock
 from sorct.estimators.contest import FEW_ROWS, Contest, run_in_parallel
 from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
@@ -40,7 +42,7 @@ from sorct.estimators.group_bounds import (
     GroupBounds,
     check_group_options,
 )
-from sorct.estimators.path import checked_alphas, warn_if_slow
+from sorct.estimators.path import warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.quantity_choices import QuantityChoices
 from sorct.estimators.race import FINALISTS
@@ -63,6 +65,9 @@ _SHARES = (MIXED, 0.02)
 _CATEGORICAL = ("dummies", "whole")
 # Largest number of y beside the least from which on its logarithm is tried.
 _LOG_RATIO = 4.0
+# Shares of the time for choosing before the tree chosen is searched for once more, and
+# before it is trained on rows that are not in memory.
+_CHOOSING, _ON_SOME = 0.85, 0.5
 #: Depths that a race goes through.
 DEPTHS = (0, 1, 2, 3)
 
@@ -106,8 +111,8 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         "paired" takes the tree with the fewest variables that is not behind the best by
         more than one standard error of the difference, fold by fold; the others are as
         in ``SORCTClassifierCV``.
-    max_features, max_features_per_cut, max_cost, n_solutions, relax, n_jobs,
-    random_state, progress
+    max_features, max_features_per_cut, max_cost, n_solutions, relax, time_limit,
+    n_jobs, random_state, progress
         As in ``SORCTClassifierCV``.
     tol, max_iter, categorical_features, min_frequency, handle_unknown, handle_missing,
     feature_cost
@@ -169,6 +174,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         relax: bool = True,
         tol: float = 1e-6,
         max_iter: int = 2000,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         categorical: str = "choose",
@@ -202,6 +208,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         self.relax = relax
         self.tol = tol
         self.max_iter = max_iter
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.categorical = categorical
@@ -253,7 +260,9 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             return
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
-        self._choose(X, y, sample_weight, groups, *self._checked_options())
+        options = self._checked_options()
+        clock = SearchClock.of(self.time_limit)
+        self._choose(X, y, sample_weight, groups, *options, clock)
 
     def _fit_source(self, source: Source, groups: Any) -> None:
         """Choose on the rows of the search, and train with that on all rows."""
@@ -263,12 +272,15 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
                 "group_bounds needs the group of every row, which a table that comes "
                 "in batches does not tell; train on a sample of it in memory."
             )
+        clock = SearchClock.of(self.time_limit)
         draw = begin(source, model, effort.seed(), "").streamed.draw
         validate_data(self, draw.X, skip_check_array=True)
-        self._choose(draw.X, draw.y, draw.weight, None, model, effort)
+        on_some = clock if draw.whole else clock.part(_ON_SOME)
+        self._choose(draw.X, draw.y, draw.weight, None, model, effort, on_some)
         if draw.whole or self._model is None:
             return
-        given = self._model, effort, self._limits, None
+        left = replace(effort, time_limit=clock.left())
+        given = self._model, left, self._limits, None
         self._keep_tree(choice_on_all(self.tree_, source, *given))
 
     def _choose(
@@ -279,6 +291,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         groups: Any,
         model: Model,
         effort: Effort,
+        clock: SearchClock,
     ) -> None:
         """Choose on rows in memory."""
         named = None if self.scoring is None else check_scoring(self, self.scoring)
@@ -297,12 +310,14 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             progress=bool(self.progress),
             name="SORCTRegressorCV",
         )
-        contest = Contest(task, choices, data, folds, scorer, self._is_race, run_all)
-        self.race_, traced = contest.run()
+        every = task, choices, data, folds, scorer, self._is_race, run_all
+        # The tree chosen is searched for once more.
+        self.race_, traced, ended = Contest(*every, clock.part(_CHOOSING)).run()
         default = scorer.name if isinstance(scorer, QuantityScorer) else ""
         name = scorer_name(self.scoring, default)
         found = Candidates.of(traced, name, by_hand=False)
-        self._keep(found, partial(finished_on_all, data=data, asked=asked))
+        settle = partial(finished_on_all, data=data, asked=asked, clock=clock)
+        self._keep(found, settle, ended=ended)
         warn_if_slow(self.path_, effort, stacklevel=6)
 
     def _asked_bounds(self, groups: Any, n_rows: int) -> AskedBounds | None:
@@ -336,7 +351,9 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             mixed=MIXED if _is_free(self.mixed) else self.mixed,
             link="identity" if _is_free(self.link) else self.link,
         )
-        effort = Effort(self.tol, self.max_iter, None, self.n_jobs, self._seed())
+        effort = Effort(
+            self.tol, self.max_iter, self.time_limit, self.n_jobs, self._seed()
+        )
         model.check()
         effort.check()
         return model, effort
@@ -348,8 +365,9 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         call = call_text(type(self), self.get_params(deep=False))
         relax = bool(self.relax) or self._limits.on_variables
         return PathTask(
-            model, target, local, linf, self.n_solutions, replace(effort, n_jobs=1),
-            call, relax, self._limits, _EVERY,
+            model, target, local, linf, self.n_solutions,
+            replace(effort, n_jobs=1, time_limit=None), call, relax, self._limits,
+            _EVERY,
         )  # fmt: skip
 
     def _choices(self, X: Any, target: Quantity) -> QuantityChoices:

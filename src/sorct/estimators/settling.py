@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.estimators.calibrating import HeldFolds
+from sorct.estimators.calibrating import N_FOLDS, HeldFolds
+from sorct.estimators.clock import SearchClock
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.folds import PathTask
 from sorct.estimators.promises import Promise
@@ -38,6 +39,7 @@ def settled(
     data: Data,
     asked: Model,
     promise: Promise | None,
+    clock: SearchClock,
 ) -> Tree:
     """The tree at a place of a task's path, calibrated and with its decision."""
     if asked.calibration is None and promise is None:
@@ -51,6 +53,10 @@ def settled(
     prepared = Prepared.of(data.X, data.y, data.weight, model, task.call)
     calibration = None
     if asked.calibration is not None:
+        left = clock.left()
+        if left is not None:
+            effort = replace(task.effort, time_limit=left).shared(N_FOLDS)
+            task = replace(task, effort=effort)
         calibration = _calibration(task, place, data, str(asked.calibration))
     told = replace(tree.training, min_recall=tuple(prepared.floor.tolist()))
     return prepared.decided(

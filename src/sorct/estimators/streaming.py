@@ -201,7 +201,8 @@ def choice_on_all(
     told, solver = tree.training, effort.solver()
     alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
     problem = prepared.problem.at(Strengths(*alphas))
-    result = IteratedSearch(solver, effort.n_jobs).run(problem, effort.seed())
+    seconds = prepared.seconds_left(effort)
+    result = IteratedSearch(solver, effort.n_jobs, seconds).run(problem, effort.seed())
     if not result.best.feasible:
         prepared.refuse(result.best.recall, "the search", "n_solutions")
     best = prepared.finished(problem, result.best, effort)
@@ -228,6 +229,19 @@ def choice_on_all(
         return tree
     training = replace(found.training, target=source.target, **kept)
     return replace(found, training=training)
+
+
+def warn_if_late(prepared: Prepared, effort: Effort) -> None:
+    """Warn, for whoever called ``fit``, of a table that took all the time to read."""
+    if prepared.seconds_left(effort) != 0.0:
+        return
+    warnings.warn(
+        f"Reading the table took {prepared.seconds:.1f} s of time_limit="
+        f"{effort.time_limit:g}: no time is left for a search. Allow some ten times "
+        "as long as reading takes, or train on a sample of its rows.",
+        UserWarning,
+        stacklevel=6,
+    )
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sorct.data.wording import shown
 from sorct.estimators.candidates import RULES, Candidates
 from sorct.estimators.contest import n_drawings
 from sorct.estimators.tree_estimator import TreeEstimator
-from sorct.estimators.why import why_text
+from sorct.estimators.why import OUT_OF_TIME, why_text
 from sorct.tree.path import Limits, Path
 from sorct.tree.tree import Tree
 
@@ -81,7 +81,10 @@ class TreeSearch(TreeEstimator):
         """How often folds are drawn; None means once."""
         return n_drawings(n_rows)
 
-    def _keep(self, found: Candidates, settle: Callable[..., Tree]) -> None:
+    def _keep(
+        self, found: Candidates, settle: Callable[..., Tree], *, ended: bool
+    ) -> None:
+        """Choose a tree; ``ended`` says that time was over before all was compared."""
         self.cv_results_ = found.results
         self.best_index_ = found.choose(self.rule, self._limits)
         scores: FloatArray = self.cv_results_["mean_score"].to_numpy()
@@ -114,7 +117,8 @@ class TreeSearch(TreeEstimator):
             self.best_params_["class_weight"] = task.model.class_weight
         n_tried = max(len(self.race_), len(found.paths)), len(found.results)
         limited = self._limits != Limits()
-        self.why_ = why_text(tree, best, self.best_params_, n_tried, limited)
+        why = why_text(tree, best, self.best_params_, n_tried, limited)
+        self.why_ = f"{why} {OUT_OF_TIME}" if ended else why
 
     @property
     def _limits(self) -> Limits:

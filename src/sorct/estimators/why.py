@@ -9,6 +9,9 @@ from sorct.data.wording import write_out
 from sorct.estimators.scorers import in_words
 from sorct.tree.tree import Tree
 
+#: What is told where not all was compared that would have been.
+OUT_OF_TIME = "time_limit ended the comparison before all was tried."
+
 
 def why_text(
     chosen: Tree,
@@ -25,9 +28,11 @@ def why_text(
     what, score = in_words(told.cv_scoring or "score", told.cv_score or 0.0)
     tried = "One setting was" if n_settings == 1 else f"{n_settings} settings were"
     used = len(chosen.variables_used)
+    trees = "one tree" if n_trees == 1 else f"{n_trees} trees"
+    folds = f"{told.cv_folds} fold{'' if told.cv_folds == 1 else 's'}"
     return (
-        f"{tried} tried, and {n_trees} trees compared by {what} on {told.cv_folds} "
-        f"folds. Chosen by the rule {told.cv_rule}: {_settings_text(params)}, with "
+        f"{tried} tried, and {trees} compared by {what} on {folds}. "
+        f"Chosen by the rule {told.cv_rule}: {_settings_text(params)}, with "
         f"{used} variable{'' if used == 1 else 's'}; its {what} is {_score(score)}, "
         f"{_place_text(chosen, best)}{' within the limits' if limited else ''}."
     )

@@ -103,6 +103,7 @@ class IteratedSearch:
         self, problem: Problem, seed: int, callback: SearchCallback | None = None
     ) -> SearchResult:
         """Search; a callback that returns True stops with the best tree so far."""
+        begun, limit = time.perf_counter(), self.time_limit
         log = SearchLog(callback, unit=problem.trivial_cost)
         subsampled = problem.subsampled
         many = subsampled is not problem
@@ -110,7 +111,10 @@ class IteratedSearch:
         log.rough = many and (problem.topology.depth > 1 or wide)
         rough = subsampled.fewer(_few(subsampled)) if log.rough else subsampled
         n_jobs = effective_n_jobs(-1 if many and self.n_jobs is None else self.n_jobs)
-        soft, hard, limit = never(), never(), self.time_limit
+        soft, hard = never(), never()
+        if limit is not None:
+            # Drawing very many rows, or wide ones, takes its time.
+            limit = max(limit - (time.perf_counter() - begun), 0.0)
         share = _SEARCH_SHARE_MANY_ROWS if many else _SEARCH_SHARE
         with (
             deadline(limit, hard),

@@ -65,20 +65,21 @@ def best_of_starts(
     n_starts: int,
     n_solved: int,
     n_rows: int,
+    stop: IntArray,
 ) -> Solution:
     """The best of what a tree and new starts lead to.
 
     All starts descend roughly, the most promising to the end, on so many rows at most;
     the best is then solved on all.
     """
-    some, stop = problem.fewer(n_rows), never()
+    some = problem.fewer(n_rows)
     starts = [draw_start(some, seed, k, stop).params for k in range(n_starts)]
     found = [ROUGH.solve(some, start, stop=stop) for start in starts]
     found.sort(key=lambda one: one.objective)
     tried = [own, *(one.params for one in found[:n_solved])]
-    solved = [solver.solve(some, params) for params in tried]
+    solved = [solver.solve(some, params, stop=stop) for params in tried]
     best = min(solved, key=lambda one: one.objective)
-    return best if some is problem else solver.solve(problem, best.params)
+    return best if some is problem else solver.solve(problem, best.params, stop=stop)
 
 
 def _best_start(

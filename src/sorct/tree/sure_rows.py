@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sorct._typing import BoolArray, FloatArray, IntArray
+from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.tree.decision import preferences
 from sorct.tree.link import quantile
 from sorct.tree.topology import Topology
@@ -57,22 +57,23 @@ class SureRows:
         least = float(quantile(np.array(max(share, 0.5) ** (1.0 / tree.depth))))
         return cls(code, least + _MARGIN)
 
-    def __call__(self, score: FloatArray) -> tuple[IntArray, BoolArray]:
-        """Codes for scores (n_branches, n), and for which rows they are not sure."""
-        n_branches = len(score)
-        topology = Topology.of_branches(n_branches)
-        code: list[IntArray] = [np.zeros(0, dtype=np.intp)] * n_branches
-        size: list[FloatArray] = [np.zeros(0)] * n_branches
+    def __call__(self, score: FloatArray) -> tuple[IntArray, IntArray]:
+        """Codes for scores (n_branches, n), and the rows for which they are not sure.
+
+        A row has the number of its class, from 1, at every cut where its score is large
+        enough, and 0 elsewhere: the numbers of both sides are added, of which one at
+        most is not 0.
+        """
+        number = (self.code + 1).astype(np.min_scalar_type(int(self.code.max()) + 1))
+        left = (score > self.least).view(np.uint8)
+        right = (score < -self.least).view(np.uint8)
+        n_branches, topology = len(score), Topology.of_branches(len(score))
+        found: list[AnyArray] = [number[:0]] * n_branches + list(number)
         for t in reversed(range(n_branches)):
-            left, size[t] = score[t] > 0.0, np.abs(score[t])
             yes, no = topology.children(t)
-            if yes >= n_branches:
-                both = self.code[yes - n_branches], self.code[no - n_branches]
-                code[t] = np.where(left, *both)
-                continue
-            code[t] = np.where(left, code[yes], code[no])
-            np.minimum(size[t], np.where(left, size[yes], size[no]), out=size[t])
-        return code[0], ~(size[0] > self.least)
+            found[t] = left[t] * found[yes] + right[t] * found[no]
+        code = np.subtract(found[0], 1, dtype=np.intp)
+        return code, np.flatnonzero(found[0] == 0)
 
 
 def _needed(worth: FloatArray, leaf: int) -> float:

@@ -139,8 +139,7 @@ class Tree(TreeFields):
         """Codes of the classes predicted for scores of the cuts (n_branches, n)."""
         if self._sure_rows is None:
             return predicted_codes(self.proba_of_scores(score), self.decision_cost)
-        code, unsure = self._sure_rows(score)
-        rows = np.flatnonzero(unsure)
+        code, rows = self._sure_rows(score)
         proba = self.proba_of_scores(score[:, rows])
         code[rows] = predicted_codes(proba, self.decision_cost)
         return code

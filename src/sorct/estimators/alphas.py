@@ -1,0 +1,88 @@
+"""Alphas: strengths of the penalties of a path, given or such as suit the data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sorct._typing import FloatArray
+from sorct.data.wording import shown
+from sorct.estimators.fitting import Prepared
+
+# Default strengths: the one that empties the tree, divided by powers of two. Steps are
+# small where variables enter one by one.
+_HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
+# Starts from which the strongest penalty is found; of a quantity also rows.
+_STARTS, _STARTS_OF_QUANTITY, _STRENGTH_ROWS = 6, 2, 1000
+
+
+def path_alphas(
+    prepared: Prepared,
+    alphas_local: Any,
+    alphas_global: Any,
+    seed: int,
+    seconds: float | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Strengths of both axes; where none are given, such as suit the data.
+
+    They are looked for no longer than so many seconds, if told.
+    """
+    local = checked_alphas("alphas_local", alphas_local)
+    linf = checked_alphas("alphas_global", alphas_global)
+    none = np.zeros(1)
+    if local is None and linf is not None and linf.any():
+        return none, linf
+    if local is None:
+        own = default_alphas(prepared, seed, seconds=seconds)
+        return own, none if linf is None else linf
+    if linf is None and local.any():
+        linf = none
+    elif linf is None:
+        linf = default_alphas(prepared, seed, linf=True, seconds=seconds)
+    return local, linf
+
+
+def default_alphas(
+    prepared: Prepared,
+    seed: int,
+    *,
+    linf: bool = False,
+    seconds: float | None = None,
+) -> FloatArray:
+    """Strengths from the one that empties the tree downwards, in rising order."""
+    from sorct.problem.evaluation import never
+    from sorct.search.strongest import emptying_strength
+    from sorct.search.workers import deadline
+
+    problem, n_starts = prepared.problem, _STARTS
+    if problem.of_quantity and not problem.is_convex:
+        # Strengths go by the spread of y: some rows tell them well enough.
+        some = problem.subsampled
+        problem = replace(some, data=some.data.fewer(_STRENGTH_ROWS))
+        n_starts = _STARTS_OF_QUANTITY
+    stop = never()
+    with deadline(seconds, stop):
+        strongest = emptying_strength(
+            problem, seed, linf=linf, stop=stop, n_starts=n_starts
+        )
+    if strongest <= 0.0:
+        return np.zeros(1)
+    return np.sort(strongest * 2.0 ** -np.array(_HALVINGS))
+
+
+def checked_alphas(name: str, alphas: Any) -> FloatArray | None:
+    """Strengths in rising order, each once; None stays None."""
+    if alphas is None:
+        return None
+    try:
+        given = np.atleast_1d(np.asarray(alphas))
+    except ValueError:
+        given = np.empty((0, 0))
+    good = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iuf"
+    if not good or not np.isfinite(given).all() or given.min() < 0:
+        raise ValueError(
+            f"{name} must be one or several finite numbers >= 0, got {shown(alphas)}."
+        )
+    return np.unique(given.astype(np.float64))
