@@ -10,7 +10,8 @@ import pytest
 from sorct.data.categorical import Categorical, Ordered
 from sorct.data.kinds import variable_from_dict
 from sorct.data.missing import WithMissing
-from sorct.data.numeric import Curve, Numeric, learn_number
+from sorct.data.numeric import Curve, Numeric
+from sorct.data.scales import learn_number
 from sorct.data.terms import is_missing
 from sorct.data.variables import CellError, kind_of_levels
 

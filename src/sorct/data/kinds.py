@@ -12,9 +12,10 @@ from sorct._typing import FloatArray
 from sorct.data.categorical import Categorical, Ordered
 from sorct.data.dates import days_of, first_day, is_dates
 from sorct.data.missing import WithMissing
-from sorct.data.numeric import Curve, Numeric, learn_number, learn_spread
+from sorct.data.numeric import Curve, Numeric
 from sorct.data.options import TableOptions
 from sorct.data.plain import expect, field
+from sorct.data.scales import learn_number, learn_spread
 from sorct.data.sketch import (
     MOST_BUCKETS,
     DateSketch,
