@@ -161,7 +161,7 @@ class Numeric(Continuum):
         expect(span >= 0, f"range of variable {name!r} is negative")
         wide = span == 0.0 or (span >= _NARROWEST and np.isfinite(lower + span))
         expect(bool(wide), f"range of variable {name!r} is beyond what floats can hold")
-        return cls(name, lower, span, **_known(data))
+        return cls(name, lower, span, **known_fields(data))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without what is not known."""
@@ -226,7 +226,9 @@ class Curve(Continuum):
             steep, span = np.diff(place) / np.diff(at), at[-1] - at[0]
         finite = bool(np.isfinite(steep).all() and np.isfinite(span))
         expect(finite, f"points of variable {name!r} are beyond what floats can hold")
-        return cls(name, tuple(at.tolist()), tuple(place.tolist()), **_known(data))
+        return cls(
+            name, tuple(at.tolist()), tuple(place.tolist()), **known_fields(data)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without what is not known."""
@@ -249,7 +251,7 @@ class Curve(Continuum):
         return CurveTerm(self.name, self.at, self.place, float(weights[0]), self.origin)
 
 
-def _known(data: dict[str, Any]) -> dict[str, Any]:
+def known_fields(data: dict[str, Any]) -> dict[str, Any]:
     """Check what all numbers may have in plain data."""
     known: dict[str, Any] = {}
     if "whole" in data:

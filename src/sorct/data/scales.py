@@ -2,17 +2,19 @@
 
 A wild cell or a long tail would crush all other values of a column into a corner of
 [0, 1]. ``learn_number`` sees that: wild cells are clipped, a long tail is scaled by its
-quantiles.
+quantiles. Where lines may bend is learned from quantiles, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.bent import Bent
 from sorct.data.numeric import MOST_POINTS, Curve, Numeric
 
 # Rows at each end, at least a share and a number, that say nothing about the middle.
@@ -21,15 +23,20 @@ _END_SHARE, _END_ROWS = 0.01, 3
 _FAR = 3.0
 # A column is crushed if nine tenths of its rows lie within this share of its range.
 _CRUSHED = 0.3
+# Bends between the ends of a number, at most, and values that it needs to bend at all.
+_BENDS, _FEWEST_VALUES = 3, 6
 # Quantiles of longer columns are those of every k-th row.
 _MOST_ROWS = 200_000
 # Rows by which the middle of longer columns is looked for.
 _FEW_ROWS = 10_000
 
 
+Number: TypeAlias = Numeric | Curve | Bent
+
+
 def learn_number(
     name: str, values: FloatArray, count: FloatArray | None, scaling: str
-) -> Numeric | Curve:
+) -> Number:
     """Scale, median and wholeness of finite numbers; NaN is passed over.
 
     ``count`` says how many rows every value stands for; None means one each.
@@ -81,13 +88,13 @@ class Spread:
         return cls(*ends, whole, _median(values, count), values, tally)
 
 
-def learn_spread(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
+def learn_spread(name: str, spread: Spread, scaling: str) -> Number:
     """Scale, median and wholeness of a column whose spread is known."""
     scale = _scale(name, spread, scaling)
     return replace(scale, whole=spread.whole, median=spread.median)
 
 
-def _scale(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
+def _scale(name: str, spread: Spread, scaling: str) -> Number:
     plain = Numeric.of_range(name, spread.lower, spread.upper)
     if scaling in ("minmax", "standard") or plain.span == 0.0:
         return plain
@@ -95,6 +102,8 @@ def _scale(name: str, spread: Spread, scaling: str) -> Numeric | Curve:
     if tally.value.size < 3:
         return plain
     low, high = _ends(spread, tally)
+    if scaling == "bent" and (bent := _bent(name, tally, low, high)) is not None:
+        return bent
     if scaling == "quantile" or _width(tally, 0.05) < _CRUSHED * (high - low):
         return _quantile_curve(name, tally, low, high) or plain
     if low > spread.lower or high < spread.upper:
@@ -187,6 +196,24 @@ def _quantile_curve(name: str, tally: Tally, low: float, high: float) -> Curve |
     if at.size < 2 or not np.isfinite(np.diff(place) / np.diff(at)).all():
         return None
     return Curve(name, tuple(at.tolist()), tuple(place.tolist()))
+
+
+def _bent(name: str, tally: Tally, low: float, high: float) -> Bent | None:
+    """Bends at even quantiles that people can read; None if there is no room."""
+    if tally.value.size < _FEWEST_VALUES:
+        return None
+    steps = np.linspace(0.0, 1.0, _BENDS + 2)[1:-1]
+    upto = tally.upto / tally.n_rows
+    # Rounding in the shares must not lead to the next value.
+    inside = tally.value[np.searchsorted(upto, steps - 1e-9)]
+    unit = 10.0 ** (np.floor(np.log10(high - low)) - 2)
+    inside = np.unique(np.round(inside / unit) * unit)
+    inside = inside[(inside > low + unit) & (inside < high - unit)]
+    if inside.size == 0:
+        return None
+    # Fifteen digits: 0.3, and not 0.30000000000000004.
+    told = [float(f"{bend:.15g}") for bend in inside.tolist()]
+    return Bent(name, (low, *told, high))
 
 
 def _median(values: FloatArray, count: FloatArray | None) -> float:
