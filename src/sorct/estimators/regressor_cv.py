@@ -366,8 +366,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             Model(gamma=gamma).check()
         scalings: tuple[Any, ...] = (self.scaling,)
         if _is_free(self.scaling):
-            both = has_numbers(X) and not wide
-            scalings = ("auto", "quantile") if both else ("auto",)
+            scalings = self._scalings(X, wide=wide)
         shares = _SHARES[:1] if wide else _SHARES
         small = len(X) <= PATH_ROWS and not wide
         return QuantityChoices(
@@ -387,6 +386,12 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             # are too few to follow what is best on them.
             errors=1.0 if FEW_ROWS <= len(X) <= PATH_ROWS else 0.0,
         )
+
+    def _scalings(self, X: Any, *, wide: bool) -> tuple[str, ...]:
+        """Scalings to choose from."""
+        if not has_numbers(X):
+            return ("auto",)
+        return ("auto", "bent") if wide else ("auto", "quantile", "bent")
 
     def _links(self, target: Quantity) -> tuple[str, ...]:
         """Links to choose from."""
