@@ -54,7 +54,7 @@ from sorct.tree.params import MIXED
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
 # Variables from which on, or rows above PATH_ROWS, one setting is traced in full.
-# On so wide tables fewer depths, one scaling, one share and one steepness are tried.
+# On so wide tables fewer depths and scalings, one share and one steepness are tried.
 _MANY_VARIABLES, _WIDE_DEPTHS = 40, 2
 # Shares of the loss that leaves pay by themselves. Not 0: leaves of flat cuts may then
 # say anything, and who follows the rules by hand is misled.
@@ -118,7 +118,8 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         takes fewer columns, and whole ones if these are better beyond chance. With
         ``monotonic_cst`` categories are whole.
     scaling : "choose", or as in ``SORCTClassifier``, default="choose"
-        "choose" tries "auto" and "quantile".
+        "choose" tries "auto", "quantile" and "bent", on more than 40 variables "auto"
+        and "bent".
     group_bounds, group_measure
         As in ``SORCTRegressor``. Settings are chosen without the bounds; the tree
         chosen is then solved within them, with its variables.
