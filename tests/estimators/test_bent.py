@@ -8,7 +8,14 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 
-from sorct import SORCTClassifier, SORCTRegressor, SORCTRegressorCV, Tree, export_text
+from sorct import (
+    SORCTClassifier,
+    SORCTRegressor,
+    SORCTRegressorCV,
+    Tree,
+    explain,
+    export_text,
+)
 
 QUICK = {"n_starts": 2, "tol": 1e-6, "random_state": 0}
 
@@ -105,3 +112,29 @@ def test_a_mapping_bends_single_columns(table):
     X, y = table
     tree = SORCTRegressor(1, 0.1, scaling={"age": "bent"}, **QUICK).fit(X, y).tree_
     assert [len(v.column_names) for v in tree.encoder.variables] == [4, 1]
+
+
+def test_files_give_the_tree_of_the_table_in_memory(table, tmp_path):
+    X, y = table
+    X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    model = SORCTRegressor(0, 0.1, leaf="linear", scaling="bent", **QUICK)
+    here = model.fit(X, y).tree_
+    there = model.fit(str(tmp_path / "rows.parquet"), "y").tree_
+    assert [v.bends for v in there.encoder.variables] == [
+        v.bends for v in here.encoder.variables
+    ]
+    np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=1e-5)
+
+
+def test_changes_that_reach_a_value_are_found_between_bends(table):
+    """The line falls in the last part alone: a smaller age is the nearest way up."""
+    X, y = table
+    given = {"leaf": "linear", "scaling": "bent", **QUICK}
+    tree = SORCTRegressor(0, 0.1, **given).fit(X, y).tree_
+    row = X.iloc[-1]
+    goal = float(tree.predict(X.iloc[[-1]])[0]) + 10.0
+    flip = next(one for one in explain(tree, row, reach=goal).changes if one.value)
+    assert flip.variable == "age"
+    assert flip.to == pytest.approx(goal, rel=1e-3)
+    # Slopes of the last part are about -2: some five years less.
+    assert row["age"] - flip.value == pytest.approx(5.0, abs=1.5)
