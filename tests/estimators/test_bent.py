@@ -16,6 +16,7 @@ from sorct import (
     explain,
     export_text,
 )
+from sorct.data.quantity import Quantity
 
 QUICK = {"n_starts": 2, "tol": 1e-6, "random_state": 0}
 
@@ -106,6 +107,18 @@ def test_the_race_bends_numbers_only_where_that_pays(table, bent):
     search.fit(X, y)
     assert (search.best_params_["scaling"] == "bent") is bent
     assert set(search.race_["scaling"]) >= {"auto", "bent"}
+
+
+def test_bent_numbers_race_at_once_and_quantiles_later(table):
+    """Curves tell nothing of straight lines; quantiles are tried next to the best."""
+    X, y = table
+    found = SORCTRegressorCV()._choices(X, Quantity(0.0, 1.0, -1.0, 1.0)).first
+    bent = [(one.depth, one.leaf) for one in found if one.scaling == "bent"]
+    assert bent == [(0, "linear"), (1, "linear")]
+    assert {one.scaling for one in found} == {"auto", "bent"}
+    given = SORCTRegressorCV(scaling={"age": "quantile"})
+    found = given._choices(X, Quantity(0.0, 1.0, -1.0, 1.0)).first
+    assert all(one.scaling == {"age": "quantile"} for one in found)
 
 
 def test_a_mapping_bends_single_columns(table):

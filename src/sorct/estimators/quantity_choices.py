@@ -9,6 +9,8 @@ from sorct.estimators.race import LITTLE, Choices, Settings, fresh_of
 # Depths at which every kind of leaf is tried before anything is known; of these, depths
 # at which linear leaves are tried on logarithms, and along lines that bend.
 _FIRST_DEPTHS, _FIRST_SHALLOW = 3, 2
+#: Scaling with which lines may bend.
+BENT = "bent"
 #: What trees of a quantity gain counts for no more than so many times what they leave.
 MOST_GAIN = 2.5
 
@@ -32,7 +34,7 @@ class QuantityChoices(Choices):
 
     @property
     def first(self) -> list[Settings]:
-        """Every kind of leaf at its first depths, and sums of logarithms."""
+        """Every kind of leaf at its first depths, sums of logarithms and of curves."""
         found, depths = [], sorted(self.depths)
         simple = Settings(
             self.losses[0],
@@ -53,8 +55,9 @@ class QuantityChoices(Choices):
                 tried = tried[:_FIRST_SHALLOW]
                 logs = replace(simple, leaf=leaf, link=self.links[-1])
                 found += [replace(logs, depth=depth) for depth in tried]
-                bent = replace(simple, leaf=leaf, scaling=self.scalings[-1])
-                found += [replace(bent, depth=depth) for depth in tried]
+                if BENT in self.scalings:
+                    bent = replace(simple, leaf=leaf, scaling=BENT)
+                    found += [replace(bent, depth=depth) for depth in tried]
         return fresh_of(self._possible(found), [])
 
     def _possible(self, settings: list[Settings]) -> list[Settings]:

@@ -42,7 +42,7 @@ from sorct.estimators.group_bounds import (
 )
 from sorct.estimators.path import checked_alphas, warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
-from sorct.estimators.quantity_choices import QuantityChoices
+from sorct.estimators.quantity_choices import BENT, QuantityChoices
 from sorct.estimators.race import FINALISTS
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.rows import Data
@@ -392,7 +392,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         """Scalings to choose from."""
         if not has_numbers(X):
             return ("auto",)
-        return ("auto", "bent") if wide else ("auto", "quantile", "bent")
+        return ("auto", BENT) if wide else ("auto", "quantile", BENT)
 
     def _links(self, target: Quantity) -> tuple[str, ...]:
         """Links to choose from."""
