@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from sorct import Tree
+from sorct.data.bent import Bent
 from sorct.data.categorical import Categorical, Ordered
 from sorct.data.dates import iso_date
 from sorct.data.encoder import TableEncoder
@@ -62,6 +63,18 @@ def random_curve(rng, name, tame=False):
         return range_of
 
 
+def random_bent(rng, name, tame=False):
+    """Draw a number that bends at some values."""
+    range_of = random_number(rng, name, tame)
+    inside = np.sort(rng.uniform(0.02, 0.98, rng.integers(1, 5)))
+    bends = [range_of.decode(place) for place in (0.0, *inside, 1.0)]
+    try:
+        return Bent.from_dict({"name": name, "bends": bends})
+    except ValueError:
+        # Bends that fall on each other, or lie too near for one over their distance.
+        return range_of
+
+
 def random_date(rng, name):
     """Draw a date, scaled by its range or clipped."""
     origin = iso_date(float(rng.integers(-80_000, 80_000)), "1970-01-01")
@@ -100,17 +113,19 @@ def random_levels(rng, name, unknown):
     return Categorical(name, tuple(kept), None, separate, pooled=True, rare=rare)
 
 
+NUMBERS = {"number": random_number, "curve": random_curve, "bent": random_bent}
+
+
 def random_variable(rng, name, tame, unknown):
     """Draw a variable of any kind; some had missing cells in training."""
-    kind = rng.choice(["number", "curve", "date", "levels"], p=[0.4, 0.15, 0.1, 0.35])
+    kinds = ["number", "curve", "bent", "date", "levels"]
+    kind = rng.choice(kinds, p=[0.3, 0.15, 0.1, 0.1, 0.35])
     if kind == "levels":
         variable = random_levels(rng, name, unknown)
     elif kind == "date":
         variable = random_date(rng, name)
     else:
-        variable = (random_number if kind == "number" else random_curve)(
-            rng, name, tame
-        )
+        variable = NUMBERS[kind](rng, name, tame)
     return WithMissing(variable) if rng.random() < 0.25 else variable
 
 
@@ -122,7 +137,7 @@ def random_encoder(rng, n_variables=None):
     missing = str(rng.choice(["error", "typical"]))
     if rng.random() < 0.15:
         numbers = [
-            (random_number if rng.random() < 0.7 else random_curve)(rng, f"x{j}", tame)
+            NUMBERS[rng.choice(list(NUMBERS), p=[0.6, 0.2, 0.2])](rng, f"x{j}", tame)
             for j in range(n)
         ]
         numbers = [WithMissing(v) if rng.random() < 0.2 else v for v in numbers]
@@ -162,6 +177,8 @@ def _random_numbers(rng, variable, n):
     place[:2] = [0.0, 1.0]
     with np.errstate(over="ignore"):
         column = low + (high - low) * place
+    if isinstance(known, Bent):
+        column[2:4] = known.bends[1:3]
     if isinstance(known, Curve):
         column[2:4] = known.at[: len(column[2:4])]
     column = np.nan_to_num(column)

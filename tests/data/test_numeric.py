@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sorct.data.numeric import MOST_POINTS, Curve, Numeric, learn_number
+from sorct.data.numeric import MOST_POINTS, Curve, Numeric
+from sorct.data.scales import learn_number
 from tests.budget import examples
 
 check = settings(derandomize=True, deadline=None, max_examples=examples(20))

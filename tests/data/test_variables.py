@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sorct.data.bent import Bent
 from sorct.data.categorical import Categorical, Ordered
 from sorct.data.kinds import variable_from_dict
 from sorct.data.missing import WithMissing
-from sorct.data.numeric import Curve, Numeric, learn_number
+from sorct.data.numeric import Curve, Numeric
+from sorct.data.scales import learn_number
 from sorct.data.terms import is_missing
 from sorct.data.variables import CellError, kind_of_levels
 
@@ -53,6 +55,13 @@ def curve(rng, at, origin=None):
     return Case(variable, pd.Series(cells))
 
 
+def bent(rng, bends):
+    """A bent number with cells inside and outside of its ends."""
+    span = bends[-1] - bends[0]
+    cells = rng.uniform(bends[0] - span, bends[-1] + span, 40)
+    return Case(Bent("size", bends), pd.Series(np.concatenate([bends, cells])))
+
+
 def dates(rng, variable):
     """Cells of a date, as days."""
     days = pd.to_timedelta(rng.integers(-30, 400, 40), "D")
@@ -86,6 +95,10 @@ ROOTS = {
     },
     "clipped": lambda rng: curve(rng, [-3.0, 5.0]),
     "curve": lambda rng: curve(rng, [0.0, 1.0, 10.0, 1e6]),
+    "bent": lambda rng: bent(rng, (-3.0, 5.0, 5.5, 1e6)),
+    "bent date": lambda rng: dates(
+        rng, Bent("when", (0.0, 9.0, 40.0, 300.0), origin="2020-01-31")
+    ),
     "date": lambda rng: dates(
         rng, Numeric("when", 0.0, 365.0, True, origin="2020-01-31")
     ),

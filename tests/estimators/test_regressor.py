@@ -244,6 +244,7 @@ def test_numbers_are_told_to_the_digits_that_count():
         ({"loss": "log"}, "loss must be one of"),
         ({"leaf": "round"}, "leaf must be one of"),
         ({"quantile": 1.0}, "quantile must be a share"),
+        ({"quantile": 0.9}, "quantile=0.9 needs loss='quantile', got loss='square'"),
         ({"depth": 0}, "with leaf='linear'"),
         ({"depth": 99}, "depth must be at most"),
     ],
@@ -388,12 +389,13 @@ def test_relaxed_trees_are_fitted_under_the_strength_that_was_best(rng):
     (40, (0, 1, 2, 3), 2), (41, (0, 1), 1),
 ])  # fmt: skip
 def test_races_on_wide_tables_try_less(rng, n_variables, depths, n_finalists):
-    """Fewer depths, one scaling, one share; what a user gives stays."""
+    """Fewer depths and scalings, one share; what a user gives stays."""
     X = pd.DataFrame(rng.normal(size=(50, n_variables)))
     target = Quantity(0.0, 1.0, -1.0, 1.0)
     found = SORCTRegressorCV()._choices(X, target)
     assert found.depths == depths
-    assert found.n_finalists == n_finalists == len(found.shares) == len(found.scalings)
+    assert found.n_finalists == n_finalists == len(found.shares)
+    assert len(found.scalings) == n_finalists + 1
     given = SORCTRegressorCV(depths=[3], mixed=0.0, scaling="quantile")
     given = given._choices(X, target)
     assert (given.depths, given.shares, given.scalings) == ((3,), (0.0,), ("quantile",))

@@ -10,12 +10,20 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.options import TableOptions
 from sorct.data.target import Classes
 
-OPTIONS = TableOptions(scaling={"income": "quantile", "last": "quantile"})
+OPTIONS = TableOptions(
+    scaling={
+        "income": "quantile",
+        "last": "quantile",
+        "height": "bent",
+        "visits": "bent",
+        "met": "bent",
+    }
+)
 CITIES = ["Paris", "Rome", "Oslo", "missing", "others"]
 
 
 def every_kind(rng, n=120):
-    """Numbers, curves, clipped ones, dates, categories, orders; most with missing."""
+    """Numbers, curves, bent, clipped, dates, categories, orders; most with missing."""
     day = pd.Timestamp("2015-01-01")
     X = pd.DataFrame(
         {
@@ -33,10 +41,13 @@ def every_kind(rng, n=120):
             "grade": _ordered(rng, n),
             "rank": _ordered(rng, n),
             "member": rng.random(n) < 0.4,
+            "height": rng.normal(1.7, 0.1, n),
+            "visits": rng.integers(0, 40, n).astype(float),
+            "met": day + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
         },
         index=[f"row {k}" for k in range(n)],
     )
-    for name in ("age", "far", "income", "signup", "last", "purpose", "rank"):
+    for name in ("age", "far", "income", "signup", "last", "purpose", "rank", "visits"):
         X.loc[rng.random(n) < 0.2, name] = None
     return X
 

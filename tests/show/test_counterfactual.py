@@ -243,11 +243,8 @@ def test_a_class_that_always_wins_has_no_flip(rng):
 
 def test_a_cut_that_hardly_turns_is_no_place_to_try():
     """Its border lies beyond all numbers: no overflow is told, other borders stay."""
-    from types import SimpleNamespace
+    from sorct.show.counterfactual import _places_along
 
-    from sorct.show.counterfactual import _places_to_try
-
-    line = SimpleNamespace(slope=np.array([1e-310, 4e6]), score=np.array([3.0, -2e6]))
-    places = _places_to_try(line)
+    places = _places_along(np.array([3.0, -2e6]), np.array([1e-310, 4e6]))
     assert np.isfinite(places).all()
     assert 0.5 in places

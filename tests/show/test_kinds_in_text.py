@@ -26,7 +26,8 @@ from tests.show.every_kind import (
 _PIECE = re.compile(
     r"(?P<sign>[+-]?) ?\((?P<whole>\w+): (?P<levels>[^()]*)\)"
     r"|(?P<sign2>[+-]?) ?(?P<size>[\d.e+-]+ )?"
-    r"(?P<text>curve\(\w+\)|score\(\w+\)|\(days of [^)]*\)|\[[^]]*\]|[a-z]+)"
+    r"(?P<text>\(\w+ from \S+ to [^)]*\)|"
+    r"curve\(\w+\)|score\(\w+\)|\(days of [^)]*\)|\[[^]]*\]|[a-z]+)"
     r"(?: \(missing: (?P<missing>[^)]*)\))?"
 )
 
@@ -50,6 +51,12 @@ def value_of(variable, text, cell, notes):
     """Raw value of a term that is printed, for a cell."""
     if text.startswith("["):
         return float(is_missing(cell))
+    if " from " in text:
+        ends = re.split(" from | to ", text[1:-1])[1:]
+        if variable == "met":
+            cell, *ends = (as_days(one, "2015-01-01") for one in (cell, *ends))
+        begin, end = map(float, ends)
+        return np.clip(cell, begin, end) - begin
     if text.startswith("(days"):
         return as_days(cell, text[-11:-1])
     if text.startswith("score"):
@@ -89,13 +96,18 @@ def printed_sum(text, notes, row):
             else:
                 total += named.get(str(cell), plain.get("others"))
             continue
-        variable = re.search(r"[a-z]+(?=\W*$)|(?<=days of )\w+", piece["text"])[0]
-        if piece["text"].startswith("["):
+        if piece["text"].startswith("[") or " from " in piece["text"]:
             variable = piece["text"][1:].split()[0]
+        else:
+            ends = r"[a-z]+(?=\W*$)|(?<=days of )\w+"
+            variable = re.search(ends, piece["text"])[0]
         sign = -1.0 if piece["sign2"] == "-" else 1.0
         weight = sign * float(piece["size"] or 1.0)
         if is_missing(row[variable]) and piece["missing"]:
             total += float(piece["missing"])
+        elif is_missing(row[variable]) and " from " in piece["text"]:
+            # What a missing cell adds stands beside the largest part.
+            continue
         else:
             total += weight * value_of(variable, piece["text"], row[variable], notes)
     assert left[end:].strip() == ""

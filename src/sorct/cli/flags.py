@@ -234,8 +234,8 @@ def add_column_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[COLUMN=]KIND",
-        help="auto, minmax, standard or quantile, of all columns of numbers or of one; "
-        "repeatable (default: auto, or another where a search finds it better)",
+        help="auto, minmax, standard, quantile or bent, of all columns of numbers or "
+        "of one; repeatable (default: auto, or another where a search finds it better)",
     )
     add_policies(group, "other", "error")
     group = parser.add_argument_group("what is known of columns")

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.bent import Bent
 from sorct.data.categorical import Categorical, Ordered
 from sorct.data.dates import days_of, first_day, is_dates
 from sorct.data.missing import WithMissing
-from sorct.data.numeric import Curve, Numeric, learn_number, learn_spread
+from sorct.data.numeric import Curve, Numeric
 from sorct.data.options import TableOptions
 from sorct.data.plain import expect, field
+from sorct.data.scales import Number, learn_number, learn_spread
 from sorct.data.sketch import (
     MOST_BUCKETS,
     DateSketch,
@@ -27,7 +29,12 @@ from sorct.data.variables import Variable, levels_of
 from sorct.data.wording import write_out
 
 #: Kinds of variables by a key that only their plain data has; all else are numbers.
-KINDS: dict[str, Any] = {"ordered": Ordered, "levels": Categorical, "at": Curve}
+KINDS: dict[str, Any] = {
+    "ordered": Ordered,
+    "levels": Categorical,
+    "at": Curve,
+    "bends": Bent,
+}
 
 
 def variable_from_dict(data: Any) -> Variable:
@@ -54,7 +61,7 @@ def learn_numbers(
     """
     scaling = options.scaling_of(name)
     variable = learn_number(name, values, count, scaling)
-    if isinstance(variable, Curve) and values.size > most:
+    if isinstance(variable, (Curve, Bent)) and values.size > most:
         spread = NumberSketch.of(values, count, most).spread()
         assert spread is not None
         learned = learn_spread(name, spread, scaling)
@@ -125,7 +132,7 @@ def learn_sketch(
                 keep_rare=options.handle_unknown == "error",
             )
     else:
-        number: Numeric | Curve = Numeric(name)
+        number: Number = Numeric(name)
         spread = sketch.spread(rows_per_weight)
         if spread is not None:
             number = learn_spread(name, spread, options.scaling_of(name))
@@ -139,7 +146,8 @@ def options_for(variables: Iterable[Variable]) -> dict[str, Any]:
     """Table options with which columns become variables of the same kinds again.
 
     Categories of text or truth values are recognised anyway. Only those whose levels
-    are numbers have to be named, and so have numbers scaled along their quantiles.
+    are numbers have to be named, and so have numbers that are bent or scaled along
+    their quantiles.
     """
     names, curves = [], {}
     for one in variables:
@@ -149,6 +157,8 @@ def options_for(variables: Iterable[Variable]) -> dict[str, Any]:
             names.append(one.name)
         if _follows_quantiles(known):
             curves[one.name] = "quantile"
+        if isinstance(known, Bent):
+            curves[one.name] = "bent"
     named = {"categorical_features": names, "scaling": curves}
     return {option: value for option, value in named.items() if value}
 
@@ -171,6 +181,8 @@ def treatment(variable: Variable) -> str:
     kind = "number" if variable.origin is None else "date"
     if _follows_quantiles(variable):
         return f"{kind}, by quantiles"
+    if isinstance(variable, Bent):
+        return f"{kind}, bent"
     if isinstance(variable, Curve):
         low, high = variable.at
         ends = ""

@@ -11,7 +11,7 @@ from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.data.wording import listed, shown
 
 CATEGORICAL = ("whole", "dummies")
-SCALINGS = ("auto", "minmax", "standard", "quantile")
+SCALINGS = ("auto", "minmax", "standard", "quantile", "bent")
 MISSING_POLICIES = ("error", "typical")
 
 
@@ -33,10 +33,11 @@ class TableOptions:
     handle_missing : {"error", "typical"}
         What to do at prediction with a missing cell where training had none: refuse
         it, or take the median of training (of a category, the most frequent level).
-    scaling : {"auto", "minmax", "standard", "quantile"}, or a mapping from columns
+    scaling : one of SCALINGS, or a mapping from columns
         How numbers become columns in [0, 1]. Columns that a mapping does not name are
         scaled by "auto". "standard" scales as "minmax" does, and penalties count what a
-        variable can add in standard deviations.
+        variable can add in standard deviations. "bent" lets every cut and every linear
+        leaf bend its line at up to three quantiles.
     """
 
     categorical: str = "whole"

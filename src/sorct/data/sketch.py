@@ -22,7 +22,7 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.data.categorical import counted_levels, sorted_levels
 from sorct.data.dates import days_of
-from sorct.data.numeric import Spread, Tally, median_of
+from sorct.data.scales import Spread, Tally, median_of
 
 #: Buckets of a column of numbers, at most; of a table with many columns fewer.
 MOST_BUCKETS, _FEWEST_BUCKETS, _BUCKETS_OF_TABLE = 16_384, 1_024, 2**22

@@ -11,8 +11,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
-from sorct.data.dates import as_days
-from sorct.data.wording import printable, readable
+from sorct.data.dates import as_days, iso_date
+from sorct.data.wording import printable, readable, told_within
 
 
 class Other:
@@ -54,6 +54,8 @@ class Summand(NamedTuple):
         Of missing cells, what the raw columns of the variable add at 0.
     is_missing : bool
         Whether x tells that the cell is missing.
+    part : pair of float or None
+        Of a part of a bent number, where it begins and ends.
     """
 
     text: str
@@ -69,6 +71,7 @@ class Summand(NamedTuple):
     origin: str | None = None
     instead: float = 0.0
     is_missing: bool = False
+    part: tuple[float, float] | None = None
 
     def scaled(self) -> Summand:
         """The same on the column scaled to [0, 1], where raw numbers do not serve."""
@@ -231,6 +234,88 @@ class CurveTerm:
         if not self._is_straight:
             return (place,)
         return (self.at[0] + place * (self.at[1] - self.at[0]),)
+
+
+@dataclass(frozen=True)
+class BentTerm:
+    """A bent number: it adds weights times the shares of its parts below the number.
+
+    Attributes
+    ----------
+    name : str
+    parts : tuple of pairs
+        Beginning and end of every part that has a say, from low to high.
+    weights : tuple of float
+    columns : tuple of int
+        Positions of the parts among the columns of the variable.
+    origin : str or None
+        For a date, the day from which days are counted.
+    """
+
+    name: str
+    parts: tuple[tuple[float, float], ...]
+    weights: tuple[float, ...]
+    columns: tuple[int, ...]
+    origin: str | None = None
+
+    refuses_unknown = False
+
+    @property
+    def at(self) -> tuple[float, ...]:
+        """Where its line bends, and both ends."""
+        return tuple(sorted({end for part in self.parts for end in part}))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """What the term adds at these."""
+        return tuple(self._added(x) for x in self.at)
+
+    @property
+    def size(self) -> float:
+        """Most that the term adds or takes."""
+        return max(abs(value) for value in self.values)
+
+    def _added(self, x: float) -> float:
+        return sum(
+            weight * ((min(max(x, a), b) - a) / (b - a))
+            for weight, (a, b) in zip(self.weights, self.parts, strict=True)
+        )
+
+    def value(self, cell: Any) -> float:
+        """What a raw value adds."""
+        x = _number(cell, self.origin)
+        return x if x != x else self._added(x)
+
+    def times(self, factor: float) -> BentTerm:
+        """The term with all its weights multiplied."""
+        return replace(self, weights=tuple(factor * one for one in self.weights))
+
+    def summands(self) -> tuple[Summand, ...]:
+        """Its parts, each counted from where it begins."""
+        told = zip(self.part_texts, self.weights, self.parts, self.columns, strict=True)
+        return tuple(
+            Summand(
+                f"({readable(self.name)} {text})",
+                weight, 0.0, b - a, column, origin=self.origin, part=(a, b),
+            )
+            for text, weight, (a, b), column in told
+        )  # fmt: skip
+
+    @property
+    def part_texts(self) -> list[str]:
+        """Parts as people read them, such as "from 20 to 35"."""
+        return [f"from {self._told(a)} to {self._told(b)}" for a, b in self.parts]
+
+    def _told(self, end: float) -> str:
+        """An end of a part; of a date, the day."""
+        if self.origin is not None:
+            return iso_date(end, self.origin)
+        return told_within(end, min(b - a for a, b in self.parts))
+
+    def raw(self, cell: Any) -> tuple[float, ...]:
+        """How far the number comes into every part."""
+        x = _number(cell, self.origin)
+        return tuple(min(max(x, a), b) - a for a, b in self.parts)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class Variable(Protocol):
 
     @property
     def ordered(self) -> bool:
-        """Whether larger values are larger in its first column."""
+        """Whether larger values are no smaller in any column but that of missing."""
 
     @property
     def whole(self) -> bool:
@@ -102,7 +102,7 @@ class Variable(Protocol):
         """Columns in [0, 1] of all choices, shape (n_choices, n_columns)."""
 
     def decode(self, place: float) -> float:
-        """Number of a continuum whose first column is at a place from 0 to 1."""
+        """Number of a continuum at a place from 0 to 1 of its scale."""
 
     def take(self, cells: Sequence[Any], unknown: str = "error") -> AnyArray:
         """Cells of a file as training had them; a ``CellError`` names a bad one."""

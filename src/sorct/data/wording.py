@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -69,6 +70,11 @@ def plain_number(text: str) -> str:
 def write_out(text: str) -> str:
     """The same with all digits together."""
     return plain_number(text).replace("\N{NARROW NO-BREAK SPACE}", "")
+
+
+def told_within(number: float, span: float) -> str:
+    """A number written out, to a thousandth of a span or finer."""
+    return write_out(f"{round(number, 3 - math.floor(math.log10(span))):.15g}")
 
 
 def shown(value: Any, most: int = 99) -> str:

@@ -136,13 +136,15 @@ class SORCTClassifier(TreeClassifier):
         What to do at prediction with a missing cell in a column that had none in
         training: refuse it, or take the median (the most frequent level) of training.
         In columns with missing cells in training they get weights of their own.
-    scaling : {"auto", "minmax", "standard", "quantile"} or mapping, default="auto"
-        How numbers are scaled to [0, 1]: by their range, along a curve through at most
-        20 of their quantiles, or as "auto" sees fit: by the range, clipped where single
-        cells are wild, and by quantiles where a long tail would crush the rest.
-        "standard" scales by the range, and penalties count what a variable can add in
-        standard deviations, as if columns were standardised. A mapping says it for
-        single columns.
+    scaling : str or mapping from columns, default="auto"
+        How numbers are scaled to [0, 1]: by their range ("minmax"), along a curve by at
+        most 20 of their quantiles ("quantile"), or as "auto" sees fit: by the range,
+        clipped where single cells are wild, and by quantiles where a long tail would
+        crush the rest. "standard" scales by the range, and penalties count what a
+        variable can add in standard deviations, as if columns were standardised. "bent"
+        makes a column of every part of a number between its quartiles, each chosen by
+        itself, so that cuts and linear leaves may change their slope there. A mapping
+        says it for single columns.
     monotonic_cst : mapping from columns, array of -1, 0 and 1, or None, default=None
         Directions, as in scikit-learn: with 1 the predicted probability of
         ``positive_class`` never falls as the column grows, with -1 it never rises, for

@@ -117,11 +117,8 @@ def _bounds_of(
     for name, sign in signs.items():
         i = encoder.names.index(name)
         variable = encoder.variables[i]
-        if len(variable.column_names) == variable.takes_missing:
-            # It never varied: there is nothing that could have a direction.
-            continue
-        bound = lower if sign > 0 else upper
-        bound[encoder.columns_of(i).start] = 0.0
+        bound, own = lower if sign > 0 else upper, encoder.columns_of(i)
+        bound[own.start : own.stop - variable.takes_missing] = 0.0
     return lower, upper
 
 

@@ -35,6 +35,8 @@ LEAVES = ("constant", "linear")
 #: Depth where none is given.
 USUAL_DEPTH = 2
 _DEEPEST, _DEEPEST_IN_ORDER = 12, 6
+# Level of a quantile that was not given.
+_MEDIAN = 0.5
 # A variable pays at least so much beside the mean.
 _LEAST_SPREAD = 0.05
 
@@ -53,6 +55,11 @@ def check_quantity_model(model: Model) -> None:
         raise ValueError(
             "quantile must be a share between 0 and 1, such as 0.9, got "
             f"{shown(level)}."
+        )
+    if model.loss != "quantile" and float(level) != _MEDIAN:
+        raise ValueError(
+            f"quantile={shown(level)} needs loss='quantile', got "
+            f"loss={shown(model.loss)}."
         )
     check_share(model.mixed)
     check_link(model.link)

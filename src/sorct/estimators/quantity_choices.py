@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from sorct.estimators.race import LITTLE, Choices, Settings, fresh_of
 
 # Depths at which every kind of leaf is tried before anything is known; of these, depths
-# at which linear leaves are tried on logarithms.
-_FIRST_DEPTHS, _FIRST_LOG_DEPTHS = 3, 2
+# at which linear leaves are tried on logarithms, and along lines that bend.
+_FIRST_DEPTHS, _FIRST_SHALLOW = 3, 2
+#: Scaling with which lines may bend.
+BENT = "bent"
 #: What trees of a quantity gain counts for no more than so many times what they leave.
 MOST_GAIN = 2.5
 
@@ -32,7 +34,7 @@ class QuantityChoices(Choices):
 
     @property
     def first(self) -> list[Settings]:
-        """Every kind of leaf at its first depths, and sums of logarithms."""
+        """Every kind of leaf at its first depths, sums of logarithms and of curves."""
         found, depths = [], sorted(self.depths)
         simple = Settings(
             self.losses[0],
@@ -50,9 +52,12 @@ class QuantityChoices(Choices):
             tried = depths if alone else depths[-1:]
             found += [replace(simple, leaf=leaf, depth=depth) for depth in tried]
             if leaf == "linear":
+                tried = tried[:_FIRST_SHALLOW]
                 logs = replace(simple, leaf=leaf, link=self.links[-1])
-                tried = tried[:_FIRST_LOG_DEPTHS]
                 found += [replace(logs, depth=depth) for depth in tried]
+                if BENT in self.scalings:
+                    bent = replace(simple, leaf=leaf, scaling=BENT)
+                    found += [replace(bent, depth=depth) for depth in tried]
         return fresh_of(self._possible(found), [])
 
     def _possible(self, settings: list[Settings]) -> list[Settings]:

@@ -44,7 +44,7 @@ from sorct.estimators.group_bounds import (
 )
 from sorct.estimators.path import warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
-from sorct.estimators.quantity_choices import QuantityChoices
+from sorct.estimators.quantity_choices import BENT, QuantityChoices
 from sorct.estimators.race import FINALISTS
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.rows import Data
@@ -56,7 +56,7 @@ from sorct.tree.params import MIXED
 # Of the default strengths of a path, every second is tried.
 _EVERY = 2
 # Variables from which on, or rows above PATH_ROWS, one setting is traced in full.
-# On so wide tables fewer depths, one scaling, one share and one steepness are tried.
+# On so wide tables fewer depths and scalings, one share and one steepness are tried.
 _MANY_VARIABLES, _WIDE_DEPTHS = 40, 2
 # Shares of the loss that leaves pay by themselves. Not 0: leaves of flat cuts may then
 # say anything, and who follows the rules by hand is misled.
@@ -123,7 +123,8 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         takes fewer columns, and whole ones if these are better beyond chance. With
         ``monotonic_cst`` categories are whole.
     scaling : "choose", or as in ``SORCTClassifier``, default="choose"
-        "choose" tries "auto" and "quantile".
+        "choose" tries "auto", "quantile" and "bent", on more than 40 variables "auto"
+        and "bent".
     group_bounds, group_measure
         As in ``SORCTRegressor``. Settings are chosen without the bounds; the tree
         chosen is then solved within them, with its variables.
@@ -384,8 +385,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             Model(gamma=gamma).check()
         scalings: tuple[Any, ...] = (self.scaling,)
         if _is_free(self.scaling):
-            both = has_numbers(X) and not wide
-            scalings = ("auto", "quantile") if both else ("auto",)
+            scalings = self._scalings(X, wide=wide)
         shares = _SHARES[:1] if wide else _SHARES
         small = len(X) <= PATH_ROWS and not wide
         return QuantityChoices(
@@ -405,6 +405,12 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             # are too few to follow what is best on them.
             errors=1.0 if FEW_ROWS <= len(X) <= PATH_ROWS else 0.0,
         )
+
+    def _scalings(self, X: Any, *, wide: bool) -> tuple[str, ...]:
+        """Scalings to choose from."""
+        if not has_numbers(X):
+            return ("auto",)
+        return ("auto", BENT) if wide else ("auto", "quantile", BENT)
 
     def _links(self, target: Quantity) -> tuple[str, ...]:
         """Links to choose from."""

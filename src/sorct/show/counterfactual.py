@@ -1,9 +1,9 @@
 """Counterfactuals: the smallest change of one variable that changes a class.
 
-The scores of all cuts are linear in the place of a number from 0 to 1, and the class
-can change only where one of them is near 0. So values at and around those borders are
-tried, and the nearest change is then narrowed down. Where values can be listed, each is
-tried.
+The scores of all cuts are linear in the place of a number from 0 to 1, of a bent number
+between its bends, and the class can change only where one of them is near 0. So values
+at and around those borders are tried, and the nearest change is then narrowed down.
+Where values can be listed, each is tried.
 """
 
 from __future__ import annotations
@@ -56,8 +56,10 @@ class Flip:
 class _Line:
     """A sample in which one number varies: every score is a straight line of it.
 
-    ``score`` has the scores of all cuts where the scaled number is 0, ``slope`` their
-    slopes; ``before`` is the position of the sample's class, ``place`` its own number.
+    ``score`` has the scores of all cuts where the columns of the number are 0,
+    ``slope`` their slopes along each column. Between ``bends``, places from 0 to 1, the
+    columns are straight lines; ``before`` is the position of the sample's class,
+    ``place`` its own number.
     """
 
     tree: Tree
@@ -65,10 +67,25 @@ class _Line:
     place: float
     score: FloatArray
     slope: FloatArray
+    bends: FloatArray
+
+    def columns(self, places: FloatArray) -> FloatArray:
+        """Columns of the number at places, shape (n_columns, n).
+
+        A number without bends may be beyond the places from 0 to 1.
+        """
+        begin, end = self.bends[:-1, np.newaxis], self.bends[1:, np.newaxis]
+        if len(self.bends) == 2:
+            return places[np.newaxis]
+        return np.clip((places - begin) / (end - begin), 0.0, 1.0)
+
+    def scores(self, places: FloatArray) -> FloatArray:
+        """Scores of all cuts at places."""
+        return self.score[:, np.newaxis] + self.slope @ self.columns(places)
 
     def classes(self, places: FloatArray) -> IntArray:
         """Positions of the classes at other places."""
-        score = self.score[:, np.newaxis] + np.outer(self.slope, places)
+        score = self.scores(places)
         return _classes(self.tree, score, self.before)
 
     def first_change(self, places: FloatArray) -> int | None:
@@ -101,8 +118,8 @@ class _ValueLine(_Line):
 
     def values(self, places: FloatArray) -> FloatArray:
         """Predictions at other places."""
-        score = self.score[:, np.newaxis] + np.outer(self.slope, places)
-        said = self.said[:, np.newaxis] + np.outer(self.rise, places)
+        score = self.scores(places)
+        said = self.said[:, np.newaxis] + self.rise @ self.columns(places)
         return self.tree.values_of_scores(score, said)
 
 
@@ -130,15 +147,14 @@ def find_reach(tree: Tree, scaled: FloatArray, goal: float, i: int, now: Any) ->
     else:
         start = variable.typical if now is None else now
         number = float(variable.numbers(np.array([start]))[0])
-        place = variable.encode(np.array([number]))
-        line = _line(tree, scaled, before, columns, place)
+        line = _line(tree, scaled, before, i, number)
         origin = scaled.copy()
         origin[columns] = 0.0
         said = tree.leaf_says(origin[np.newaxis])[:, 0]
         slopes = np.zeros((tree.n_columns, tree.n_leaves))
-        rise = (slopes if tree.leaf_coef is None else tree.leaf_coef)[columns.start]
-        known = line.tree, line.before, line.place, line.score, line.slope
-        along = _ValueLine(*known, said, rise, goal)
+        rise = (slopes if tree.leaf_coef is None else tree.leaf_coef)[columns]
+        known = line.tree, line.before, line.place, line.score, line.slope, line.bends
+        along = _ValueLine(*known, said, rise.T[:, : line.slope.shape[1]], goal)
         found = _number_flip(along, variable, number, missing=now is None)
     if found is None:
         return Flip(variable.name, now, None, None)
@@ -162,7 +178,7 @@ def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> 
     if variable.choices is None:
         start = variable.typical if now is None else now
         number = float(variable.numbers(np.array([start]))[0])
-        line = _line(tree, scaled, before, columns, variable.encode(np.array([number])))
+        line = _line(tree, scaled, before, i, number)
         found = _number_flip(line, variable, number, missing=now is None)
     else:
         found = _choice_flip(tree, scaled, before, columns, variable)
@@ -226,15 +242,33 @@ def _choice_flip(
 # -- numbers ---------------------------------------------------------------------------
 
 
-def _line(
-    tree: Tree, scaled: FloatArray, before: int, columns: slice, encoded: FloatArray
-) -> _Line:
-    """The sample along the first column of a variable, from where it is encoded."""
+def _line(tree: Tree, scaled: FloatArray, before: int, i: int, number: float) -> _Line:
+    """The sample along variable i, from a number on."""
+    variable, columns = tree.encoder.variables[i], tree.encoder.columns_of(i)
+    place = float(_places(variable, np.array([number]))[0])
+    bends = _bends(variable)
+    bends = (bends - bends[0]) / (bends[-1] - bends[0])
+    # A missing cell has a column that no number has.
+    n_own = len(variable.column_names) - variable.takes_missing
+    own = slice(columns.start, columns.start + n_own)
     origin = scaled.copy()
     origin[columns] = 0.0
     score = tree.scores(origin[np.newaxis])[:, 0]
-    slope = tree.gamma * tree.coef[columns.start] / tree.encoder.n_groups
-    return _Line(tree, before, float(encoded[0, 0]), score, slope)
+    slope = tree.gamma * tree.coef[own].T / tree.encoder.n_groups
+    return _Line(tree, before, place, score, slope, bends)
+
+
+def _bends(variable: Variable) -> FloatArray:
+    """Values at which a number bends, and its ends."""
+    return np.array(variable.to_dict().get("bends", [0.0, 1.0]))
+
+
+def _places(variable: Variable, numbers: FloatArray) -> FloatArray:
+    """Places of numbers: their one column, or where a bent one is in its range."""
+    bends = _bends(variable)
+    if len(bends) == 2:
+        return variable.encode(numbers)[:, 0]
+    return np.asarray(np.interp(numbers, bends[[0, -1]], [0.0, 1.0]))
 
 
 def _number_flip(
@@ -261,7 +295,7 @@ def _whole_flip(
 ) -> tuple[float, int] | None:
     """Nearest of some values that gives another class; of two, the smaller value."""
     nearest = values[np.argsort(np.abs(values - now), kind="stable")]
-    places = variable.encode(nearest)[:, 0]
+    places = _places(variable, nearest)
     n = line.first_change(places)
     if n is None:
         return None
@@ -281,12 +315,25 @@ def _first_flip(line: _Line, side: float) -> float | None:
 
 
 def _places_to_try(line: _Line) -> FloatArray:
-    """Places from 0 to 1 at and around the borders of all cuts, and some between.
+    """Places from 0 to 1 at and around the borders of all cuts, and some between."""
+    if len(line.bends) == 2:
+        return _places_along(line.score, line.slope[:, 0])
+    found = [line.bends]
+    for begin, end in zip(line.bends, line.bends[1:], strict=False):
+        score = line.scores(np.array([begin, end]))
+        slope = (score[:, 1] - score[:, 0]) / (end - begin)
+        places = _places_along(score[:, 0] - slope * begin, slope)
+        found.append(places[(places > begin) & (places < end)])
+    return np.concatenate(found)
+
+
+def _places_along(score: FloatArray, slope: FloatArray) -> FloatArray:
+    """Places from 0 to 1 where scores are straight lines.
 
     They are so close that probabilities hardly change between two neighbours.
     """
-    turning = line.slope != 0.0
-    slope = line.slope[turning]
+    turning = slope != 0.0
+    score, slope = score[turning], slope[turning]
     # With many cuts, evenly spaced places are fewer than places around every cut; they
     # must be as close as the steepest cut needs.
     n_even = int(min(np.abs(slope).max(initial=0.0) / _CLOSEST, 1e9))
@@ -294,7 +341,7 @@ def _places_to_try(line: _Line) -> FloatArray:
         return np.linspace(0.0, 1.0, max(n_even, 64) + 1)
     # A cut that hardly turns has its border beyond all numbers, and so beyond 1.
     with np.errstate(over="ignore"):
-        places = np.subtract.outer(_AROUND, line.score[turning]) / slope
+        places = np.subtract.outer(_AROUND, score) / slope
     even = np.linspace(0.0, 1.0, 65)
     return np.concatenate([places[(places > 0.0) & (places < 1.0)], even])
 
@@ -310,7 +357,7 @@ def _readable(
         unit = 1.0 if variable.whole else 10.0 ** (size + 1 - digits)
         beyond = side * np.ceil(side * exact / unit) * unit
         value = float(np.clip(float(f"{beyond:.15g}"), lower, upper))
-        k = int(line.classes(variable.encode(np.array([value]))[:, 0])[0])
+        k = int(line.classes(_places(variable, np.array([value])))[0])
         if k != line.before:
             return value, k
     return exact, int(line.classes(np.array([place]))[0])

@@ -117,6 +117,8 @@ def plain_question(
         return (name, first.text[len(name) + 2 : -1]) if inside else None
     if first.points:
         asked = _point_asked(reading, decimals, write) if inside else None
+    elif first.part is not None:
+        asked = _part_asked(reading, decimals, write)
     else:
         asked = _day_asked(reading.threshold, first.origin)
     if asked is None:
@@ -166,6 +168,19 @@ def _point_asked(
         return _day_asked(number, first.origin)
     text = rounded(number, ROUNDING * slope, decimals)
     return f"> {write(text)}"
+
+
+def _part_asked(
+    reading: Reading, decimals: int | None, write: Callable[[str], str]
+) -> str | None:
+    """Where a part of a bent number comes above the threshold, if inside."""
+    first = reading.summands[0]
+    if first.part is None or not 0.0 < reading.threshold < first.span:
+        return None
+    number = first.part[0] + reading.threshold
+    if first.origin is not None:
+        return _day_asked(number, first.origin)
+    return f"> {write(rounded(number, ROUNDING * first.span, decimals))}"
 
 
 def _day_asked(days: float, origin: str | None) -> str | None:

@@ -22,6 +22,9 @@ from sorct.tree.view import Cut, View
 
 # Straight lines between the points that are told come so close to a curve.
 _CLOSE = 0.0045
+_PARTS = (
+    "(x from a to b) is how far x comes into that part: 0 up to a, b - a from b on."
+)
 # Letters of a line, and a space at which none is broken.
 _WIDTH, _TIED = 88, "\x1f"
 
@@ -29,6 +32,10 @@ _WIDTH, _TIED = 88, "\x1f"
 def notes(encoder: TableEncoder, view: View) -> list[str]:
     """What is to be known of the variables in the cuts of a view, each told once."""
     found = [note for cut in view.cuts for note in _cut_notes(encoder, cut)]
+    for leaf in view.leaves:
+        for i, term in leaf.terms.items():
+            for summand in term.summands():
+                found += _summand_notes(readable(encoder.names[i]), summand)
     found += _typical_note(encoder, view)
     return [line for note in dict.fromkeys(found) for line in wrapped(note)]
 
@@ -46,16 +53,24 @@ def _cut_notes(encoder: TableEncoder, cut: Cut) -> Iterator[str]:
     reading = cut.reading
     plain = plain_question(reading) is not None
     for summand, i in zip(reading.summands, reading.variables, strict=True):
-        if summand.points and not plain:
-            yield _points_text(summand)
-        if summand.clipped:
-            yield _clip_text(readable(encoder.names[i]), summand)
+        told = _summand_notes(readable(encoder.names[i]), summand)
+        # A plain question is in units of the variable.
+        yield from () if plain and not summand.clipped else told
     weighed = any(p.missing is not None and not p.levels for p in reading.pieces)
     if weighed and not plain:
         yield (
             "(missing: ...) is what a missing cell adds, in place of the variable and "
             "its weight."
         )
+
+
+def _summand_notes(name: str, summand: Summand) -> list[str]:
+    """What is to be known of a summand."""
+    if summand.part is not None:
+        return [_PARTS]
+    if summand.clipped:
+        return [_clip_text(name, summand)]
+    return [_points_text(summand)] if summand.points else []
 
 
 def _points_text(summand: Summand) -> str:
@@ -96,7 +111,7 @@ def _typical_note(encoder: TableEncoder, view: View) -> list[str]:
     """What counts where a cell is missing and training had no such."""
     if encoder.missing == "error":
         return []
-    used = dict.fromkeys(i for cut in view.cuts for i in cut.terms)
+    used = dict.fromkeys(i for node in view.nodes.values() for i in node.terms)
     told = [
         f"{readable(variable.name)} {value_text(variable.typical)}"
         for variable in (encoder.variables[i] for i in used)

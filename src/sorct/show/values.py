@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct.data.quantity import grouped
+from sorct.data.terms import Summand
 from sorct.data.wording import readable
 from sorct.tree.view import Leaf, View
 
@@ -134,14 +135,26 @@ def linear_parts(leaf: Leaf) -> tuple[float, list[str]]:
     """
     assert leaf.value is not None
     constant, parts = leaf.value, []
-    summands = [one for term in leaf.terms.values() for one in term.summands()]
-    for summand in sorted(summands, key=lambda one: -abs(one.weight)):
+    for summand in _by_size(leaf):
         if summand.weight == 0.0:
             continue
         constant -= summand.weight * (summand.lower / summand.span)
         sign = "-" if summand.raw_weight < 0 else "+"
         parts.append(f"{sign} {short_number(abs(summand.raw_weight))} {summand.text}")
     return constant, parts
+
+
+def _by_size(leaf: Leaf) -> list[Summand]:
+    """Summands of a linear leaf, largest first; parts of a number stay together."""
+    found: list[tuple[float, tuple[Summand, ...]]] = []
+    for term in leaf.terms.values():
+        parts = tuple(one for one in term.summands() if one.part is not None)
+        if parts:
+            found.append((max(abs(one.weight) for one in parts), parts))
+        others = (one for one in term.summands() if one.part is None)
+        found += [(abs(one.weight), (one,)) for one in others]
+    found.sort(key=lambda entry: -entry[0])
+    return [one for _, own in found for one in own]
 
 
 def short_number(value: float) -> str:

@@ -126,8 +126,14 @@ def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
 
 
 def _are_apart(summands: tuple[Summand, ...]) -> bool:
-    """Whether a variable is printed level by level, as in the paper."""
-    return any(s.is_level and s.member is None for s in summands)
+    """Whether a variable is printed column by column, as levels are in the paper."""
+    levels = any(s.is_level and s.member is None for s in summands)
+    return levels or _are_bent(summands)
+
+
+def _are_bent(summands: tuple[Summand, ...]) -> bool:
+    """Whether some are parts of a bent number."""
+    return any(summand.part is not None for summand in summands)
 
 
 def _comparable(summands: tuple[Summand, ...]) -> bool:
@@ -154,10 +160,14 @@ def _pieces(
     apart = {i: _are_apart(terms[i].summands()) for i in set(variables)}
     places: dict[tuple[int, int], list[int]] = {}
     for k, i in enumerate(variables):
-        places.setdefault((i, k if apart[i] else -1), []).append(k)
+        place = k if apart[i] else -1
+        if summands[k].is_missing and _are_bent(terms[i].summands()):
+            # A missing cell comes with the largest part of its variable.
+            place = next((n for own, n in places if own == i), place)
+        places.setdefault((i, place), []).append(k)
     for (i, place), own in places.items():
         known = [k for k in own if not summands[k].is_missing]
-        if not known or place >= 0:
+        if not known or (place >= 0 and summands[own[0]].is_level):
             yield Piece(encoder.names[i], tuple(own))
             continue
         blank = [k for k in own if k not in known]

@@ -88,7 +88,7 @@ def read_with(unknown, missing, categorical="whole"):
             categorical=categorical,
             handle_unknown=unknown,
             handle_missing="typical" if missing == "typical" else "error",
-            scaling={"income": "quantile", "seen": "quantile"},
+            scaling={"income": "quantile", "seen": "quantile", "height": "bent"},
         )
         tree = tree_on(rng, X, options)
         return tree, met_later(rng, X, tree)

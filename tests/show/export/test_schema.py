@@ -171,7 +171,7 @@ def test_a_path_of_every_kind_of_variable_is_valid(real_documents):
 
 @pytest.mark.slow
 def test_damage_to_variables_of_every_kind(real_documents):
-    """Curves, dates, whole and ordered categories, rare levels, missing cells."""
+    """Curves, bends, dates, whole and ordered ones, rare levels, missing cells."""
     kind, data = "tree", real_documents["tree"]
     assert data["version"] == 2
     assert is_valid(kind, data)
@@ -179,7 +179,8 @@ def test_damage_to_variables_of_every_kind(real_documents):
     for i, variable in enumerate(data["variables"]):
         spots += places(variable, ("variables", i))
     assert {at[-1] for at in spots} >= {
-        "at", "place", "origin", "ordered", "separate", "pooled", "rare", "missing",
+        "at", "place", "bends", "origin", "ordered", "separate", "pooled", "rare",
+        "missing",
     }  # fmt: skip
     n_refused = 0
     for at in spots:

@@ -151,9 +151,9 @@ class Formula:
         """All terms, as they are for cells that are not missing."""
         return [known_part(term) for term in self.terms]
 
-    def has(self, kind: type) -> bool:
+    def has(self, *kinds: type) -> bool:
         """Whether some term is of a kind, or is where cells are not missing."""
-        return any(isinstance(term, kind) for term in self.terms + self.known_terms)
+        return any(isinstance(term, kinds) for term in self.terms + self.known_terms)
 
     @property
     def has_numbers(self) -> bool:

@@ -7,7 +7,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sorct.data.terms import CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
+from sorct.data.terms import (
+    BentTerm,
+    CurveTerm,
+    LevelTerm,
+    LinearTerm,
+    MissingTerm,
+    Term,
+)
 from sorct.data.wording import shown
 from sorct.show.export.formula import (
     Formula,
@@ -170,7 +177,7 @@ def _tools(formula: Formula) -> list[str]:
     tools = {
         _NUMBER: formula.has_numbers,
         _DAYS: bool(formula.dates),
-        _CURVE: formula.has(CurveTerm) or formula.has_map(CurveMap),
+        _CURVE: formula.has(CurveTerm, BentTerm) or formula.has_map(CurveMap),
         _MISSING: formula.has(MissingTerm),
         _weight(formula): formula.has(LevelTerm),
         _CHANCE: bool(formula.scores) or formula.has_map(LogisticMap),
@@ -257,7 +264,7 @@ def _term(term: Term, formula: Formula) -> str:
     return row_for(term, _TERMS, "JavaScript")(term, formula)
 
 
-def _number(term: LinearTerm | CurveTerm) -> str:
+def _number(term: LinearTerm | CurveTerm | BentTerm) -> str:
     """A number, of a date in days."""
     if term.origin is None:
         return f"number({_value(term.name)})"
@@ -268,7 +275,7 @@ def _linear(term: LinearTerm, formula: Formula) -> str:
     return linear_text(term, _number(term))
 
 
-def _curve(term: CurveTerm, formula: Formula) -> str:
+def _curve(term: CurveTerm | BentTerm, formula: Formula) -> str:
     return _curve_text("+ ", _number(term), term.at, term.values)
 
 
@@ -298,6 +305,7 @@ def _missing(term: MissingTerm, formula: Formula) -> str:
 _TERMS: dict[type, Callable[[Any, Formula], str]] = {
     LinearTerm: _linear,
     CurveTerm: _curve,
+    BentTerm: _curve,
     LevelTerm: _level,
     MissingTerm: _missing,
 }

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.terms import OTHER, CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
+from sorct.data.terms import (
+    OTHER,
+    BentTerm,
+    CurveTerm,
+    LevelTerm,
+    LinearTerm,
+    MissingTerm,
+    Term,
+)
 from sorct.data.variables import Variable, levels_of
 from sorct.data.wording import shown
 from sorct.show.export.formula import (
@@ -142,6 +150,8 @@ def _columns(
         known = known_part(own[0])
         if isinstance(known, CurveTerm):
             more = _along(graph, values, own[0], known)
+        elif isinstance(known, BentTerm):
+            more = _shares(graph, values, own)
         elif isinstance(known, LevelTerm):
             more = _one_hot(graph, own)
         else:
@@ -235,6 +245,25 @@ def _along(
     if not isinstance(term, MissingTerm):
         return [place], [None]
     return _apart(graph, graph.add("IsNaN", raw), place), [None, _MISSING]
+
+
+def _shares(
+    graph: Graph, values: _Values, terms: list[Term]
+) -> tuple[list[str], list[Any]]:
+    """Shares of the parts of a bent number that lie below it."""
+    known: list[Any] = [known_part(term) for term in terms]
+    keys = list(dict.fromkeys(key for term in known for key in term.parts))
+    # A number that is alone comes twice, see above; the second has no weight.
+    begin, end = np.array([*keys, keys[0]]).T
+    raw = values.of([terms[0].name])
+    share = graph.add("Sub", raw, graph.constant(begin))
+    share = graph.add("Div", share, graph.constant(end - begin))
+    share = graph.add("Clip", share, graph.constant(0.0), graph.constant(1.0))
+    is_number = graph.add("Equal", raw, _finite(graph, raw))
+    share = graph.add("Where", is_number, share, graph.constant(np.nan))
+    if not isinstance(terms[0], MissingTerm):
+        return [share], [*keys, None]
+    return _apart(graph, graph.add("IsNaN", raw), share), [*keys, None, _MISSING]
 
 
 def _nothing(graph: Graph, tree: Tree | Forest, variable: Variable) -> str:
@@ -402,6 +431,7 @@ def _term_weights(term: Term) -> dict[Any, float]:
 _TERMS: dict[type, Callable[[Any], dict[Any, float]]] = {
     LinearTerm: lambda term: {None: term.weight},
     CurveTerm: lambda term: {None: term.weight},
+    BentTerm: lambda term: dict(zip(term.parts, term.weights, strict=True)),
     LevelTerm: lambda term: {**term.weights, OTHER: term.others or 0.0},
     MissingTerm: lambda term: {**_term_weights(term.known), _MISSING: term.weight},
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sorct.data.terms import CurveTerm, LinearTerm, Term
+from sorct.data.terms import BentTerm, CurveTerm, LinearTerm, Term
 from sorct.show.export.formula import Formula, known_part
 
 # A score that the rounding of inputs may move by more than this is not worth having.
@@ -60,7 +60,7 @@ def _lines(term: Term) -> list[tuple[float, float, float]]:
     """Beginning, span and rise of the straight lines of a number's term."""
     if isinstance(term, LinearTerm):
         return [(term.lower, term.span, term.size)]
-    if not isinstance(term, CurveTerm):
+    if not isinstance(term, (CurveTerm, BentTerm)):
         return []
     rises = np.abs(np.diff(term.values)).tolist()
     return list(zip(term.at, np.diff(term.at).tolist(), rises, strict=False))

@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
-from sorct.data.terms import CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
+from sorct.data.terms import (
+    BentTerm,
+    CurveTerm,
+    LevelTerm,
+    LinearTerm,
+    MissingTerm,
+    Term,
+)
 from sorct.data.wording import shown
 from sorct.show.export.formula import (
     Formula,
@@ -125,7 +132,7 @@ def to_python(tree: Tree | Forest, *, name: str = "predict") -> str:
     tools = {
         _NUMBER: formula.has_numbers,
         _DAYS: bool(formula.dates),
-        _CURVE: formula.has(CurveTerm) or formula.has_map(CurveMap),
+        _CURVE: formula.has(CurveTerm, BentTerm) or formula.has_map(CurveMap),
         _MISSING: formula.has(MissingTerm),
         _weight(formula): formula.has(LevelTerm),
         _CHANCE: _has_chances(formula),
@@ -259,7 +266,7 @@ def _term(term: Term, formula: Formula) -> str:
     return row_for(term, _TERMS, "Python")(term, formula)
 
 
-def _value(term: LinearTerm | CurveTerm) -> str:
+def _value(term: LinearTerm | CurveTerm | BentTerm) -> str:
     """A number, of a date in days."""
     if term.origin is None:
         return f"_number(row, {term.name!r})"
@@ -270,7 +277,7 @@ def _linear(term: LinearTerm, formula: Formula) -> str:
     return linear_text(term, _value(term))
 
 
-def _curve(term: CurveTerm, formula: Formula) -> str:
+def _curve(term: CurveTerm | BentTerm, formula: Formula) -> str:
     return _curve_text("+ ", _value(term), term.at, term.values)
 
 
@@ -301,6 +308,7 @@ def _missing(term: MissingTerm, formula: Formula) -> str:
 _TERMS: dict[type, Callable[[Any, Formula], str]] = {
     LinearTerm: _linear,
     CurveTerm: _curve,
+    BentTerm: _curve,
     LevelTerm: _level,
     MissingTerm: _missing,
 }

@@ -18,7 +18,14 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from sorct.data.terms import CurveTerm, LevelTerm, LinearTerm, MissingTerm, Term
+from sorct.data.terms import (
+    BentTerm,
+    CurveTerm,
+    LevelTerm,
+    LinearTerm,
+    MissingTerm,
+    Term,
+)
 from sorct.data.wording import printable, shown
 from sorct.show.export.formula import (
     Formula,
@@ -297,7 +304,7 @@ def _term(term: Term, names: Names) -> str:
     return row_for(term, _TERMS, "SQL")(term, names)
 
 
-def _number(term: LinearTerm | CurveTerm, names: Names) -> str:
+def _number(term: LinearTerm | CurveTerm | BentTerm, names: Names) -> str:
     """A number in double precision, of a date in days."""
     if term.origin is not None:
         return f"t.{names.days[term.name]}"
@@ -312,7 +319,7 @@ def _linear(term: LinearTerm, names: Names) -> str:
     return linear_text(term, _number(term, names), double)
 
 
-def _curve(term: CurveTerm, names: Names) -> str:
+def _curve(term: CurveTerm | BentTerm, names: Names) -> str:
     """Straight lines from point to point; NULL for infinity, as for all numbers."""
     value, at, added = _number(term, names), term.at, term.values
     first, last = double(at[0]), double(at[-1])
@@ -371,6 +378,7 @@ def _missing(term: MissingTerm, names: Names) -> str:
 _TERMS: dict[type, Callable[[Any, Names], str]] = {
     LinearTerm: _linear,
     CurveTerm: _curve,
+    BentTerm: _curve,
     LevelTerm: _level,
     MissingTerm: _missing,
 }

@@ -193,7 +193,8 @@ def _terms(node: Cut | Leaf) -> list[DrawnTerm]:
 def _is_a_column(reading: Reading) -> bool:
     """Whether a cut asks for one column that has a name of its own."""
     (first, *others) = reading.summands
-    return not others and not first.points and first.origin is None
+    own_unit = first.points or first.part or first.origin is not None
+    return not others and not own_unit
 
 
 def _piece_terms(reading: Reading, piece: Piece) -> list[DrawnTerm]:

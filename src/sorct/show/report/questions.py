@@ -52,7 +52,8 @@ def _term(reading: Reading, piece: Piece) -> dict[str, Any]:
     }
     if piece.levels:
         return {**told, "levels": _levels(reading, piece)}
-    if summand.points or summand.origin is not None or summand.is_missing:
+    named = summand.points or summand.part or summand.is_missing
+    if named or summand.origin is not None:
         told["name"] = summand.text
     if summand.points and not isinstance(summand.points[0][0], str):
         told["curve"] = weight

@@ -13,7 +13,13 @@ function scaleRow(report, values) {
 // Columns of a value, counted within the variable, that are not 0.
 function rowOf(variable, value) {
   if (value === null) return variable.missing || [];
+  if (variable.bends) return partsOf(variable.bends, value).map((share, k) => [k, share]);
   return variable.levels ? variable.rows[value] : [[0, placeOf(variable, value)]];
+}
+
+// Shares of the parts of a bent number, from one bend to the next, that lie below a value.
+function partsOf(bends, x) {
+  return bends.slice(1).map((b, k) => (Math.min(Math.max(x, bends[k]), b) - bends[k]) / (b - bends[k]));
 }
 
 // Place of a number from 0 to 1, over its range or along its curve.

@@ -13,10 +13,11 @@ function movesOf(report, model, values) {
 }
 
 // Values of a number that are tried: all whole ones if they are few, else evenly over its range.
-function numbersTried({ lower, span, whole, at }) {
+function numbersTried({ lower, span, whole, at, bends }) {
   const n = whole && span <= 10000 ? span : TRIED;
   const even = Array.from({ length: Math.round(n) + 1 }, (_, k) => lower + (span * k) / (Math.round(n) || 1));
-  return at && !whole ? [...even, ...at] : even;
+  const points = at || bends;
+  return points && !whole ? [...even, ...points] : even;
 }
 
 // Places of the other levels, the nearest first if they are ordered; from a missing one, the nearest to a typical one.

@@ -55,7 +55,7 @@ function numberField(variable, i, value, change) {
   const tell = (now) => {
     const outside = now < lower || now > lower + span, isEmpty = !Number.isFinite(now);
     range.textContent = isEmpty && !tick ? `a ${variable.origin ? "date" : "number"} is missing`
-      : `${outside ? "outside " : ""}${rangeText(variable)} in training${outside && variable.at ? ", counts as its end" : ""}`;
+      : `${outside ? "outside " : ""}${rangeText(variable)} in training${outside && (variable.at || variable.bends) ? ", counts as its end" : ""}`;
     range.classList.toggle("warning", outside || (isEmpty && !tick));
     box.setAttribute("aria-invalid", String(isEmpty && !tick));
     if (tick) tick.checked = isEmpty;
