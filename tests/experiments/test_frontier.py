@@ -1,6 +1,7 @@
 """The frontier: limits are kept, test rows choose nothing, what is there stays."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -314,6 +315,17 @@ def test_rows_of_other_methods_stay(place):
     assert place.run("forest", "--fit-only") == 0
     assert (place.table["method"] == "forest").sum() == 1
     assert set(place.table["key"]) > set(cart["key"])
+
+
+def test_a_key_may_look_like_a_number(place, monkeypatch, nothing_fits):
+    """What was fitted under such a key is not fitted again."""
+    monkeypatch.setattr(frontier.Config, "key", lambda self, method: "7e5676555042")
+    with monkeypatch.context() as real:
+        real.setitem(METHODS, "cart", _methods["cart"])
+        assert place.run("cart", "--fit-only") == 0
+    shutil.rmtree(place.results / "units")
+    assert place.run("cart", "--fit-only") == 0
+    assert len(place.table) == 2
 
 
 def test_what_was_done_before_a_failure_is_kept(place, monkeypatch):
