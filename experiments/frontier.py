@@ -231,7 +231,7 @@ def _gathered(config: Config, results: Path) -> set[Unit]:
     file = results / f"{PART}.csv.gz"
     if not file.exists():
         return set()
-    table = pd.read_csv(file)
+    table = _read(file)
     same = table["key"] == table["method"].map({m: config.key(m) for m in METHODS})
     return set(table.loc[same, KEYS].itertuples(index=False, name=None))
 
@@ -311,13 +311,18 @@ def _file(config: Config, results: Path, unit: Unit) -> Path:
     return folder / f"{table}-{split}.csv"
 
 
+def _read(file: Path) -> pd.DataFrame:
+    """Rows as they were written; the key 7e5676555042 is no number."""
+    return pd.read_csv(file, dtype={"key": str})
+
+
 def _gather(config: Config, results: Path) -> Path:
     """Put the units' rows into the compressed table, in place of older ones."""
     target = results / f"{PART}.csv.gz"
     files = [_file(config, results, unit) for unit in config.units]
-    frames = [pd.read_csv(file) for file in files if file.exists()]
+    frames = [_read(file) for file in files if file.exists()]
     if target.exists():
-        kept = pd.read_csv(target)
+        kept = _read(target)
         keys = {method: config.key(method) for method in config.methods}
         stale = kept["method"].map(keys)
         frames.insert(0, kept[stale.isna() | (stale == kept["key"])])

@@ -517,6 +517,7 @@ METHODS: dict[str, Method] = {
     "boosting": boosting,
     "ebm": ebm,
     "ours-forest": ours_forest,
+    "ours-forest-fewest": partial(ours_forest, rule="fewest"),
     "ours-forest-3": partial(ours_forest, max_features=3),
     "ours-forest-5": partial(ours_forest, max_features=5),
     "ours-forest-10": partial(ours_forest, max_features=10),

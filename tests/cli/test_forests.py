@@ -77,6 +77,15 @@ def test_limits_weights_and_choices_reach_the_forest(table, capsys):
     assert "chosen by the loss on held-out rows" in capsys.readouterr().out
 
 
+def test_fewest_is_a_rule_of_forests_around_a_race(table, capsys):
+    """The rule arrives there; forests without a race, and trees, refuse it."""
+    line = "fit data.csv --target y --rule fewest --depth 1"
+    assert main([*line.split(), "--trees", "2"]) == 1
+    assert "needs a race, and with 'depth' there is none" in capsys.readouterr().err
+    assert main(line.split()) != 0
+    assert "rule must be one of" in capsys.readouterr().err
+
+
 def test_several_numbers_of_trees_are_chosen_from(table, capsys):
     line = "fit data.csv --target y --trees 2,4 --depth 1 --gamma 100 --alpha-global 0"
     line += " --cv 2 --n-starts 1 --out model.json"

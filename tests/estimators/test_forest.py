@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from joblib import parallel_backend
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.metrics import accuracy_score
 
 from sorct import Forest, SORCTForestClassifier, SORCTForestRegressor
@@ -108,6 +108,29 @@ def test_limits_hold_for_all_trees_together(people, options):
     assert model.feature_importances_.sum() == pytest.approx(
         1.0 if forest.variables_used else 0.0
     )
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+def test_short_cuts_still_tell_a_quantity(leaf):
+    """With one variable per cut, a forest is as good as its best variable."""
+    rng = np.random.default_rng(0)
+    X = rng.random((150, 4))
+    y = X[:, 0] + 0.5 * X[:, 1] + 0.1 * X[:, 2] + 0.1 * rng.normal(size=150)
+    options = {"alpha_global": 0.0, "max_features_per_cut": 1, "leaf": leaf}
+    model = SORCTForestRegressor(depth=1, **QUICK, **options).fit(X, y)
+    assert model.forest_.most_variables_per_cut == 1
+    best = max(np.corrcoef(column, y)[0, 1] ** 2 for column in X.T)
+    assert model.oob_score_ > best - 0.1
+
+
+def test_short_cuts_still_tell_classes():
+    """Ten columns tell nearly the same: the best of a long cut is little alone."""
+    X, y = load_breast_cancer(return_X_y=True)
+    options = {"alpha_global": 0.0, "max_features_per_cut": 1, "gamma": 512.0}
+    model = SORCTForestClassifier(depth=2, **QUICK, **options)
+    model.fit(X[:200, :10], y[:200])
+    assert model.forest_.most_variables_per_cut == 1
+    assert model.oob_score_ > 0.85
 
 
 def test_the_penalty_counts_variables_of_the_forest(people):

@@ -14,6 +14,7 @@ from sorct import Forest, SORCTClassifier, SORCTClassifierCV, SORCTForestClassif
 from sorct.estimators import forest_raced
 from sorct.estimators.forest_raced import Raced
 from sorct.tree.forest import of_one_steepness
+from tests.estimators.contract import each_check
 
 QUICK = {"n_trees": 4, "n_starts": 1, "random_state": 0}
 
@@ -146,3 +147,10 @@ def test_the_race_is_that_of_the_single_tree(monkeypatch, most):
     np.testing.assert_array_equal(
         forest.trees[0].predict_proba(X), single.tree_.predict_proba(X)
     )
+
+
+@pytest.mark.slow
+@each_check(SORCTForestClassifier(2, n_starts=1, scaling="minmax"))
+def test_sklearn_compatible_around_a_race(estimator, check):
+    """The default races; with one scaling to choose from that takes a third."""
+    check(estimator)

@@ -1,6 +1,7 @@
 """The frontier: limits are kept, test rows choose nothing, what is there stays."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +28,8 @@ OPTIONS = {
     **{name: {"n_trees": 5} for name in METHODS if name.startswith("forest")},
     **{name: TINY for name in METHODS if name.startswith("ours")},
     **{name: FEW for name in METHODS if name.startswith("ours-forest")},
+    # The rule "fewest" needs a race.
+    "ours-forest-fewest": {**FEW, "rule": "best"},
 }
 #: One number of variables is quick, the other says the same again.
 LIMITED = [
@@ -314,6 +317,17 @@ def test_rows_of_other_methods_stay(place):
     assert place.run("forest", "--fit-only") == 0
     assert (place.table["method"] == "forest").sum() == 1
     assert set(place.table["key"]) > set(cart["key"])
+
+
+def test_a_key_may_look_like_a_number(place, monkeypatch, nothing_fits):
+    """What was fitted under such a key is not fitted again."""
+    monkeypatch.setattr(frontier.Config, "key", lambda self, method: "7e5676555042")
+    with monkeypatch.context() as real:
+        real.setitem(METHODS, "cart", _methods["cart"])
+        assert place.run("cart", "--fit-only") == 0
+    shutil.rmtree(place.results / "units")
+    assert place.run("cart", "--fit-only") == 0
+    assert len(place.table) == 2
 
 
 def test_what_was_done_before_a_failure_is_kept(place, monkeypatch):

@@ -51,3 +51,30 @@ def test_no_other_variables_come_in_where_they_are_limited_as_well(solved):
     first = cuts._trimmed(solution).any(axis=1)
     found = cuts.within(solution).params.coef.any(axis=1)
     assert not np.any(found & ~first)
+
+
+def test_slopes_of_leaves_are_limited_too():
+    """A leaf with slopes counts as a cut: as many variables, at most."""
+    rng = np.random.default_rng(0)
+    X = rng.random((150, 4))
+    y = np.where(X[:, 0] > 0.5, X[:, 1] - X[:, 2], X[:, 3] + X[:, 2])
+    table = TableOptions(scaling="minmax")
+    model = Model(1, loss="square", leaf="linear", table=table, of_quantity=True)
+    prepared = Prepared.of(X, y, None, model)
+    problem = prepared.problem.at(Strengths(1e-3))
+    solution = IteratedSearch(SOLVER).run(problem, 0).best
+    assert (solution.params.leaf_coef != 0.0).sum(axis=0).max() > 1
+    cuts = PerCut(problem, SOLVER, prepared.group_variable, 1)
+    found = cuts.within(solution).params
+    assert (found.penalised != 0.0).sum(axis=0).max() == 1
+    assert found.leaf_coef.any()
+
+
+def test_it_ends_where_it_is_when_time_is_up(solved):
+    prepared, problem, solution = solved
+    late = np.ones(1, dtype=np.int64)
+    cuts = PerCut(problem, SOLVER, prepared.group_variable, 1, stop=late)
+    whole = replace(cuts, stop=None).within(solution)
+    found = cuts.within(solution)
+    assert found.n_iterations < whole.n_iterations
+    assert found.cost > whole.cost

@@ -11,6 +11,7 @@ from sorct.data.sheet import DOUBTFUL, MISSING
 from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.data.written_dates import ORDERS
 from sorct.estimators.candidates import RULES
+from sorct.estimators.forest_raced import FEWEST
 
 SEED = 0
 LOSSES = ("cost", "log", "choose", "square", "absolute", "huber", "quantile")
@@ -362,10 +363,11 @@ def add_choice(group: _ArgumentGroup, scoring: str) -> None:
     )
     group.add_argument(
         "--rule",
-        choices=RULES,
+        choices=(*RULES, FEWEST),
         help="the best mean score, the sparsest tree within one standard error of it, "
         "or (paired) within one of the difference, fold by fold; compare knows the "
-        f"first two (default: {_DEFAULT_RULE}; paired for a quantity)",
+        "first two; fewest, with --trees, leaves out what a forest does not miss "
+        f"(default: {_DEFAULT_RULE}; paired for a quantity, best for a forest)",
     )
 
 

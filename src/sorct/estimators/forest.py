@@ -13,7 +13,7 @@ from sorct.data.wording import listed
 from sorct.estimators.checks import check_one_of
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
-from sorct.estimators.forest_raced import Raced
+from sorct.estimators.forest_raced import FEWEST, Raced
 from sorct.tree.forest import Forest
 
 __all__ = ["SORCTForestClassifier"]
@@ -75,10 +75,12 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Whether trees are grown anew on the variables that the penalty selected. Else
         they stay as all of them were polished together under it, which makes them
         alike.
-    rule : {"one-standard-error", "best"} or None, default=None
+    rule : {"one-standard-error", "best", "fewest"} or None, default=None
         How variables are chosen: the fewest (and the fewest trees) within one standard
         error of the least loss on held-out rows, or that least loss itself. None takes
-        the best of a race, and one standard error along a path.
+        the best of a race, and one standard error along a path. "fewest" takes the best
+        of a race and leaves out what raises the out-of-bag loss by less than one per
+        cent; the first tree is then grown anew on the variables left.
     selection : {"auto", "race", "path"}, default="auto"
         What chooses. A race chooses variables, depth, steepness and scaling as
         ``SORCTClassifierCV`` does; its tree is the first of the forest and counts as
@@ -143,6 +145,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     >>> forest.fit(X, y).score(X, y) > 0.9
     True
     """
+
+    _rules = (*ForestEstimator._rules, FEWEST)
 
     def __init__(
         self,
@@ -250,6 +254,7 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
                 "Leave it as by default, or give selection='path'."
             )
         if self.selection == "path" or given:
+            self._refuse_fewest(given)
             return None
         raced = Raced.of(self, X, y, sample_weight, seed)
         if self.selection == "race" and raced is None:
@@ -258,6 +263,14 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
                 "rows, or selection='path'."
             )
         return raced
+
+    def _refuse_fewest(self, given: list[str]) -> None:
+        if self.rule == FEWEST:
+            names = listed(["selection"] if self.selection == "path" else given)
+            raise ValueError(
+                f"rule={FEWEST!r} needs a race, and with {names} there is none. Leave "
+                "it as by default, or give another rule."
+            )
 
     def _keep(self, forest: Forest) -> None:
         super()._keep(forest)

@@ -35,8 +35,6 @@ from sorct.tree.path import Limits
 
 _KINDS = {True: BOOTSTRAP, "half": HALF, False: ALL}
 _MOST_TREES = 10_000
-# The rule "paired" compares folds; forests are compared row by row.
-_RULES = RULES[:2]
 # Shares of a time limit until choosing ends, and until growing trees ends; the rest is
 # for what is told of them.
 _CHOOSING_SHARE, _GROWING_SHARE = 0.6, 0.85
@@ -64,6 +62,9 @@ class ForestEstimator(WholeEstimator):
     n_jobs: int | None
     random_state: Any
     feature_cost: Any
+
+    # The rule "paired" compares folds; forests are compared row by row.
+    _rules: tuple[str, ...] = RULES[:2]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the forest.
@@ -178,7 +179,7 @@ class ForestEstimator(WholeEstimator):
                 f'bootstrap must be True, "half" or False, got {shown(self.bootstrap)}.'
             )
         if self.rule is not None:
-            check_one_of("rule", self.rule, _RULES)
+            check_one_of("rule", self.rule, self._rules)
         checked_flag("relax", self.relax)
         checked_flag("early_stopping", self.early_stopping)
         check_whole("n_folds", self.n_folds, "a whole number >= 2", 100, least=2)

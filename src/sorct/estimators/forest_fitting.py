@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -363,28 +364,58 @@ class ForestFit:
 
     def _all_thin(self, grove: Grove, params: Sequence[Params]) -> list[Params]:
         """All trees, such that no cut has too many variables."""
+        most = self.plan.limits.max_features_per_cut
+        if most is None or all(self._widest(one) <= most for one in params):
+            return list(params)
+        groups = grove.used(params)
         pairs = zip(grove.problems, params, strict=False)
-        return [self._thin(problem, one) for problem, one in pairs]
+        calls = [partial(self._thin, *pair, groups, int(most)) for pair in pairs]
+        return list(self.workers.run(calls))
 
-    def _thin(self, problem: Problem, params: Params) -> Params:
-        """Raise the local penalty until no cut has too many variables."""
+    def _thin(
+        self, problem: Problem, params: Params, groups: IntArray, most: int
+    ) -> Params:
+        """A tree with short cuts near another; it may use what the forest uses.
+
+        Cuts are shortened at once, and after a penalty has made them sparser: what is
+        best of a long cut may be of little use alone.
+        """
+        from sorct.problem.restriction import Restriction
+        from sorct.search.forest import IN_FOREST
+        from sorct.search.per_cut import PerCut
+
+        if self._widest(params) <= most:
+            return params
+        small = Restriction.of(problem.at(self.least), groups)
+        still = replace(IN_FOREST, max_iter=1, max_rounds=1)
+        variable = self.prepared.group_variable[groups]
+        cuts = PerCut(small.part, IN_FOREST, variable, most, stop=self.hard)
+        found = [
+            cuts.within(still.solve(small.part, small.down(start)))
+            for start in (params, self._sparser(problem, params, most))
+        ]
+        best = min(found, key=lambda one: one.cost)
+        return self._cut_down(small.up(best.params), most)
+
+    def _sparser(self, problem: Problem, params: Params, most: int) -> Params:
+        """Raise the local penalty until cuts are short, or nothing would be left."""
         from sorct.problem.penalty import Strengths
         from sorct.problem.restriction import Restriction, used_groups
         from sorct.search.forest import IN_FOREST
 
-        most = self.plan.limits.max_features_per_cut
-        if most is None or self._widest(params) <= most:
-            return params
         alpha = max(self.alpha_local, 1e-3)
         for _ in range(_DOUBLINGS):
             alpha *= 2.0
             groups = used_groups(problem, params)
             small = Restriction.of(problem.at(Strengths(alpha, 0.0)), groups)
             start = small.down(params)
-            params = small.up(IN_FOREST.solve(small.part, start, stop=self.hard).params)
+            found = small.up(IN_FOREST.solve(small.part, start, stop=self.hard).params)
+            if not found.penalised.any():
+                break
+            params = found
             if self._widest(params) <= most:
                 break
-        return self._cut_down(params, most)
+        return params
 
     def _widest(self, params: Params) -> int:
         """Number of variables in the cut that uses most."""

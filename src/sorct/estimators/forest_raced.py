@@ -4,6 +4,7 @@ The race (``SORCTClassifierCV``) chooses scaling, depth, steepness, penalty and,
 the limits, the variables. Its tree is the first of the forest and counts as much as all
 others together: these are grown on bags of rows from the same variables, one cut deeper
 and under a small share of its penalty, so that they see what it had to leave out.
+Variables that such a forest has no use for may be left out (``forest_pruning.py``).
 
 Why so: docs/design/0014-forests.md.
 """
@@ -21,17 +22,22 @@ from sorct.data.bags import ALL
 from sorct.data.target import plain_labels
 from sorct.estimators.fitting import STEEPNESS
 from sorct.estimators.forest_fitting import LOOK_ROWS, ForestFit
+from sorct.estimators.forest_pruning import N_BAGS, useful_variables
 from sorct.estimators.forest_setting import LEAST, with_setting
 from sorct.estimators.rows import Data
 from sorct.tree.forest import Forest
+from sorct.tree.importance import variable_importances
 from sorct.tree.params import Params
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sorct.problem.problem import Problem
     from sorct.search.forest import Grove
 
+#: The rule by which variables of little use to the forest are left out.
+FEWEST = "fewest"
 # How much the tree of the race counts.
 _SHARE = 0.5
 # Trees beside it are one cut deeper, but not deeper than this on their own account.
@@ -77,7 +83,7 @@ class Raced:
 
         is_open = isinstance(forest.scaling, str) and forest.scaling == "auto"
         search = SORCTClassifierCV(
-            rule=forest.rule or "best",
+            rule="best" if forest.rule in (None, FEWEST) else forest.rule,
             scaling="choose" if is_open else forest.scaling,
             random_state=seed,
             **{name: getattr(forest, name) for name in _ASKED},
@@ -108,9 +114,10 @@ class RacedFit(ForestFit):
         self.alpha_local = params["relaxed"] * params["alpha_local"]
         self.alpha_global = params["relaxed"] * params["alpha_global"]
         self.least = Strengths(RELAXED * self.alpha_local, LEAST)
-        groups, first = self._groups(), self._first_grove()
-        trees = self._first_tree(first, groups)
+        first = self._first_grove(whole)
         problem = with_setting(whole, self._depth, STEEPNESS["auto"] * whole.n_groups)
+        groups = self._useful_groups(problem)
+        trees = self._first_tree(first, groups)
         self.prepared = replace(self.prepared, problem=problem)
         n_others = self.plan.n_trees[-1] - 1
         if n_others == 0:
@@ -129,8 +136,8 @@ class RacedFit(ForestFit):
 
     @property
     def _kept(self) -> Tree | None:
-        """The tree of the race as it is, if it is one of all rows."""
-        if not self.raced.whole:
+        """The tree of the race as it is, if that is one of all rows and variables."""
+        if self._anew:
             return None
         tree = self.raced.tree
         told = replace(tree.training, call=None, versions=None)
@@ -148,12 +155,37 @@ class RacedFit(ForestFit):
         used = self.raced.tree.variables_at()
         return np.flatnonzero(np.isin(self.prepared.group_variable, used))
 
-    def _first_grove(self) -> Grove:
-        """All rows, under what the race has chosen."""
+    def _useful_groups(self, problem: Problem) -> IntArray:
+        """All of them or, if asked for, those that the forest has a use for.
+
+        ``problem`` is that of the trees on bags.
+        """
+        groups, variable = self._groups(), self.prepared.group_variable
+        used = np.unique(variable[groups])
+        self._anew = not self.raced.whole
+        if self.plan.rule != FEWEST or used.size < 2:
+            return groups
+        look = problem.fewer(LOOK_ROWS)
+        bags = self.grove(look, N_BAGS).at(self.least)
+        order = self._order(bags, groups, used)
+        kept = useful_variables(look, bags, order, variable)
+        if kept.size == used.size:
+            return groups
+        self._anew = True
+        return np.flatnonzero(np.isin(variable, kept))
+
+    def _order(self, bags: Grove, groups: IntArray, used: IntArray) -> IntArray:
+        """Variables by how much the trees on bags make of them, the most first."""
+        pairs = zip(bags.problems, bags.anew(groups), strict=True)
+        made = [variable_importances(self._tree(*pair)) for pair in pairs]
+        return used[np.argsort(-np.mean(made, axis=0)[used], kind="stable")]
+
+    def _first_grove(self, whole: Problem) -> Grove:
+        """All rows of a problem, under what the race has chosen."""
         from sorct.problem.penalty import Strengths
         from sorct.search.forest import Grove
 
-        tree, whole = self.raced.tree, self.prepared.problem
+        tree = self.raced.tree
         per_group = tree.gamma / tree.encoder.n_groups
         problem = with_setting(whole, tree.depth, per_group * whole.n_groups)
         options = ALL, 1.0, self.plan.n_starts, self.seed, self.workers, self.hard
@@ -161,9 +193,9 @@ class RacedFit(ForestFit):
         return grove.at(Strengths(self.alpha_local, self.alpha_global))
 
     def _first_tree(self, grove: Grove, groups: IntArray) -> list[Params]:
-        """The tree of the race; grown anew on all rows if it has seen some of them."""
-        tree = self.raced.tree
-        if not self.raced.whole:
+        """The tree of the race; grown anew on other rows or variables than it had."""
+        if self._anew:
             some = tuple(one.subsampled for one in grove.problems)
             return self._all_thin(grove, replace(grove, problems=some).anew(groups))
+        tree = self.raced.tree
         return [Params(tree.coef, tree.threshold, tree.leaf_class, tree.leaf_proba)]

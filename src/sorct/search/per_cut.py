@@ -38,6 +38,8 @@ class PerCut:
         Variables of a cut, at most.
     fixed : bool
         Whether the tree may use no variables but those that it has.
+    stop : array of one integer, or None
+        Set to end where the tree is; it may then still have longer cuts.
     """
 
     problem: Problem
@@ -45,6 +47,7 @@ class PerCut:
     variable: IntArray
     most: int
     fixed: bool = False
+    stop: IntArray | None = None
 
     def within(self, solution: Solution) -> Solution:
         """A tree within the limit, near a solution."""
@@ -55,7 +58,7 @@ class PerCut:
             found = empty_solution(self.problem, self.solver)
         for _ in range(EXCHANGES if self.most > 0 else 0):
             more = self._used(found) | self._candidates(found, n_idle)
-            if n_idle == TRIES or not more.any():
+            if n_idle == TRIES or not more.any() or self._is_late:
                 break
             grown = self._refitted(found, more)
             kept = self._trimmed(grown)
@@ -63,6 +66,10 @@ class PerCut:
             gained = better(trial, found)
             found, n_idle = (trial, 0) if gained else (found, n_idle + 1)
         return found
+
+    @property
+    def _is_late(self) -> bool:
+        return self.stop is not None and self.stop[0] != 0
 
     def _by_variable(self, size: FloatArray) -> FloatArray:
         """Sums over the columns of every variable; size has a row per column."""
@@ -72,14 +79,14 @@ class PerCut:
         return found
 
     def _weights(self, solution: Solution) -> FloatArray:
-        """How far every variable moves the score of every cut."""
-        moved = np.abs(solution.params.coef)
+        """How far every variable moves the score of every cut, and every leaf."""
+        moved = np.abs(solution.params.penalised)
         spread = np.sqrt(self.problem.data.variance)[:, np.newaxis]
         # A column that is used matters, however little.
         return self._by_variable(np.where(moved > 0.0, moved * spread + 1e-300, 0.0))
 
     def _used(self, solution: Solution) -> BoolArray:
-        """Variables of every cut, of shape (n_variables, n_branches)."""
+        """Variables of every cut, a column each, then those of leaves with slopes."""
         return self._weights(solution) > 0.0
 
     def _trimmed(self, solution: Solution) -> BoolArray:
@@ -107,6 +114,6 @@ class PerCut:
         groups = np.flatnonzero((1.0 - barred).any(axis=1))
         small = Restriction.of(replace(problem, penalty=penalty), groups)
         start, stay = small.down(solution.params), solution.multiplier
-        found = self.solver.solve(small.part, start, multiplier=stay)
+        found = self.solver.solve(small.part, start, multiplier=stay, stop=self.stop)
         found = without_idle_cuts(small.part, found)
         return replace(found, params=small.up(found.params))
