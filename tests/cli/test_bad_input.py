@@ -331,7 +331,7 @@ MISUSES = {
     ),
     "unknown scaling": (
         "fit data.csv --target y --scaling a=log",
-        "expected auto, minmax, standard, quantile, or one of these for a column",
+        "expected auto, minmax, standard, quantile, bent, or one of these for a column",
     ),
     "a direction of 2": ("fit data.csv --target y --monotonic a=2", "+1 or -1"),
     "no direction": ("path data.csv --target y --monotonic a", "such as debt=+1"),

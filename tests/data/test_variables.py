@@ -281,10 +281,11 @@ def test_the_size_of_a_term_is_the_most_it_adds_in_training(rng, case):
     term = variable.term(weights_of(rng, variable))
     if term is None:
         return
-    origin = getattr(getattr(variable, "known", variable), "origin", None)
+    known = getattr(variable, "known", variable)
+    origin = getattr(known, "origin", None)
     if variable.choices is None and origin is None:
         cells = [variable.decode(place) for place in np.linspace(0.0, 1.0, 11)]
-        cells += [None] * variable.takes_missing
+        cells += [*getattr(known, "bends", ()), *[None] * variable.takes_missing]
     if origin is None:
         assert max(abs(term.value(cell)) for cell in cells) == pytest.approx(term.size)
     for summand in term.summands():

@@ -339,3 +339,18 @@ def test_no_name_breaks_a_line_of_a_category(rng):
     for text in ("a\\nb", '"12"', '""', "WWW…WWW"):
         assert text in told
     assert max(map(len, told.splitlines()[:8])) < 130
+
+
+def test_missing_cells_of_a_bent_number_are_told_where_they_add_nothing():
+    """Somebody who follows the rules must know where such a row goes."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=600)
+    y = (a > 0.2).astype(int)
+    a[:41], y[:41] = np.nan, rng.integers(0, 2, 41)
+    X = pd.DataFrame({"a": a})
+    clf = SORCTClassifier(depth=1, alpha_local=0.4, scaling="bent", random_state=0)
+    tree = clf.fit(X, y).tree_
+    assert clf.coef_[-1, 0] == 0.0
+    missing, largest = tree.predict(X.iloc[[0, np.nanargmax(a)]])
+    answer = "yes" if missing == largest else "no"
+    assert re.search(rf"cut 1: a > .* \(missing: {answer}\)", str(tree))

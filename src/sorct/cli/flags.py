@@ -302,7 +302,7 @@ def add_effort(parser: ArgumentParser, *, time_limit: bool = True) -> None:
             "--time-limit",
             type=options.real(positive=True),
             metavar="SECONDS",
-            help="then the best so far is taken",
+            help="end after so many seconds, with the best tree found so far",
         )
     add_seed(group)
 
@@ -312,7 +312,8 @@ def add_seed(group: _ArgumentGroup) -> None:
         "--jobs",
         type=options.jobs,
         metavar="N",
-        help="cores to use, -1 for all; changes no result (default: 1)",
+        help="cores to use, -1 for all; changes no result, unless a time limit ends "
+        "the search (default: 1)",
     )
     group.add_argument(
         "--seed",

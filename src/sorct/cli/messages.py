@@ -24,7 +24,7 @@ _FLAGS = {
     "handle_missing", "handle_unknown", "max_cost", "max_features",
     "max_features_per_cut", "max_iter",
     "min_frequency", "min_recall", "monotonic_cst", "n_jobs", "n_solutions",
-    "n_starts", "positive_class", "sample_weight", "time_limit",
+    "n_starts", "positive_class", "sample_weight", "time_limit", "tol",
 }  # fmt: skip
 _OTHER_NAMES = {"n-jobs": "jobs", "monotonic-cst": "monotonic"}
 _OPTION = re.compile(

@@ -210,9 +210,9 @@ def score_line(training: TrainingRecord) -> str | None:
     write = score_text if training.cv_r2 is None else number
     line = (
         f"{name[:1].upper()}{name[1:]} in cross-validation ({training.cv_folds} "
-        f"folds): {write(score)}"
+        f"fold{'' if training.cv_folds == 1 else 's'}): {write(score)}"
     )
-    if error is not None:
+    if error is not None and training.cv_folds != 1:
         line += f" (standard error {write(error)})"
     if training.cv_accuracy is not None and name != "accuracy":
         line += f"; accuracy {training.cv_accuracy:.3f}"

@@ -24,7 +24,7 @@ from sorct.cli.files import Output
 from sorct.cli.folding import CV, folds_of, most_folds
 from sorct.cli.forests import check_forest, fit_forest
 from sorct.cli.given_tables import reading_of, show_reading, training_of
-from sorct.cli.messages import UsageError, hints_in_flags, note, say
+from sorct.cli.messages import UsageError, hints_in_flags, in_flags, note, say
 from sorct.cli.model_options import (
     check_promises,
     check_single,
@@ -54,6 +54,7 @@ from sorct.cli.quantities import (
 from sorct.data.sheet import ReadOptions
 from sorct.data.target import Classes
 from sorct.data.wording import printable
+from sorct.estimators.why import OUT_OF_TIME
 from sorct.show.notes import wrapped
 from sorct.tree.params import MIXED
 
@@ -199,7 +200,7 @@ def _fit_quantity(args: Namespace, data: Training, fixed: bool) -> _Fitted:
     search = search_for(args, data, columns)
     with threads():
         search.fit(data.X, data.y, data.weight)
-    more = {"why": search.why_, "race": search.race_.to_dict("records")}
+    more = {"why": _why(search), "race": search.race_.to_dict("records")}
     lines = [*_choice_lines(search), *wrapped(" ".join(baseline_line(search.tree_)))]
     return _Fitted(search.tree_, lines, more)
 
@@ -257,8 +258,13 @@ def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
     )  # fmt: skip
     with threads():
         search.fit(data.X, data.y, data.weight)
-    more = {"why": search.why_, "race": search.race_.to_dict("records")}
+    more = {"why": _why(search), "race": search.race_.to_dict("records")}
     return _Fitted(search.tree_, _choice_lines(search), more)
+
+
+def _why(search: Any) -> str:
+    """Why the tree was chosen; a time limit is called by its flag."""
+    return str(search.why_).replace(OUT_OF_TIME, in_flags(OUT_OF_TIME))
 
 
 def _choice_lines(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
@@ -273,7 +279,7 @@ def _choice_lines(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
             *wrapped(_LEADS),
             "",
         ]
-    why = [search.why_, *_other_rule(search)]
+    why = [_why(search), *_other_rule(search)]
     return [*lines, *wrapped(" ".join(why)), *wrapped(f"{score_line(told)}.")]
 
 

@@ -74,7 +74,9 @@ def write_out(text: str) -> str:
 
 def told_within(number: float, span: float) -> str:
     """A number written out, to a thousandth of a span or finer."""
-    return write_out(f"{round(number, 3 - math.floor(math.log10(span))):.15g}")
+    # Adding 0 makes -0 a plain 0.
+    rounded = round(number, 3 - math.floor(math.log10(span))) + 0.0
+    return write_out(f"{rounded:.15g}")
 
 
 def shown(value: Any, most: int = 99) -> str:

@@ -115,7 +115,7 @@ class SORCTClassifier(TreeClassifier):
         Seconds after which the best tree so far is returned. Compilation, once per
         machine, is not counted. With calibration, its trees share the time.
     n_jobs : int or None, default=None
-        Threads for the starts, as in joblib. The result does not depend on it.
+        Threads, as in joblib; the result is the same unless ``time_limit`` ends it.
     random_state : int, RandomState or None, default=None
         Seed of the starts, and of the rows that are held out.
     categorical : {"whole", "dummies"}, default="whole"

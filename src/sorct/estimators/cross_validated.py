@@ -131,7 +131,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         ended. Where it is not reached, it changes nothing.
     n_jobs : int or None, default=None
         Folds traced at the same time, as in joblib, with its backend of the moment. The
-        result does not depend on it.
+        result does not depend on it, unless ``time_limit`` ends the search.
     random_state : int, RandomState or None, default=None
         Seed of the paths; ``cv`` has its own.
     progress : bool, default=False

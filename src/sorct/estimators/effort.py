@@ -46,7 +46,7 @@ class Effort:
         check_whole("max_iter", self.max_iter)
         check_n_jobs(self.n_jobs)
         if self.time_limit is not None:
-            expected = "a number of seconds > 0 or None"
+            expected = "a finite number of seconds > 0 or None"
             check_real("time_limit", self.time_limit, expected, positive=True)
 
     def solver(self) -> AugmentedLagrangian:

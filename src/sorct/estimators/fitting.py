@@ -283,7 +283,7 @@ class Prepared:
             if learned and rules.positive >= 0:
                 raise ValueError(
                     'monotonic_cst with loss="log" needs one cut and two classes, got '
-                    f'depth {topology.depth} and {n_classes}; take loss="cost".'
+                    f'depth {topology.depth} and {n_classes} classes; take loss="cost".'
                 )
             datafit = Likelihood(cost_matrix, rules.positive, learned)
         if model.by_log or model.confidence is not None:

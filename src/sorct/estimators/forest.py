@@ -104,7 +104,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Seconds after which trees end where they are and no more are begun (some are
         always grown); 0.7 of it is for choosing.
     n_jobs : int or None, default=None
-        Threads, as in joblib. The result does not depend on it.
+        Threads, as in joblib. The result does not depend on it, unless ``time_limit``
+        ends the search.
     random_state : int, RandomState or None, default=None
         Seed of bags, starts and folds.
     categorical, categorical_features, min_frequency, handle_unknown, handle_missing,

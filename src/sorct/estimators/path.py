@@ -119,7 +119,8 @@ def sorct_path(
     time_limit : float or None
         Seconds after which the points left get the best of the trees found so far.
     n_jobs : int or None
-        Threads, as in joblib. The result does not depend on it.
+        Threads, as in joblib. The result does not depend on it, unless ``time_limit``
+        ends the search.
     callback : callable or None
         Called after every grid point with its progress (``n_done``, ``n_points``,
         ``alpha_local``, ``alpha_global``, ``objective``, ``seconds``); returning True
@@ -459,11 +460,12 @@ def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:
     told = [tree.training for tree in path]
     slow = [one.residual or 0.0 for one in told if one.status == Status.MAX_ITER]
     if slow:
+        floors = any(any(one.min_recall or ()) for one in told)
+        room = "; floors on recall that leave hardly any room can also be the cause"
         warnings.warn(
             f"{len(slow)} of {len(path)} trees on the path have a residual above "
             f"tol={effort.tol}, the worst being {max(slow):.1e}. Raise max_iter (it is "
-            f"{effort.max_iter}) or tol; floors on recall that leave hardly any room "
-            "can also be the cause.",
+            f"{effort.max_iter}) or tol{room if floors else ''}.",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )

@@ -30,11 +30,15 @@ def why_text(
     used = len(chosen.variables_used)
     trees = "one tree" if n_trees == 1 else f"{n_trees} trees"
     folds = f"{told.cv_folds} fold{'' if told.cv_folds == 1 else 's'}"
+    by = f"Chosen by the rule {told.cv_rule}"
+    place = f", {_place_text(chosen, best)}"
+    if n_trees == 1:
+        by, place = "Taken without a choice", ""
     return (
         f"{tried} tried, and {trees} compared by {what} on {folds}. "
-        f"Chosen by the rule {told.cv_rule}: {_settings_text(params)}, with "
-        f"{used} variable{'' if used == 1 else 's'}; its {what} is {_score(score)}, "
-        f"{_place_text(chosen, best)}{' within the limits' if limited else ''}."
+        f"{by}: {_settings_text(params)}, with "
+        f"{used} variable{'' if used == 1 else 's'}; its {what} is {_score(score)}"
+        f"{place}{' within the limits' if limited else ''}."
     )
 
 

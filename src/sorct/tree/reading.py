@@ -116,7 +116,8 @@ def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
         summands = term.summands()
         known = [abs(s.weight) for s in summands if not s.is_missing]
         for summand in summands:
-            if summand.weight == 0.0 and _are_apart(summands):
+            told = summand.is_missing and _are_bent(summands)
+            if summand.weight == 0.0 and _are_apart(summands) and not told:
                 continue
             follows = summand.is_missing and bool(known)
             size = max(known) if follows else abs(summand.weight)
