@@ -4,6 +4,7 @@ No test asks how long something takes: what is over is told by clocks of our own
 shares of the time that lie before the beginning.
 """
 
+import time
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.datasets import make_classification, make_regression
 
 from sorct import SORCTClassifierCV, SORCTRegressorCV, sorct_path
@@ -75,6 +77,18 @@ def test_a_clock_begins_when_it_is_asked_for():
     clock = SearchClock.of(LONG)
     assert not clock.is_over(0.5)
     assert clock.left() == pytest.approx(LONG, rel=1e-3)
+
+
+def test_a_clock_begins_when_all_workers_are_ready(monkeypatch):
+    """Processes import and load compiled code first: no result should hang on that."""
+    ready = []
+    monkeypatch.setattr(
+        "sorct.estimators.clock._be_ready", lambda: ready.append(time.time())
+    )
+    with parallel_config("threading"):
+        clock = SearchClock.of(LONG, n_jobs=3)
+    assert len(ready) == 4
+    assert max(ready) <= clock.begun
 
 
 # -- the race --------------------------------------------------------------------------

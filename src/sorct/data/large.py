@@ -31,7 +31,7 @@ from sorct.data.samples import (
 )
 
 # Share of the rows whose samples are held; all if they take no more than so many bytes.
-_HELD, _SMALL = 0.65, 2**26
+_HELD, _SMALL = 0.75, 2**26
 
 
 class LargeRows:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from joblib import Parallel, delayed, effective_n_jobs
+
 #: Shares of the time after which no other settings are tried, after which no fold is
 #: waited for, and after which the path of all rows ends.
 RACE, FOLDS, PATH = 0.4, 0.75, 0.93
@@ -36,13 +38,18 @@ class SearchClock:
     begun: float = field(default=0.0)
 
     @classmethod
-    def of(cls, limit: float | None) -> SearchClock:
-        """A clock that begins now; compiling, which a machine does once, is over."""
+    def of(cls, limit: float | None, n_jobs: int | None = None) -> SearchClock:
+        """A clock that begins now.
+
+        Compiling, which a machine does once, is over then, and processes that share the
+        work, which import all of it first, are there.
+        """
         if limit is None:
             return cls()
-        from sorct.search.warm_up import warm_up
-
-        warm_up()
+        _be_ready()
+        n_workers = effective_n_jobs(n_jobs)
+        if n_workers > 1:
+            Parallel(n_jobs=n_jobs)(delayed(_be_ready)() for _ in range(n_workers))
         return cls(float(limit), begun=time.time())
 
     def until(self, share: float) -> float | None:
@@ -69,3 +76,13 @@ class SearchClock:
         if self.limit is None:
             return self
         return SearchClock(share * self.limit, self.now, self.begun)
+
+
+def _be_ready() -> None:
+    """Import what traces paths, and load or compile its code."""
+    import pandas  # noqa: F401, ICN001
+
+    from sorct.estimators import folds  # noqa: F401
+    from sorct.search.warm_up import warm_up
+
+    warm_up()

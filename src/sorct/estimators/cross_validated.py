@@ -299,7 +299,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         asked, effort = self._checked_options()
-        clock = SearchClock.of(self.time_limit)
+        clock = SearchClock.of(self.time_limit, self.n_jobs)
         kept, promise = hold_out(X, y, sample_weight, asked, effort.seed())
         self._choose(kept, promise, asked, effort, clock)
 
@@ -339,7 +339,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     def _fit_source(self, source: Source) -> None:
         """Choose on the rows of the search, and train with that on all rows."""
         asked, effort = self._checked_options()
-        clock = SearchClock.of(self.time_limit)
+        clock = SearchClock.of(self.time_limit, self.n_jobs)
         begun = begin(source, asked, effort.seed(), "")
         draw, factor = begun.streamed.draw, begun.streamed.prepared.factor
         validate_data(self, draw.X, skip_check_array=True)

@@ -262,7 +262,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
         options = self._checked_options()
-        clock = SearchClock.of(self.time_limit)
+        clock = SearchClock.of(self.time_limit, self.n_jobs)
         self._choose(X, y, sample_weight, groups, *options, clock)
 
     def _fit_source(self, source: Source, groups: Any) -> None:
@@ -273,7 +273,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
                 "group_bounds needs the group of every row, which a table that comes "
                 "in batches does not tell; train on a sample of it in memory."
             )
-        clock = SearchClock.of(self.time_limit)
+        clock = SearchClock.of(self.time_limit, self.n_jobs)
         draw = begin(source, model, effort.seed(), "").streamed.draw
         validate_data(self, draw.X, skip_check_array=True)
         on_some = clock if draw.whole else clock.part(_ON_SOME)
