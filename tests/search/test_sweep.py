@@ -266,11 +266,11 @@ def test_the_path_is_no_worse_than_a_plain_loop_over_starts(name, seed):
     grid, problem = Grid(alphas, (0.0,)), problem_of(truth)
     ours = objectives(sweep(problem, grid, n_solutions=20, seed=seed), grid)[:, 0]
     plain = np.array(plain_loop(truth, alphas, 20, seed))
-    # No worse, or the same optimum by the search's own account: where classes can be
-    # told apart without error the least objective is 0, and nobody arrives there.
+    assert (ours[1:] <= plain[1:] * (1.0 + 1e-3) + 1e-5).all(), (ours, plain)
+    # Without a penalty the least objective is 0 where classes can be told apart, and
+    # nobody arrives there: no worse, or the same optimum by the search's own account.
     log = SearchLog(None, unit=problem.trivial_cost)
-    pairs = zip(ours, plain, strict=True)
-    assert all(a <= b or log.same(a, b) for a, b in pairs), (ours, plain)
+    assert ours[0] <= plain[0] or log.same(ours[0], plain[0]), (ours, plain)
 
 
 # -- the same seed, the same path ------------------------------------------------------
