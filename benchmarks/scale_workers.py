@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def _compared(name: str, found: Tree, alone: Tree) -> None:
     assert np.array_equal(found.coef == 0.0, alone.coef == 0.0), "other zeros"
 
 
+@cache
 def _alone(n_rows: int) -> tuple[dict[str, object], Tree]:
     """An undisturbed fit on files: what is told of it, and its tree."""
     told = streamed(n_rows)
