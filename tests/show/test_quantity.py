@@ -202,3 +202,19 @@ def test_leaves_of_quantiles_tell_what_they_say(table):
         assert f"≈ {tree.quantity.value_text(leaf.value)}  (" in text
     own = tree.leaf_value[tree.apply(X)]
     np.testing.assert_array_equal(tree.follow(X), own)
+
+
+def test_a_missing_cell_is_told_in_linear_leaves_though_it_adds_nothing():
+    """The number beside it is counted from 0, not from the end of its range."""
+    x = np.arange(100.0, 140.0)
+    X = pd.DataFrame({"x": np.where(np.arange(40) % 4 == 0, np.nan, x)})
+    reg = SORCTRegressor(depth=0, leaf="linear", scaling="minmax", random_state=0)
+    tree = reg.fit(X, np.where(X["x"].isna(), 5.0, X["x"])).tree_
+    # Scaled, the number is 0 at its end 101; a missing cell adds nothing to that.
+    slopes = np.where([[name == "x"] for name in tree.encoder.column_names], 38.0, 0.0)
+    tree = replace(tree, leaf_coef=slopes, leaf_value=np.array([101.0]))
+    assert tree.predict(X[:2]) == pytest.approx([101.0, 101.0])
+    leaf = export_text(tree)
+    # At a missing cell the sum is the constant and what stands beside "is missing".
+    assert "≈ 0 + 1.000 x + 101.0 [x is missing]" in leaf
+    assert "[x is missing] in a leaf is 1 where" in leaf

@@ -1,6 +1,7 @@
 """View: what is shown of a tree is the tree, cut for cut and leaf for leaf."""
 
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -294,8 +295,21 @@ def test_what_is_missing_comes_after_its_variable(rng):
     coef[missing] *= 50.0
     for cut in replace(tree, coef=coef).view.cuts:
         reading = cut.reading
-        sizes = [abs(s.weight) for s in reading.summands if not s.is_missing]
+        known = [
+            (i, s)
+            for i, s in zip(reading.variables, reading.summands, strict=True)
+            if not s.is_missing
+        ]
+        # Parts of a bent number stand together, where the largest of them would.
+        firsts = [
+            (i, s)
+            for k, (i, s) in enumerate(known)
+            if s.part is None or i not in [own for own, _ in known[:k]]
+        ]
+        sizes = [abs(s.weight) for _, s in firsts]
         assert sizes == sorted(sizes, reverse=True)
+        bent = [i for i, s in known if s.part is not None]
+        assert [i for i, _ in groupby(bent)] == list(dict.fromkeys(bent))
         seen = set()
         for summand, i in zip(reading.summands, reading.variables, strict=True):
             assert i in seen or not summand.is_missing

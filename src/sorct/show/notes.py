@@ -25,6 +25,10 @@ _CLOSE = 0.0045
 _PARTS = (
     "(x from a to b) is how far x comes into that part: 0 up to a, b - a from b on."
 )
+_MISSING_IN_LEAF = (
+    "[x is missing] in a leaf is 1 where the cell is missing, and then the rest of x "
+    "adds nothing there; 0 elsewhere."
+)
 # Letters of a line, and a space at which none is broken.
 _WIDTH, _TIED = 88, "\x1f"
 
@@ -36,6 +40,8 @@ def notes(encoder: TableEncoder, view: View) -> list[str]:
         for i, term in leaf.terms.items():
             for summand in term.summands():
                 found += _summand_notes(readable(encoder.names[i]), summand)
+                if summand.is_missing and summand.raw_weight != 0.0:
+                    found.append(_MISSING_IN_LEAF)
     found += _typical_note(encoder, view)
     return [line for note in dict.fromkeys(found) for line in wrapped(note)]
 

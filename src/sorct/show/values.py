@@ -136,7 +136,9 @@ def linear_parts(leaf: Leaf) -> tuple[float, list[str]]:
     assert leaf.value is not None
     constant, parts = leaf.value, []
     for summand in _by_size(leaf):
-        if summand.weight == 0.0:
+        # A missing cell that adds nothing stands in place of a number that begins at
+        # an end of its range, and is told.
+        if summand.raw_weight == 0.0:
             continue
         constant -= summand.weight * (summand.lower / summand.span)
         sign = "-" if summand.raw_weight < 0 else "+"

@@ -110,20 +110,23 @@ def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
     """Summands and their variables, largest first; a missing cell after its variable.
 
     It counts as much as its variable, lest a cut be read in units of what is missing.
+    Parts of a bent number stand together, where the largest of them would.
     """
     found = []
     for i, term in terms.items():
         summands = term.summands()
+        bent = _are_bent(summands)
         known = [abs(s.weight) for s in summands if not s.is_missing]
         for summand in summands:
-            told = summand.is_missing and _are_bent(summands)
+            told = summand.is_missing and bent
             if summand.weight == 0.0 and _are_apart(summands) and not told:
                 continue
-            follows = summand.is_missing and bool(known)
-            size = max(known) if follows else abs(summand.weight)
-            found.append((-size, follows, summand, i))
-    found.sort(key=lambda entry: entry[:2])
-    return [(summand, i) for _, _, summand, i in found]
+            follows, size = summand.is_missing and bool(known), abs(summand.weight)
+            rank = max(known) if follows or bent else size
+            place = (i, follows, -size) if bent else (-1, follows, 0.0)
+            found.append(((-rank, *place), summand, i))
+    found.sort(key=lambda entry: entry[0])
+    return [(summand, i) for _, summand, i in found]
 
 
 def _are_apart(summands: tuple[Summand, ...]) -> bool:
