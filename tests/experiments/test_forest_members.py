@@ -60,7 +60,7 @@ def test_ways_are_compared_table_by_table(tmp_path):
             "n_variables": 3,
             "pruned": {k: [member(rng), member(rng)] for k in (1, 2)},
         }
-        (tmp_path / f"{table}-{seed}.pkl").write_bytes(pickle.dumps(one))
+        (tmp_path / f"{table}-0-{seed}.pkl").write_bytes(pickle.dumps(one))
     told = compare(tmp_path)
     right = {}
     for file in tmp_path.glob("*.pkl"):
@@ -72,4 +72,7 @@ def test_ways_are_compared_table_by_table(tmp_path):
     assert told.loc["default", "accuracy - default"] == 0.0
     gap = told["accuracy"] - told.loc["default", "accuracy"]
     np.testing.assert_allclose(told["accuracy - default"], gap)
-    assert 1 <= told.loc["fewest variables", "n_variables"] <= 3
+    shares = [f"fewest variables within {share} %" for share in (0, 0.25, 0.5, 1)]
+    sizes = told.loc[shares, "n_variables"]
+    assert 1 <= sizes.min() <= sizes.max() <= 3
+    assert sizes.is_monotonic_decreasing

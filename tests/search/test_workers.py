@@ -61,3 +61,17 @@ def test_calls_are_made_when_threads_are_free():
         results = workers.run(calls())
         assert [next(results) for _ in range(10)] == list(range(10))
         assert len(asked) <= 10 + 3
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt])
+def test_what_a_call_raises_is_raised_to_whoever_asked(kind):
+    """Whatever it is: nobody waits for a thread that has ended."""
+    workers = Workers(2)
+
+    def fails():
+        raise kind("on purpose")
+
+    with pytest.raises(kind, match="on purpose"), workers:
+        list(workers.run([partial(abs, -1), fails, partial(abs, -2)]))
+    assert not any(thread.is_alive() for thread in workers._threads)

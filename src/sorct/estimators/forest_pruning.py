@@ -60,7 +60,7 @@ def _sizes_up_to(n: int) -> list[int]:
     return [round(size) for size in np.linspace(2, n, _SIZES).tolist()]
 
 
-def _fewest(sizes: list[int], losses: list[float]) -> int:
+def _fewest(sizes: list[int], losses: list[float], worth: float = _WORTH) -> int:
     """The smallest size whose loss is next to the least."""
-    most = (1.0 + _WORTH) * min(losses)
+    most = (1.0 + worth) * min(losses)
     return min(size for size, loss in zip(sizes, losses, strict=True) if loss <= most)

@@ -21,6 +21,8 @@ from sorct._typing import IntArray
 
 Result = TypeVar("Result")
 Call = Callable[[], Result]
+# Number of a call, its result, and what it raised.
+_Outcome = tuple[int, object, BaseException | None]
 
 
 # Seconds after which an idle thread looks whether it is still needed.
@@ -45,7 +47,7 @@ class Workers:
         self._stops = stops
         self._closed = False
         self._calls: SimpleQueue[tuple[int, Call[object]] | None] = SimpleQueue()
-        self._done: SimpleQueue[tuple[int, object, Exception | None]] = SimpleQueue()
+        self._done: SimpleQueue[_Outcome] = SimpleQueue()
 
     @property
     def n_threads(self) -> int:
@@ -85,7 +87,7 @@ class Workers:
                 yield call()
             return
         waiting = enumerate(calls)
-        early: dict[int, tuple[object, Exception | None]] = {}
+        early: dict[int, tuple[object, BaseException | None]] = {}
         n_given = sum(self._give(waiting) for _ in range(self.n_threads + 1))
         n_taken = 0
         while n_taken < n_given:
@@ -111,7 +113,8 @@ class Workers:
             k, call = task
             try:
                 self._done.put((k, call(), None))
-            except Exception as error:
+            except BaseException as error:
+                # Also a SystemExit: whoever waits for this call would wait for ever.
                 self._done.put((k, None, error))
 
     def _next(self) -> tuple[int, Call[object]] | None:
