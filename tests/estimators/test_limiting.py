@@ -7,6 +7,7 @@ import pytest
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.limiting import all_within_limits, within_limits
+from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.restriction import used_groups
 from sorct.search.relax import RELAXED
@@ -34,10 +35,10 @@ def test_points_are_no_worse_for_knowing_each_other(swept, limits):
     """Under their own penalties; and one that ended without variables is better."""
     prepared, problems, solutions, effort = swept
     alone = [
-        within_limits(prepared, limits, problem, solution, effort)
+        within_limits(prepared, limits, problem, solution, effort, never())
         for problem, solution in zip(problems, solutions, strict=True)
     ]
-    found = all_within_limits(prepared, limits, problems, solutions, effort, 0)
+    found = all_within_limits(prepared, limits, problems, solutions, effort, 0, never())
     gained = []
     for problem, one, other in zip(problems, found, alone, strict=True):
         penalty = problem.penalty.scaled(RELAXED)
@@ -48,6 +49,16 @@ def test_points_are_no_worse_for_knowing_each_other(swept, limits):
         assert used.any(axis=1).sum() <= (limits.max_features or 4)
         assert used.sum(axis=0).max() <= (limits.max_features_per_cut or 4)
     assert any(gained)
+
+
+def test_trees_are_within_limits_when_time_is_over(swept):
+    """Whatever is left out then, nobody gets more variables than were allowed."""
+    prepared, problems, solutions, effort = swept
+    over, limits = np.ones(1, dtype=np.int64), Limits(1)
+    assert max(np.count_nonzero(one.params.coef.any(axis=1)) for one in solutions) > 1
+    found = all_within_limits(prepared, limits, problems, solutions, effort, 0, over)
+    for one in found:
+        assert np.count_nonzero(one.params.coef.any(axis=1)) <= 1
 
 
 def test_one_variable_that_helps_is_found_where_slopes_tell_nothing():

@@ -27,21 +27,24 @@ def within_limits(
     problem: Problem,
     solution: Solution,
     effort: Effort,
+    stop: IntArray,
 ) -> Solution:
-    """A tree near a solution that is within the limits on variables, also per cut."""
+    """A tree near a solution that is within the limits on variables, also per cut.
+
+    ``stop`` ends exchanges; the tree of that moment uses no more variables than it may.
+    """
     from sorct.search.per_cut import PerCut
     from sorct.search.subset import Subsets
 
     solver, groups = effort.solver(), prepared.group_variable
     if limits.on_variables:
         allowed = partial(allows, prepared, limits)
-        solution = Subsets(problem, solver, groups, allowed).within(solution)
+        solution = Subsets(problem, solver, groups, allowed, stop).within(solution)
     most = limits.max_features_per_cut
     if most is None or problem.of_quantity:
         return solution
-    return PerCut(problem, solver, groups, int(most), limits.on_variables).within(
-        solution
-    )
+    fixed = limits.on_variables
+    return PerCut(problem, solver, groups, int(most), fixed, stop).within(solution)
 
 
 def all_within_limits(
@@ -51,6 +54,7 @@ def all_within_limits(
     solutions: list[Solution],
     effort: Effort,
     seed: int,
+    stop: IntArray,
 ) -> list[Solution]:
     """Trees within the limits, near the solutions of all points of a path.
 
@@ -64,7 +68,7 @@ def all_within_limits(
 
     near = partial(within_limits, prepared, limits)
     found = [
-        near(problem, solution, effort)
+        near(problem, solution, effort, stop)
         for problem, solution in zip(problems, solutions, strict=True)
     ]
     if prepared.problem.of_quantity:
@@ -72,14 +76,14 @@ def all_within_limits(
     empty = not any(one.params.coef.any() for one in found)
     if empty and limits.max_features_per_cut != 0:
         allowed, groups = partial(allows, prepared, limits), prepared.group_variable
-        subsets = Subsets(problems[0], effort.solver(), groups, allowed)
+        subsets = Subsets(problems[0], effort.solver(), groups, allowed, stop)
         found[0] = subsets.alone(found[0], seed)
     for k, problem in enumerate(problems):
         penalty = problem.penalty.scaled(relaxed_share(problem))
         worth = [_worth(penalty, one) for one in found]
         best = int(np.argmin(worth))
-        if worth[best] < worth[k] * (1.0 - _GAIN):
-            again = near(problem, found[best], effort)
+        if worth[best] < worth[k] * (1.0 - _GAIN) and stop[0] == 0:
+            again = near(problem, found[best], effort, stop)
             found[k] = again if _worth(penalty, again) < worth[k] else found[k]
     return found
 

@@ -378,8 +378,10 @@ def _relaxed(
     Where it misses a floor on recall, or a bound, that the point's own tree meets, it
     is the latter.
     """
+    from sorct.problem.evaluation import never
     from sorct.problem.restriction import used_groups
     from sorct.search.relax import relaxed_share
+    from sorct.search.workers import deadline
 
     trees, of_quantity = [], prepared.problem.of_quantity
     limited = limits.on_variables if of_quantity else limits.on_trees
@@ -390,8 +392,9 @@ def _relaxed(
     within: list[Solution] = []
     if limited:
         solutions = [solution for solution, _ in points]
-        given = prepared, limits, problems, solutions, effort, seed
-        within = all_within_limits(*given)
+        given, stop = (prepared, limits, problems, solutions, effort, seed), never()
+        with deadline(prepared.seconds_left(effort), stop):
+            within = all_within_limits(*given, stop)
     for k, ((solution, strengths), before) in enumerate(zip(points, own, strict=True)):
         share = relaxed_share(problems[k])
         if relax_to is not None and not limited:
@@ -400,7 +403,7 @@ def _relaxed(
             used = n_used / problems[k].n_groups
             share = relax_to * max(used, _LEAST_USED) / sum(_alphas(strengths))
         little = of_quantity and sum(_alphas(strengths)) < weak and not limited
-        if little or prepared.seconds_left(effort) == 0.0:
+        if little or (not limited and prepared.seconds_left(effort) == 0.0):
             # Such a penalty hardly shrinks: there is nothing to relax, or no time.
             trees.append(before)
             continue

@@ -194,9 +194,11 @@ def choice_on_all(
     search's rows. If a cut would have too many variables, the tree stays as it is.
     """
     prepared = Streamed.of(source, model, tree.training.call or "").prepared
+    from sorct.problem.evaluation import never
     from sorct.problem.penalty import Strengths
     from sorct.search.chains import IteratedSearch
     from sorct.search.relax import relaxed
+    from sorct.search.workers import deadline
 
     told, solver = tree.training, effort.solver()
     alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
@@ -207,7 +209,9 @@ def choice_on_all(
         prepared.refuse(result.best.recall, "the search", "n_solutions")
     best = prepared.finished(problem, result.best, effort)
     if limits.on_variables:
-        best = within_limits(prepared, limits, problem, best, effort)
+        stop = never()
+        with deadline(prepared.seconds_left(effort), stop):
+            best = within_limits(prepared, limits, problem, best, effort, stop)
     elif told.relaxed is not None:
         best = relaxed(problem, best, solver, told.relaxed)
     status, search = str(best.status), str(result.summary)

@@ -10,7 +10,7 @@ are exchanged on the rows of the search, and the tree is refitted on all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -46,12 +46,15 @@ class Subsets:
         Variable that every group of columns belongs to.
     allows : callable
         Whether variables, given by number, may be used together.
+    stop : array of one integer
+        Set to end with the tree of the moment, which is within the limit.
     """
 
     problem: Problem
     solver: AugmentedLagrangian
     variable: IntArray
     allows: Callable[[IntArray], bool]
+    stop: IntArray = field(default_factory=never)
 
     def within(self, solution: Solution) -> Solution:
         """A tree within the limit, near a solution."""
@@ -103,7 +106,7 @@ class Subsets:
         """Refit on some variables under a share of the penalty."""
         small = self._eased(variables)
         start, stay = small.down(solution.params), solution.multiplier
-        found = self.solver.solve(small.part, start, multiplier=stay)
+        found = self.solver.solve(small.part, start, multiplier=stay, stop=self.stop)
         found = without_idle_cuts(small.part, found)
         return replace(found, params=small.up(found.params))
 
@@ -120,7 +123,7 @@ class Subsets:
         for _ in range(EXCHANGES):
             used = self._used(solution)
             candidates = self._candidates(solution, used)
-            if n_idle >= min(TRIES, candidates.size):
+            if n_idle >= min(TRIES, candidates.size) or self.stop[0] != 0:
                 break
             more = np.append(used, candidates[n_idle])
             grown = self._refitted(solution, more)
@@ -148,12 +151,12 @@ class Subsets:
         """
         best = empty
         for v in range(int(self.variable.max()) + 1):
-            if not self.allows(np.array([v])):
+            if not self.allows(np.array([v])) or self.stop[0] != 0:
                 continue
             small = self._eased(np.array([v]))
             for n in range(_STARTS):
-                start = draw_start(small.part, seed, n, never()).params
-                found = self.solver.solve(small.part, start)
+                start = draw_start(small.part, seed, n, self.stop).params
+                found = self.solver.solve(small.part, start, stop=self.stop)
                 if better(found, best):
                     best = replace(found, params=small.up(found.params))
         return best
