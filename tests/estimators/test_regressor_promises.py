@@ -216,7 +216,6 @@ def test_bounds_out_of_reach_are_said(table):
         ({}, "ab", "groups needs group_bounds"),
         ({"group_bounds": 1.0}, "missing", "missing entries"),
         ({"group_bounds": 1.0, "group_measure": "mean"}, "ab", "must be one of"),
-        ({"group_bounds": 1.0, "loss": "huber"}, "ab", "needs loss='square'"),
     ],
 )
 def test_bounds_that_cannot_be_are_refused(table, options, groups, message):

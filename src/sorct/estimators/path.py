@@ -19,17 +19,16 @@ from sorct.data.parts import PartedSet
 from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.alphas import checked_alphas, path_alphas
+from sorct.estimators.bound_problem import (
+    BoundProblem,
+    relaxed_within,
+    within_bounds,
+)
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.group_bounds import (
-    AskedBounds,
-    BoundProblem,
-    check_group_options,
-    relaxed_within,
-    within_bounds,
-)
+from sorct.estimators.group_bounds import AskedBounds, check_group_options
 from sorct.estimators.limiting import all_within_limits
 from sorct.estimators.quantities import QUANTITY_LOSSES
 from sorct.estimators.streaming import Streamed, source_of
@@ -178,7 +177,7 @@ def sorct_path(
     )  # fmt: skip
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     limits = Limits(max_features, None, max_cost)
-    check_group_options(group_bounds, groups, loss, link)
+    check_group_options(group_bounds, groups)
     _check_asked(model, effort, limits)
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     _check_callback(callback)

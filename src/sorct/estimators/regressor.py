@@ -16,15 +16,12 @@ from sorct.data.options import TableOptions
 from sorct.data.sources import Source
 from sorct.data.table import as_table
 from sorct.data.wording import shown
+from sorct.estimators.bound_problem import BoundProblem
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import check_real
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.group_bounds import (
-    AskedBounds,
-    BoundProblem,
-    check_group_options,
-)
+from sorct.estimators.group_bounds import AskedBounds, check_group_options
 from sorct.estimators.interval import Interval
 from sorct.estimators.searching import (
     check_starts,
@@ -259,7 +256,7 @@ class SORCTRegressor(TreeRegressor):
             raise ValueError(
                 "SORCTRegressor requires y to be passed, but the target y is None."
             )
-        check_group_options(self.group_bounds, groups, self.loss, self.link)
+        check_group_options(self.group_bounds, groups)
         seed, call = effort.seed(), call_text(type(self), self.get_params(deep=False))
         source = source_of(X, y, sample_weight)
         if source is not None:

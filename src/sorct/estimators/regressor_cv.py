@@ -323,7 +323,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 
     def _asked_bounds(self, groups: Any, n_rows: int) -> AskedBounds | None:
         """Bounds on groups of rows, looked at before any work starts."""
-        check_group_options(self.group_bounds, groups, self.loss, self.link)
+        check_group_options(self.group_bounds, groups)
         if self.group_bounds is None:
             return None
         GroupBounds.of(self.group_bounds, groups, self.group_measure, n_rows, 1.0)
@@ -416,7 +416,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         """Links to choose from."""
         if not _is_free(self.link):
             return (self.link,)
-        means = self.loss in ("square", "huber") and self.group_bounds is None
+        means = self.loss in ("square", "huber")
         skewed = target.low > 0.0 and target.high >= _LOG_RATIO * target.low
         return LINKS if means and skewed else LINKS[:1]
 
