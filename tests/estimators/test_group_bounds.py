@@ -1,7 +1,5 @@
 """Bounds on groups of rows under every loss, link and measure."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,9 +16,15 @@ QUICK = {"n_starts": 2, "tol": 1e-6, "random_state": 0}
 LOSSES = ("square", "huber", "absolute", "quantile")
 MEASURES = ("residual", "error")
 LINKS = ("identity", "log")
-EVERY = list(itertools.product(LOSSES, LINKS, MEASURES))
 # Bounds beside what trees without them come to.
 SHARE = {"residual": 0.3, "error": 0.98}
+
+
+def every(test):
+    """Every loss, link and measure; together in the slow suite."""
+    for name, values in (("loss", LOSSES), ("link", LINKS), ("measure", MEASURES)):
+        test = pytest.mark.parametrize(name, values)(test)
+    return pytest.mark.every_value(test)
 
 
 def table(n=120, seed=0):
@@ -131,8 +135,7 @@ class Twin:
         return min(found)
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize(("loss", "link", "measure"), EVERY)
+@every
 def test_a_single_leaf_is_what_slsqp_finds(loss, link, measure):
     """Loss, link and bounds written in NumPy, solved by SciPy from several starts."""
     X, y, groups = table(40)
@@ -151,8 +154,7 @@ def test_a_single_leaf_is_what_slsqp_finds(loss, link, measure):
     assert best - 1e-6 <= model.objective_ <= best + 0.1 * price
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize(("loss", "link", "measure"), EVERY)
+@every
 def test_slsqp_finds_nothing_better_near_a_tree(loss, link, measure):
     """From the tree within the bounds on, at depth 1."""
     X, y, groups = table(60)
@@ -181,8 +183,7 @@ def test_slsqp_finds_nothing_better_near_a_tree(loss, link, measure):
 # -- what users are told ---------------------------------------------------------------
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize(("loss", "link", "measure"), EVERY)
+@every
 def test_bounds_hold_and_cost_something(loss, link, measure):
     """In units of y, of predictions; bounds that do not bind change no bit."""
     X, y, groups = table()
@@ -201,8 +202,7 @@ def test_bounds_hold_and_cost_something(loss, link, measure):
     assert same.objective_ == pytest.approx(free.objective_, rel=1e-9)
 
 
-@pytest.mark.every_value
-@pytest.mark.parametrize(("loss", "link", "measure"), EVERY)
+@every
 def test_every_tree_of_a_path_keeps_the_bounds(loss, link, measure):
     X, y, groups = table()
     given = options(loss, link) | {"depth": 1, "alphas_local": [0.05, 0.5, 4.0]}
@@ -219,7 +219,6 @@ def test_every_tree_of_a_path_keeps_the_bounds(loss, link, measure):
         assert tree.training.objective >= plain.training.objective - 1e-6
 
 
-@pytest.mark.every_value
 @pytest.mark.parametrize(
     ("loss", "link", "measure"),
     [

@@ -177,6 +177,13 @@ def test_every_tree_of_a_path_lies_within_the_bounds(table, measure):
         sorct_path(X, y, groups=groups, group_bounds={"late": 1e-9}, **given)
 
 
+def test_bounds_are_for_quantities(table):
+    X, y = table
+    given = {"groups": X.c > 0.5, "group_bounds": 1.0}
+    with pytest.raises(ValueError, match="for quantities, .* got loss='cost'"):
+        sorct_path(X, y > 0.0, **given)
+
+
 @pytest.mark.parametrize(
     ("bounds", "groups", "message"),
     [(1.0, None, "needs groups="), (None, "ab", "groups needs group_bounds")],

@@ -164,10 +164,16 @@ class Multipliers:
         return np.asarray((renewed - self._from) / self._rate)
 
 
-def check_group_options(bounds: Any, groups: Any) -> None:
-    """Refuse groups without bounds."""
+def check_group_options(bounds: Any, groups: Any, *, in_batches: bool) -> None:
+    """Refuse groups without bounds, and both for tables that come in batches."""
     if groups is not None and bounds is None:
         raise ValueError("groups needs group_bounds, which say what holds of them.")
+    if bounds is not None and in_batches:
+        raise ValueError(
+            "group_bounds needs the group of every row and goes over all rows in many "
+            "rounds, so it takes a table in memory; got one that comes in batches. "
+            "Read it first, as by sorct.read_table, or train on a sample of its rows."
+        )
 
 
 def _by_group(bounds: Any, labels: list[Any]) -> dict[Any, float]:

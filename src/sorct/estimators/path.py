@@ -31,7 +31,7 @@ from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.group_bounds import AskedBounds, check_group_options
 from sorct.estimators.limiting import all_within_limits
 from sorct.estimators.quantities import QUANTITY_LOSSES
-from sorct.estimators.streaming import Streamed, source_of
+from sorct.estimators.streaming import Streamed, comes_in_batches, source_of
 from sorct.solvers.solution import Status
 from sorct.tree.params import MIXED
 from sorct.tree.path import NO_LIMITS, Limits, Path
@@ -177,8 +177,14 @@ def sorct_path(
     )  # fmt: skip
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     limits = Limits(max_features, None, max_cost)
-    check_group_options(group_bounds, groups)
     _check_asked(model, effort, limits)
+    in_batches = comes_in_batches(X)
+    check_group_options(group_bounds, groups, in_batches=in_batches)
+    if group_bounds is not None and not model.of_quantity:
+        raise ValueError(
+            f"group_bounds is for quantities, with loss one of {QUANTITY_LOSSES}; got "
+            f"loss={shown(loss)}. Leave it out, or bound recall by min_recall."
+        )
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     _check_callback(callback)
     checked_alphas("alphas_local", alphas_local)
@@ -232,14 +238,9 @@ def _prepared(X: Any, y: Any, sample_weight: Any, model: Model, call: str) -> Pr
 def _bound(
     prepared: Prepared, X: Any, y: Any, sample_weight: Any, asked: AskedBounds
 ) -> BoundProblem | None:
-    """The problem with bounds on groups of its rows, which must be in memory."""
+    """The problem with bounds on groups of its rows, if there are any."""
     if asked.bounds is None:
         return None
-    if isinstance(prepared.problem.data, PartedSet) or source_of(X, y, sample_weight):
-        raise ValueError(
-            "group_bounds needs the group of every row, which a table that comes in "
-            "batches does not tell; train on a sample of it in memory."
-        )
     rows = as_table(X), y, sample_weight
     return BoundProblem.of(prepared, prepared.problem, *rows, asked)
 
