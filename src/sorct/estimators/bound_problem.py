@@ -6,7 +6,8 @@ of a group and one of r^2 for its mean square error: a linear and a square term 
 that the kernels know (``Samples.extra``), whatever the loss is. Each round solves the
 problem with such terms from the tree of the round before, then multipliers are renewed.
 Rounds end where bounds are met and those that have a multiplier are not met by more
-than needed: there the tree is stationary for the problem with its bounds.
+than needed: there the tree is stationary for the problem with its bounds. Where rounds
+do not come to that, the best tree within the bounds that they came by is taken.
 
 Trees of the logarithm are bound in units of y, too. How much a prediction moves with
 what the tree says differs from row to row there, and all predictions move with the
@@ -169,7 +170,7 @@ class BoundProblem:
         solver, multipliers = effort.solver(), Multipliers(self.bounds, damped=damped)
         seen, moved, least = self._seen(best.params), 0.0, np.inf
         found: Solution | None = None
-        n_left = _STALLED
+        nearest, n_left = self.bounds.bound, _STALLED
         for _ in range(_ROUNDS):
             attained = self.bounds.attained(seen.residual, self.rows.weight)
             missed = self.bounds.violation(attained)
@@ -180,7 +181,7 @@ class BoundProblem:
                 if multipliers.settled and moved <= _AT_REST:
                     break
             elif found is None and missed <= _NEARER * least:
-                least, n_left = missed, _STALLED
+                least, nearest, n_left = missed, attained, _STALLED
             n_left -= 1
             if stop[0] != 0 or n_left == 0:
                 break
@@ -191,7 +192,7 @@ class BoundProblem:
                 change = (seen.inner - before.inner) ** 2
                 moved = float(np.sqrt(self.rows.weight @ change))
         if found is None:
-            raise self._error(attained, " before time_limit" if stop[0] else "")
+            raise self._error(nearest, " before time_limit" if stop[0] else "")
         return found
 
     def _better(self, found: Solution | None, other: Solution) -> Solution:
@@ -265,6 +266,7 @@ class BoundProblem:
         residual, slope = target.in_spreads(response) - told, target.slope(said + more)
         lifted = 0.0 * ones
         if more != 0.0:
+            # Of very many rows some tell what leaves are raised by; as all would.
             lifted = raising(target, said, response, rows.weight)
         return _Predicted(inner, residual, slope, target.unit * slope, lifted)
 
