@@ -178,13 +178,7 @@ def sorct_path(
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     limits = Limits(max_features, None, max_cost)
     _check_asked(model, effort, limits)
-    in_batches = comes_in_batches(X)
-    check_group_options(group_bounds, groups, in_batches=in_batches)
-    if group_bounds is not None and not model.of_quantity:
-        raise ValueError(
-            f"group_bounds is for quantities, with loss one of {QUANTITY_LOSSES}; got "
-            f"loss={shown(loss)}. Leave it out, or bound recall by min_recall."
-        )
+    _check_bounds(X, group_bounds, groups, model)
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     _check_callback(callback)
     checked_alphas("alphas_local", alphas_local)
@@ -216,6 +210,16 @@ def _check_asked(model: Model, effort: Effort, limits: Limits) -> None:
     model.check()
     effort.check()
     limits.check_with(model.feature_cost)
+
+
+def _check_bounds(X: Any, bounds: Any, groups: Any, model: Model) -> None:
+    """Refuse bounds on groups that no path can have."""
+    check_group_options(bounds, groups, in_batches=comes_in_batches(X))
+    if bounds is not None and not model.of_quantity:
+        raise ValueError(
+            f"group_bounds is for quantities, with loss one of {QUANTITY_LOSSES}; got "
+            f"loss={shown(model.loss)}. Leave it out, or bound recall by min_recall."
+        )
 
 
 def _check_callback(callback: Any) -> None:
