@@ -114,8 +114,6 @@ def test_what_has_no_logarithm_is_refused(table):
         SORCTRegressor(1, link="log").fit(X, y - y.min())
     with pytest.raises(ValueError, match="link must be one of"):
         SORCTRegressor(1, link="root").fit(X, y)
-    with pytest.raises(ValueError, match="link='identity'"):
-        SORCTRegressor(1, link="log", group_bounds=1.0).fit(X, y, groups=X.a > 0.5)
 
 
 def test_rows_in_parts_give_the_same_tree(table, tmp_path):

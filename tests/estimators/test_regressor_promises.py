@@ -177,6 +177,13 @@ def test_every_tree_of_a_path_lies_within_the_bounds(table, measure):
         sorct_path(X, y, groups=groups, group_bounds={"late": 1e-9}, **given)
 
 
+def test_bounds_are_for_quantities(table):
+    X, y = table
+    given = {"groups": X.c > 0.5, "group_bounds": 1.0}
+    with pytest.raises(ValueError, match="for quantities, .* got loss='cost'"):
+        sorct_path(X, y > 0.0, **given)
+
+
 @pytest.mark.parametrize(
     ("bounds", "groups", "message"),
     [(1.0, None, "needs groups="), (None, "ab", "groups needs group_bounds")],
@@ -216,7 +223,6 @@ def test_bounds_out_of_reach_are_said(table):
         ({}, "ab", "groups needs group_bounds"),
         ({"group_bounds": 1.0}, "missing", "missing entries"),
         ({"group_bounds": 1.0, "group_measure": "mean"}, "ab", "must be one of"),
-        ({"group_bounds": 1.0, "loss": "huber"}, "ab", "needs loss='square'"),
     ],
 )
 def test_bounds_that_cannot_be_are_refused(table, options, groups, message):

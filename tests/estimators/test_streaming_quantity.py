@@ -130,13 +130,19 @@ def test_rows_of_a_search_are_those_of_the_table_in_memory(prices, files):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"group_bounds": 1.0}, "group_bounds needs the group of every row"),
+        ({"group_bounds": 1.0}, "group_bounds needs .* got one that comes in batches"),
     ],
 )
 def test_what_batches_cannot_have_is_refused(files, options, words):
     """Before anything is read."""
     with pytest.raises(ValueError, match=words):
         SORCTRegressor(**options).fit(files, "price")
+    with pytest.raises(ValueError, match=words):
+        SORCTRegressorCV(**options).fit(files, "price", groups="city")
+    with pytest.raises(ValueError, match=words):
+        sorct_path(files, "price", loss="square", groups="city", **options)
+    with pytest.raises(ValueError, match=words):
+        sorct_path("no such file.csv", "price", loss="square", **options)
 
 
 def test_a_search_by_folds_chooses_on_some_rows_and_trains_on_all(prices, files):
@@ -151,8 +157,6 @@ def test_a_search_by_folds_chooses_on_some_rows_and_trains_on_all(prices, files)
     assert told.cv_score is not None
     own = SORCTRegressor(1, 0.05, n_starts=3, random_state=0).fit(*prices)
     assert told.objective == pytest.approx(own.objective_, rel=1e-6)
-    with pytest.raises(ValueError, match="group_bounds needs the group of every row"):
-        SORCTRegressorCV(group_bounds=1.0).fit(files, "price")
 
 
 def test_moments_of_parts_are_those_of_all(rng):

@@ -88,6 +88,35 @@ def evaluated(problem, params):
     return evaluate(samples, sub, point, np.zeros(1), buffers), buffers
 
 
+@pytest.mark.parametrize(("depth", "linear"), [(0, True), (1, False), (2, True)])
+def test_terms_of_single_rows_come_beside_the_loss(depth, linear):
+    """As bounds on groups of rows need them: a r + b r^2, other numbers for each."""
+    problem, truth = make_problem(depth, loss="huber", linear=linear, n=300)
+    rows, rng = problem.data.rows, np.random.default_rng(1)
+    n, n_padded = rows.weight.size, problem.data.samples.weight.size
+    extra = np.zeros((n_padded, 2))
+    extra[:n] = rng.normal(size=(n, 2))
+    samples = problem.data.samples._replace(extra=extra.ravel())
+    problem = replace(problem, data=replace(problem.data, samples=samples))
+
+    def loss(r):
+        return problem.datafit.loss(r) + r * (extra[:n, 0] + extra[:n, 1] * r)
+
+    own = {"X": rows.X.T, "y": rows.response, "weight": rows.weight, "loss": loss}
+    truth, params = replace(truth, **own), random_params(problem, depth)
+    value, buffers = evaluated(problem, params)
+    assert value == pytest.approx(truth.objective(params), rel=1e-12)
+    close = {"rtol": 1e-5, "atol": 1e-7}
+    in_value = truth.slope(params, "leaf_value")
+    np.testing.assert_allclose(buffers.logit_gradient[0], in_value, **close)
+    cuts = buffers.gradient[:-1, : problem.topology.n_branches]
+    np.testing.assert_allclose(cuts, truth.slope(params, "coef"), **close)
+    # Parts and columns keep them.
+    part = samples.part(1, samples.n_blocks)
+    np.testing.assert_array_equal(part.extra, samples.extra[2 * samples.start[1] :])
+    assert samples.some_columns(np.array([0])).extra is samples.extra
+
+
 @pytest.mark.parametrize("loss", ["square", "huber", "quantile"])
 @pytest.mark.parametrize(
     ("depth", "linear"), [(0, True), (1, False), (2, True), (3, False), (3, True)]

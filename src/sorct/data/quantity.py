@@ -155,6 +155,14 @@ class Quantity:
         told = self.told(self.origin + self.unit * scaled)
         return np.asarray((told - self.centre) / self.spread)
 
+    def slope(self, scaled: FloatArray) -> FloatArray:
+        """By how much ``in_spreads`` grows with what training sees: its derivative."""
+        if not self.is_log:
+            return np.ones(scaled.size)
+        said, (low, high) = self.origin + self.unit * scaled, self.log_ends
+        within = (said > low) & (said < high)
+        return np.where(within, self.unit / self.spread * self.told(said), 0.0)
+
     # -- what suits a quantity ---------------------------------------------------------
 
     def folds(self, cv: Any, y: AnyArray) -> Any:

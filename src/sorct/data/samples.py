@@ -60,7 +60,8 @@ class Samples(NamedTuple):
     of the segments from ``first_segment[b]`` to ``first_segment[b + 1]``: the parts of
     it that belong to one code. ``segment_start`` and ``segment_code`` tell where each
     begins and its code. Weights sum to 1. ``response`` has the quantity to predict,
-    sample by sample; it is empty where there is none.
+    sample by sample; it is empty where there is none. ``extra`` is empty, or has two
+    numbers a, b per sample: it pays a r + b r^2 beside the loss of its residual r.
     """
 
     x: FloatArray
@@ -73,6 +74,7 @@ class Samples(NamedTuple):
     n_columns: int
     dense: IntArray
     level: IntArray
+    extra: FloatArray = np.zeros(0)
 
     @property
     def n_blocks(self) -> int:
@@ -141,6 +143,7 @@ class Samples(NamedTuple):
             self.n_columns,
             self.dense,
             self.level[n_levels * begin : n_levels * end],
+            self.extra[2 * begin : 2 * end],
         )
 
 
@@ -297,8 +300,7 @@ def lay_out(
     n_threads: int = 1,
 ) -> Samples:
     """Blocks of the rows given, which come with their codes, sorted, and the rest."""
-    n_rows = len(rows)
-    n_padded = -(-n_rows // LANES) * LANES
+    n_rows, n_padded = len(rows), -(-len(rows) // LANES) * LANES
     padded = on_a_line(n_padded)
     padded[:n_rows] = total
     size = _whole_blocks(_AT_ONCE, len(columns))
@@ -325,8 +327,7 @@ def lay_out(
     segment_code = np.searchsorted(code_start, segment_start[:-1], side="right") - 1
     first_segment = np.searchsorted(segment_start, start)
     padded_response = np.zeros(0 if response is None else n_padded)
-    if response is not None:
-        padded_response[:n_rows] = response
+    padded_response[:n_rows] = () if response is None else response
     return Samples(
         x, padded, start, first_segment, segment_start, segment_code, padded_response,
         len(columns), dense, level,
@@ -409,8 +410,7 @@ class TrainingSet:
         response: FloatArray | None = None,
     ) -> TrainingSet:
         """Prepare samples given by columns, with codes and weights > 0."""
-        made = make_samples(columns, codes, weight, n_codes, response)
-        return cls.of(made, n_codes)
+        return cls.of(make_samples(columns, codes, weight, n_codes, response), n_codes)
 
     @classmethod
     def from_data(

@@ -16,11 +16,12 @@ import numpy as np
 
 from sorct._typing import IntArray
 from sorct.data.quantity import Quantity
+from sorct.estimators.bound_problem import BoundProblem
 from sorct.estimators.clock import PATH, SearchClock
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Prepared
 from sorct.estimators.folds import PATH_ROWS, PathTask
-from sorct.estimators.group_bounds import AskedBounds, BoundProblem
+from sorct.estimators.group_bounds import AskedBounds
 from sorct.estimators.rows import Data
 from sorct.tree.params import Params
 from sorct.tree.tree import Tree

@@ -19,20 +19,19 @@ from sorct.data.parts import PartedSet
 from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.alphas import checked_alphas, path_alphas
+from sorct.estimators.bound_problem import (
+    BoundProblem,
+    relaxed_within,
+    within_bounds,
+)
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.group_bounds import (
-    AskedBounds,
-    BoundProblem,
-    check_group_options,
-    relaxed_within,
-    within_bounds,
-)
+from sorct.estimators.group_bounds import AskedBounds, check_group_options
 from sorct.estimators.limiting import all_within_limits
 from sorct.estimators.quantities import QUANTITY_LOSSES
-from sorct.estimators.streaming import Streamed, source_of
+from sorct.estimators.streaming import Streamed, comes_in_batches, source_of
 from sorct.solvers.solution import Status
 from sorct.tree.params import MIXED
 from sorct.tree.path import NO_LIMITS, Limits, Path
@@ -178,8 +177,8 @@ def sorct_path(
     )  # fmt: skip
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     limits = Limits(max_features, None, max_cost)
-    check_group_options(group_bounds, groups, loss, link)
     _check_asked(model, effort, limits)
+    _check_bounds(X, group_bounds, groups, model)
     check_whole("n_solutions", n_solutions, most=MOST_STARTS)
     _check_callback(callback)
     checked_alphas("alphas_local", alphas_local)
@@ -213,6 +212,16 @@ def _check_asked(model: Model, effort: Effort, limits: Limits) -> None:
     limits.check_with(model.feature_cost)
 
 
+def _check_bounds(X: Any, bounds: Any, groups: Any, model: Model) -> None:
+    """Refuse bounds on groups that no path can have."""
+    check_group_options(bounds, groups, in_batches=comes_in_batches(X))
+    if bounds is not None and not model.of_quantity:
+        raise ValueError(
+            f"group_bounds is for quantities, with loss one of {QUANTITY_LOSSES}; got "
+            f"loss={shown(model.loss)}. Leave it out, or bound recall by min_recall."
+        )
+
+
 def _check_callback(callback: Any) -> None:
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {shown(callback)}.")
@@ -233,14 +242,9 @@ def _prepared(X: Any, y: Any, sample_weight: Any, model: Model, call: str) -> Pr
 def _bound(
     prepared: Prepared, X: Any, y: Any, sample_weight: Any, asked: AskedBounds
 ) -> BoundProblem | None:
-    """The problem with bounds on groups of its rows, which must be in memory."""
+    """The problem with bounds on groups of its rows, if there are any."""
     if asked.bounds is None:
         return None
-    if isinstance(prepared.problem.data, PartedSet) or source_of(X, y, sample_weight):
-        raise ValueError(
-            "group_bounds needs the group of every row, which a table that comes in "
-            "batches does not tell; train on a sample of it in memory."
-        )
     rows = as_table(X), y, sample_weight
     return BoundProblem.of(prepared, prepared.problem, *rows, asked)
 

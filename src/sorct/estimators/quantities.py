@@ -185,8 +185,7 @@ def tree_of_quantity(
     slopes = None
     if params.leaf_coef is not None:
         slopes = target.unit * SLOPE_UNIT * params.leaf_coef
-    raised = _raised(prepared, solution) if target.is_log else 0.0
-    value = params.leaf_value + raised
+    value = params.leaf_value + raised_by(prepared, params)
     seen = _seen(prepared, replace(params, leaf_value=value))
     return Tree(
         encoder=prepared.encoder,
@@ -238,7 +237,7 @@ class _Seen:
     unexplained: float
 
 
-def _raised(prepared: Prepared, solution: Solution) -> float:
+def raised_by(prepared: Prepared, params: Params) -> float:
     """What all leaves of a tree of the logarithm say more, so that means are right.
 
     A tree of the mean logarithm says too little of the mean. The factor of least
@@ -249,18 +248,34 @@ def _raised(prepared: Prepared, solution: Solution) -> float:
 
     problem, target = prepared.problem, prepared.target
     rows = problem.data.rows
-    if prepared.loss in ("absolute", "quantile"):
-        return 0.0
     assert isinstance(target, Quantity)
+    if not target.is_log or prepared.loss in ("absolute", "quantile"):
+        return 0.0
     assert rows.response is not None
-    reach = leaf_reach(rows, solution.params, problem.gamma, problem.n_groups)
-    said = target.unit * predicted(rows, solution.params, reach)
+    reach = leaf_reach(rows, params, problem.gamma, problem.n_groups)
+    said = target.unit * predicted(rows, params, reach)
     # The largest is 1: squares of numbers of any size are finite.
     low, high = (end - target.origin for end in target.log_ends)
     told = np.exp(np.clip(said, low, high) - high)
     y = np.exp(target.unit * rows.response - high)
     factor = (rows.weight @ (told * y)) / (rows.weight @ told**2)
     return float(np.log(factor)) / target.unit
+
+
+def raising(
+    target: Quantity, said: FloatArray, response: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Derivative of ``raised_by`` in what a tree says of every row, per weight.
+
+    With t = exp(said) and the factor f = sum w t y / sum w t^2, that of log f is
+    w t y / sum w t y - 2 w t^2 / sum w t^2; numbers that are clipped do not move.
+    """
+    low, high = (end - target.origin for end in target.log_ends)
+    linked = target.unit * said
+    told = np.exp(np.clip(linked, low, high) - high)
+    mixed, square = told * np.exp(target.unit * response - high), told**2
+    moved = mixed / (weight @ mixed) - 2.0 * square / (weight @ square)
+    return np.where((linked > low) & (linked < high), moved, 0.0)
 
 
 def _seen(prepared: Prepared, params: Params) -> _Seen:

@@ -16,15 +16,12 @@ from sorct.data.options import TableOptions
 from sorct.data.sources import Source
 from sorct.data.table import as_table
 from sorct.data.wording import shown
+from sorct.estimators.bound_problem import BoundProblem
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import check_real
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.group_bounds import (
-    AskedBounds,
-    BoundProblem,
-    check_group_options,
-)
+from sorct.estimators.group_bounds import AskedBounds, check_group_options
 from sorct.estimators.interval import Interval
 from sorct.estimators.searching import (
     check_starts,
@@ -32,7 +29,12 @@ from sorct.estimators.searching import (
     starts_frame,
     warn_if_slow,
 )
-from sorct.estimators.streaming import Streamed, source_of, warn_if_late
+from sorct.estimators.streaming import (
+    Streamed,
+    comes_in_batches,
+    source_of,
+    warn_if_late,
+)
 from sorct.estimators.tree_estimator import TreeEstimator
 from sorct.tree.tree import Tree
 
@@ -121,8 +123,8 @@ class SORCTRegressor(TreeRegressor):
         their slopes, and no cut uses these columns.
     group_bounds : float, mapping or None, default=None
         Bounds on groups of rows, in units of y: one number for all groups, or some
-        groups by name. ``fit`` takes the group of every row as ``groups``. Needs
-        ``loss="square"``.
+        groups by name. ``fit`` takes the group of every row as ``groups``. They hold
+        of predictions, whatever ``loss`` and ``link`` are; tables in memory only.
     group_measure : {"residual", "error"}, default="residual"
         What is bound: the size of the mean of observed minus predicted, or the root
         mean square of it.
@@ -259,7 +261,8 @@ class SORCTRegressor(TreeRegressor):
             raise ValueError(
                 "SORCTRegressor requires y to be passed, but the target y is None."
             )
-        check_group_options(self.group_bounds, groups, self.loss, self.link)
+        in_batches = comes_in_batches(X)
+        check_group_options(self.group_bounds, groups, in_batches=in_batches)
         seed, call = effort.seed(), call_text(type(self), self.get_params(deep=False))
         source = source_of(X, y, sample_weight)
         if source is not None:
@@ -290,11 +293,6 @@ class SORCTRegressor(TreeRegressor):
         callback: SearchCallback | None,
     ) -> None:
         """Train on a table that comes in batches."""
-        if self.group_bounds is not None:
-            raise ValueError(
-                "group_bounds needs the group of every row, which a table that comes "
-                "in batches does not tell; train on a sample of it in memory."
-            )
         streamed = Streamed.of(source, model, call)
         prepared = streamed.prepared
         warn_if_late(prepared, effort)

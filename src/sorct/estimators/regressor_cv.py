@@ -49,7 +49,12 @@ from sorct.estimators.race import FINALISTS
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import QuantityScorer, scorer_name
-from sorct.estimators.streaming import begin, choice_on_all, source_of
+from sorct.estimators.streaming import (
+    begin,
+    choice_on_all,
+    comes_in_batches,
+    source_of,
+)
 from sorct.estimators.tree_search import TreeSearch, listed_values
 from sorct.tree.params import MIXED
 
@@ -255,9 +260,11 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
                 "scoring must be one scorer, by which to choose, got "
                 f"{shown(self.scoring)}."
             )
+        in_batches = comes_in_batches(X)
+        check_group_options(self.group_bounds, groups, in_batches=in_batches)
         source = source_of(X, y, sample_weight)
         if source is not None:
-            self._fit_source(source, groups)
+            self._fit_source(source)
             return
         X = as_table(X)
         validate_data(self, X, skip_check_array=True)
@@ -265,14 +272,9 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         clock = SearchClock.of(self.time_limit, self.n_jobs)
         self._choose(X, y, sample_weight, groups, *options, clock)
 
-    def _fit_source(self, source: Source, groups: Any) -> None:
+    def _fit_source(self, source: Source) -> None:
         """Choose on the rows of the search, and train with that on all rows."""
         model, effort = self._checked_options()
-        if self.group_bounds is not None or groups is not None:
-            raise ValueError(
-                "group_bounds needs the group of every row, which a table that comes "
-                "in batches does not tell; train on a sample of it in memory."
-            )
         clock = SearchClock.of(self.time_limit, self.n_jobs)
         draw = begin(source, model, effort.seed(), "").streamed.draw
         validate_data(self, draw.X, skip_check_array=True)
@@ -323,7 +325,6 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 
     def _asked_bounds(self, groups: Any, n_rows: int) -> AskedBounds | None:
         """Bounds on groups of rows, looked at before any work starts."""
-        check_group_options(self.group_bounds, groups, self.loss, self.link)
         if self.group_bounds is None:
             return None
         GroupBounds.of(self.group_bounds, groups, self.group_measure, n_rows, 1.0)
@@ -416,7 +417,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         """Links to choose from."""
         if not _is_free(self.link):
             return (self.link,)
-        means = self.loss in ("square", "huber") and self.group_bounds is None
+        means = self.loss in ("square", "huber")
         skewed = target.low > 0.0 and target.high >= _LOG_RATIO * target.low
         return LINKS if means and skewed else LINKS[:1]
 

@@ -58,6 +58,11 @@ def source_of(X: Any, y: Any, sample_weight: Any) -> Source | None:
     return None
 
 
+def comes_in_batches(X: Any) -> bool:
+    """Whether X names files or is of Dask, so that its rows come in batches."""
+    return is_dask(X) or names_files(X)
+
+
 def refuse_checkpoint() -> NoReturn:
     """Refuse a checkpoint for a table in memory."""
     raise ValueError(
@@ -68,7 +73,7 @@ def refuse_checkpoint() -> NoReturn:
 
 def refuse_source(X: Any, who: str) -> None:
     """Refuse a table that comes in batches, where that is not known how to train on."""
-    if is_dask(X) or names_files(X):
+    if comes_in_batches(X):
         raise ValueError(
             f"{who} takes a table in memory, got {type(X).__name__}; single trees are "
             "trained on files and on Dask. Read it first, as by sorct.read_table, or "

@@ -194,6 +194,23 @@ def _fill_residual_factor(
     return loss
 
 
+@compiled_inside
+def _add_extra(
+    extra: FloatArray,
+    value: FloatArray,
+    response: FloatArray,
+    reach: FloatArray,
+    factor: FloatArray,
+) -> float:
+    """Weighted sum of the samples' own terms a r + b r^2; adds their derivatives."""
+    loss = 0.0
+    for i in range(value.size):
+        r, bent = response[i] - value[i], extra[2 * i + 1]
+        loss += reach[i] * r * (extra[2 * i] + bent * r)
+        factor[i] += extra[2 * i] + 2.0 * bent * r
+    return loss
+
+
 @compiled_apart
 def _ascend_residual(
     samples: Samples,
@@ -223,6 +240,9 @@ def _ascend_residual(
     factor, root, weight = value[2 * n_branches + 1, :n], value[0, :n], reach[0, :n]
     response, loss = samples.response[first : first + n], 0.0
     loss = _fill_residual_factor(shape, root, response, weight, factor)
+    if samples.extra.size > 0:
+        extra = samples.extra[2 * first : 2 * (first + n)]
+        loss += _add_extra(extra, root, response, weight, factor)
     for leaf in range(n_branches + 1):
         node = n_branches + leaf
         for i in range(n):
