@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sorct import InfeasibleError, SORCTClassifierCV
-from sorct.estimators.contest import not_far_behind
+from sorct.estimators.candidates import Candidates
+from sorct.estimators.contest import handicap, not_far_behind
 from sorct.estimators.folds import Marks
 from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Settings
 from tests.budget import examples
@@ -349,10 +351,26 @@ def test_paths_that_no_rule_would_choose_are_not_traced_to_the_end():
     best = marks(-0.2, -0.3, -0.4)  # a standard error of 0.058
     near, far = marks(-0.35, -0.35, -0.35), marks(-0.4, -0.35, -0.35)
     none = [*marks(-0.1, -0.1), InfeasibleError("no tree", {})]
-    by_nobody = [Marks(one.scores + 0.1, np.full(2, 0.5)) for one in best]
+    by_nobody = [Marks(one.scores, np.full(2, 0.5)) for one in near]
     found = not_far_behind([far, best, near, none, by_nobody])
     assert found == [False, True, True, False, False]
     assert not_far_behind([none, none]) == [True, True]
+
+
+def test_rules_that_nobody_can_follow_are_chosen_only_if_far_better():
+    """By more than a tenth of what the best gain over the sparsest."""
+    scores, followed = np.array([-0.3, -0.36, -0.31, -0.8]), [0.98, 0.99, 0.5, 1.0]
+    off = handicap(scores, np.array(followed), -0.8)
+    np.testing.assert_allclose(off, [0.05, 0.0, 0.05, 0.0])
+    assert not handicap(np.array([np.nan, -0.8]), np.zeros(2), -0.8).any()
+    table = {"followed": followed, "n_variables": [4, 3, 3, 0]}
+    for score, noise, chosen in [(-0.36, 0.0, 0), (-0.34, 0.0, 1), (-0.36, 0.2, 1)]:
+        means = np.array([-0.3, score, -0.31, -0.8])
+        splits = {f"split{k}": means + [noise * (-1) ** k, 0, 0, 0] for k in range(4)}
+        frame = pd.DataFrame({**table, "mean_score": means, **splits})
+        found = Candidates(frame, (), (), by_hand=True)
+        allowed = found._worth_following(np.ones(4, dtype=bool))
+        assert np.where(allowed, means, -np.inf).argmax() == chosen
 
 
 def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sorct._typing import AnyArray
+from sorct._typing import AnyArray, FloatArray
 from sorct.data.wording import shown
-from sorct.estimators.contest import FOLLOWED
+from sorct.estimators.contest import FOLLOWED, handicap
 from sorct.estimators.folds import FoldScores, PathTask
 from sorct.estimators.quantity_choices import MOST_GAIN
 from sorct.tree.frontier import sparsest
@@ -37,7 +37,7 @@ class Candidates:
     tasks : tuple of PathTask
         What the paths were traced for.
     by_hand : bool
-        Whether trees that cannot be followed by hand are left out if they can be.
+        Whether trees that cannot be followed by hand have to be far better than others.
     """
 
     results: pd.DataFrame
@@ -73,11 +73,25 @@ class Candidates:
         """Row of the results by a rule, within limits."""
         allowed = limits.allow(self.trees)
         if self.by_hand:
-            # Rules that people follow by hand must lead where the tree does.
-            followed = self.results["followed"].to_numpy(dtype=np.float64)
-            good = allowed & (followed >= FOLLOWED)
-            allowed = good if good.any() else allowed
+            allowed = allowed & self._worth_following(allowed)
         return choose(self.results, rule, allowed)
+
+    def _worth_following(self, allowed: AnyArray) -> AnyArray:
+        """Rows whose rules lead people where the tree does, or that are far better.
+
+        Of trees that are not followed by hand those are left that are ahead of all
+        others though something is taken off their scores, and beyond chance.
+        """
+        followed = self.results["followed"].to_numpy(dtype=np.float64)
+        scores = np.where(allowed, self.results["mean_score"], np.nan)
+        good = allowed & (followed >= FOLLOWED) & ~np.isnan(scores)
+        if not good.any():
+            return allowed
+        few = np.where(np.isnan(scores), np.inf, self.results["n_variables"]).argmin()
+        best = int(np.where(good, scores, -np.inf).argmax())
+        ahead, noise = _paired(self.results, best)
+        off = handicap(scores, followed, scores[few])
+        return good | (allowed & (ahead > np.maximum(off, noise)))
 
     def place(self, index: int) -> tuple[int, int]:
         """Which path a row of the results belongs to, and which of its trees."""
@@ -125,17 +139,23 @@ def not_behind(results: pd.DataFrame, allowed: AnyArray) -> AnyArray:
     so much that nearly every tree would do, and where they hardly differ at all, shares
     of what the best gains are the limits (``_given_up``).
     """
-    names = [name for name in results if str(name).startswith("split")]
-    scores = results[names].to_numpy(dtype=np.float64)
     means = np.where(allowed, results["mean_score"], np.nan)
     if np.isnan(means).all():
         return allowed
     best = int(np.nanargmax(means))
-    gaps = scores[best] - scores
-    noise = gaps.std(axis=1, ddof=1) / np.sqrt(len(names)) if len(names) > 1 else 0.0
+    ahead, noise = _paired(results, best)
     little, much = _given_up(results, means, best)
     slack = np.clip(noise, little, much) + 1e-12 * np.abs(means[best])
-    return np.asarray(gaps.mean(axis=1) <= slack)
+    return np.asarray(-ahead <= slack)
+
+
+def _paired(results: pd.DataFrame, row: int) -> tuple[FloatArray, FloatArray]:
+    """By how much all are ahead of one, fold by fold, and the standard errors."""
+    names = [name for name in results if str(name).startswith("split")]
+    scores = results[names].to_numpy(dtype=np.float64)
+    gaps = scores - scores[row]
+    spread = gaps.std(axis=1, ddof=1) if len(names) > 1 else np.zeros(len(gaps))
+    return gaps.mean(axis=1), spread / np.sqrt(len(names))
 
 
 def _given_up(results: pd.DataFrame, means: AnyArray, best: int) -> tuple[float, float]:

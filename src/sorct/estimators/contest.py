@@ -40,9 +40,10 @@ from sorct.tree.path import NO_LIMITS, Path
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A race does without trees for which following the rules by hand gives the class that
-#: is predicted for a smaller share of the training rows than this, if it can.
-FOLLOWED = 0.99
+#: Where following the rules by hand gives the class that is predicted for a smaller
+#: share of the training rows than this, a tree is chosen only if it is better than all
+#: others by more than UNFOLLOWED times what trees gain over the sparsest.
+FOLLOWED, UNFOLLOWED = 0.99, 0.1
 #: Tables with fewer rows have their folds drawn twice.
 FEW_ROWS = 1000
 # A first look takes at most _LOOK_ROWS rows; its strengths suit a table of _GRID_ROWS
@@ -266,7 +267,7 @@ class Contest:
 class _FirstLook:
     """Scores of settings on the first folds, by coarse paths.
 
-    Trees that cannot be followed by hand are not in the race.
+    Of trees that cannot be followed by hand, something is taken off the score.
     """
 
     def __init__(self, contest: Contest) -> None:
@@ -306,7 +307,7 @@ class _FirstLook:
         ]
         for settings, task, found in zip(waiting, tasks, marks, strict=True):
             self._note(settings, replace(task, until=None), found, n_done)
-        return [_followable_scores(found) if found else [] for found in marks]
+        return [_weighed_scores(found) if found else [] for found in marks]
 
     def _note(
         self,
@@ -363,15 +364,28 @@ def run_in_parallel(
     return results
 
 
-def _followable_scores(
+def _weighed_scores(
     marks: list[Marks | InfeasibleError],
 ) -> list[FloatArray | InfeasibleError]:
-    """Scores on every fold, the worst for trees that cannot be followed by hand."""
+    """Scores on every fold, less what it costs not to be followed by hand."""
     known = [one for one in marks if isinstance(one, Marks)]
     if len(known) < len(marks):
         return [one.scores if isinstance(one, Marks) else one for one in marks]
     followed = np.mean([one.followed for one in known], axis=0)
-    return [np.where(followed >= FOLLOWED, one.scores, -np.inf) for one in known]
+    means = np.mean([one.scores for one in known], axis=0)
+    off = handicap(means, followed, means[-1])
+    return [one.scores - off for one in known]
+
+
+def handicap(scores: FloatArray, followed: FloatArray, sparsest: float) -> FloatArray:
+    """What is taken off the scores of trees that cannot be followed by hand.
+
+    It is a share of what the best of them gain over the sparsest tree.
+    """
+    best = np.max(scores, where=np.isfinite(scores), initial=-np.inf)
+    gain = best - sparsest
+    off = UNFOLLOWED * gain if np.isfinite(gain) else 0.0
+    return np.where(followed >= FOLLOWED, 0.0, max(off, 0.0))
 
 
 def _eased(task: PathTask, place: int | None) -> PathTask:
@@ -424,7 +438,7 @@ def _at_best(scored: Scored) -> Scored:
 
 def _known_scores(marks: list[Marks | InfeasibleError]) -> list[FloatArray]:
     """Scores on every fold; none where a fold has no tree."""
-    found = [one for one in _followable_scores(marks) if isinstance(one, np.ndarray)]
+    found = [one for one in _weighed_scores(marks) if isinstance(one, np.ndarray)]
     return found if len(found) == len(marks) else []
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 # scored.
 _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 _SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
+# Fewer strengths than this are all tried at a first look.
+_FEW_STRENGTHS = 4
 # Columns that make a table wide, and the share of the strongest penalty tried there.
 _WIDE, _WEAKEST_WIDE = 60, 2.0**-6
 #: Rows that paths of a quantity are traced on, at most.
@@ -123,12 +125,17 @@ class PathTask:
         return strengths
 
     def coarse(self) -> PathTask:
-        """The same with every second strength and fewer solutions, for a first look."""
+        """The same with every second strength and fewer solutions, for a first look.
+
+        Of few strengths, which somebody listed, all are looked at.
+        """
         assert self.alphas_local is not None
         assert self.alphas_global is not None
+        of_classes = not isinstance(self.target, Quantity)
+        few = of_classes and self.alphas_local.size < _FEW_STRENGTHS
         return replace(
             self,
-            alphas_local=self.alphas_local[-1::-2][::-1],
+            alphas_local=self.alphas_local[-1 :: -1 if few else -2][::-1],
             alphas_global=self.alphas_global[-1::-2][::-1],
             n_solutions=min(self.n_solutions, self._few_solutions),
             relax=self.limits.on_trees,

@@ -6,11 +6,16 @@ over all trees. A tree that is best at some strength has a ratio above it, and s
 again just below that ratio leads to a tree with a larger one (Dinkelbach's method for
 fractions), until nothing is gained. Where the problem is convex, the ratio of small
 trees is the slope at the empty tree, and known at once.
+
+Starts with steep cuts seldom lead to a tree with a large ratio. But cuts of a steepness
+can do whatever gentler ones do, with smaller coefficients in the same proportion: so
+trees begin with gentle cuts, and the best of them is taken further as steep as asked.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +27,14 @@ from sorct.search.polish import ROUGH, Polisher
 from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.descent import gradient_at
 from sorct.solvers.solution import Solution
+from sorct.tree.params import Params
 
 # Rounds at most; where below the ratio the next tree is solved for; gains that end the
 # rounds.
 _ROUNDS, _BELOW, _GAIN = 8, 0.7, 1.02
+# Steepness per variable of the cuts with which trees begin, if steeper ones are asked
+# for. Those of a quantity begin as steep as asked: slopes of leaves stay as they are.
+_GENTLE = (1.0, 8.0)
 
 
 def emptying_strength(
@@ -46,11 +55,44 @@ def emptying_strength(
     problem = problem.subsampled
     if problem.is_convex:
         return _slope_at_empty(problem)
-    ratios = [
-        _raised(problem, found, linf, stop)
-        for found in _first_trees(problem, seed, n_starts, stop)
+    gentle = () if problem.of_quantity else _GENTLE
+    gammas = [each * problem.n_groups for each in gentle]
+    gammas = [gamma for gamma in gammas if gamma < problem.gamma] or [problem.gamma]
+    begun = [_best(problem, gamma, seed, linf, stop, n_starts) for gamma in gammas]
+    best = max(begun, key=lambda one: one.ratio)
+    if best.ratio <= 0.0 or problem.gamma in gammas:
+        return best.ratio
+    return _raised(problem, *best, linf, stop).ratio
+
+
+class _Reached(NamedTuple):
+    """A tree, and what it gains over the empty one per unit of penalty."""
+
+    ratio: float
+    params: Params
+
+
+def _best(
+    problem: Problem,
+    gamma: float,
+    seed: int,
+    linf: bool,
+    stop: IntArray,
+    n_starts: int,
+) -> _Reached:
+    """The tree with the largest ratio that starts with cuts of a steepness lead to.
+
+    It is told as one of the problem, whose cuts are steeper.
+    """
+    gentle, share = replace(problem, gamma=gamma), gamma / problem.gamma
+    reached = [
+        _raised(gentle, _ratio(gentle, one, linf), one.params, linf, stop)
+        for one in _first_trees(gentle, seed, n_starts, stop)
     ]
-    return max(ratios, default=0.0)
+    best = max(reached, key=lambda one: one.ratio)
+    coef, threshold = share * best.params.coef, share * best.params.threshold
+    params = replace(best.params, coef=coef, threshold=threshold)
+    return _Reached(best.ratio / share, params)
 
 
 def _first_trees(
@@ -65,18 +107,23 @@ def _first_trees(
     ]
 
 
-def _raised(problem: Problem, found: Solution, linf: bool, stop: IntArray) -> float:
-    """Largest ratio that a tree leads to."""
-    ratio = _ratio(problem, found, linf)
+def _raised(
+    problem: Problem, ratio: float, params: Params, linf: bool, stop: IntArray
+) -> _Reached:
+    """The tree with the largest ratio that a tree of a known one leads to."""
+    best = _Reached(ratio, params)
     for _ in range(_ROUNDS):
         if ratio <= 0.0 or stop[0] != 0:
             break
         below = _at(problem, _BELOW * ratio, linf)
-        found = ROUGH.solve(below, found.params, stop=stop)
-        before, ratio = ratio, max(ratio, _ratio(problem, found, linf))
+        found = ROUGH.solve(below, params, stop=stop)
+        before, params = ratio, found.params
+        ratio = max(ratio, _ratio(problem, found, linf))
+        if ratio > before:
+            best = _Reached(ratio, params)
         if ratio < _GAIN * before:
             break
-    return max(ratio, 0.0)
+    return _Reached(max(best.ratio, 0.0), best.params)
 
 
 def _at(problem: Problem, alpha: float, linf: bool) -> Problem:

@@ -1,0 +1,59 @@
+"""The strength that empties a tree: no tree beats the empty one above it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sorct.estimators.fitting import Model, Prepared
+from sorct.problem.evaluation import never
+from sorct.problem.penalty import Strengths
+from sorct.search.polish import ROUGH
+from sorct.search.starts import draw_start
+from sorct.search.strongest import emptying_strength
+
+
+def table(seed=0, n=240):
+    """Classes that two of four columns tell together, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 4))
+    inside = (X[:, 0] > 0.4) & (X[:, 1] > 0.3)
+    return X, np.where(rng.random(n) < 0.1, ~inside, inside)
+
+
+def problem_of(loss, depth, gamma="auto", seed=0):
+    """The problem of that table without penalties."""
+    return Prepared.of(*table(seed), None, Model(depth, gamma=gamma, loss=loss)).problem
+
+
+@pytest.mark.parametrize("linf", [False, True])
+@pytest.mark.parametrize("loss", ["log", "cost"])
+def test_above_it_starts_find_no_tree_that_beats_the_empty_one(loss, linf):
+    """Neither by the local nor by the global penalty; far below there is one."""
+    problem = problem_of(loss, 2)
+    strongest = emptying_strength(problem, 0, linf=linf)
+
+    def best(share):
+        alpha = share * strongest
+        there = problem.at(Strengths(0.0, alpha) if linf else Strengths(alpha, 0.0))
+        starts = [draw_start(problem, 1, k, never()).params for k in range(10)]
+        return min(ROUGH.solve(there, one).objective for one in starts)
+
+    assert best(1.02) >= problem.trivial_cost - 1e-6
+    assert best(0.05) < problem.trivial_cost - 1e-6
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_steep_cuts_need_as_strong_a_penalty_as_gentle_ones(depth):
+    """They do the same with coefficients that are smaller in proportion."""
+    problem = problem_of("log", depth)
+    steep = replace(problem, gamma=64.0 * problem.gamma)
+    gentle = emptying_strength(problem, 0)
+    assert emptying_strength(steep, 0) >= 0.95 * 64.0 * gentle
+
+
+def test_where_nothing_helps_there_is_no_strength():
+    """Columns that are the same in all rows."""
+    X, y = np.ones((20, 2)), np.arange(20) % 2
+    problem = Prepared.of(X, y, None, Model(2, loss="cost")).problem
+    assert emptying_strength(problem, 0) == 0.0
