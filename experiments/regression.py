@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LassoCV, LinearRegression
 from sklearn.metrics import r2_score
@@ -57,7 +58,10 @@ def _encoded(model: Any) -> Pipeline:
     return make_pipeline(columns, model)
 
 
-def _peer(method: str) -> Any:
+def peer(method: str) -> Any:
+    """A peer by its name, not fitted."""
+    if method == "forest":
+        return _encoded(RandomForestRegressor(300, random_state=0))
     if method == "ols":
         return _encoded(LinearRegression())
     if method == "lasso":
@@ -69,12 +73,13 @@ def _peer(method: str) -> Any:
 
 def run(method: str, name: str, split: int) -> dict[str, Any]:
     """Train on three quarters of a table and score on the rest."""
-    X, y = load(name)
-    X_train, X_test, y_train, y_test = train_test_split(
-        X, y, test_size=0.25, random_state=split
-    )
-    begun = time.process_time()
-    row: dict[str, Any] = {"method": method, "table": name, "split": split}
+    parts = train_test_split(*load(name), test_size=0.25, random_state=split)
+    return {"method": method, "table": name, "split": split, **scored(method, *parts)}
+
+
+def scored(method: str, X_train: Any, X_test: Any, y_train: Any, y_test: Any) -> Any:
+    """What a method learns from some rows, and R² on the others."""
+    begun, row = time.process_time(), dict[str, Any]()
     if method == "ours":
         search = SORCTRegressorCV(random_state=0, handle_missing="typical")
         model: Any = search.fit(X_train, y_train)
@@ -87,7 +92,7 @@ def run(method: str, name: str, split: int) -> dict[str, Any]:
         row["link"] = tree.quantity.link
         row["by_hand"] = float(r2_score(y_test, tree.follow(X_test)))
     else:
-        model = _peer(method).fit(X_train, y_train)
+        model = peer(method).fit(X_train, y_train)
         row["columns"] = _columns_used(model)
     row["seconds"] = round(time.process_time() - begun, 1)
     row["r2"] = float(r2_score(y_test, model.predict(X_test)))
