@@ -24,6 +24,7 @@ from sorct.estimators.contest import MOST_FIRST_FOLDS
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import Marks
+from sorct.estimators.following import Following
 from sorct.estimators.race import Race
 from sorct.estimators.why import OUT_OF_TIME
 from sorct.search import relax as relaxing
@@ -168,11 +169,11 @@ def test_one_strength_is_left_where_there_is_time_for_one():
     ]
     given = np.array([1.0, 2.0, 4.0]), np.zeros(1), 2, Effort(), ""
     task = folds.PathTask(Model(), Classes(np.arange(2)), *given, relax=False)
-    found = contests._at_best(contests.Scored(task, marks))
+    found = contests._at_best(contests.Scored(task, marks), Following())
     assert found.task.alphas_local.tolist() == [2.0]
     assert [one.scores.tolist() for one in found.marks] == [[0.9], [0.3]]
     scored = contests.Scored(replace(task, relax=True), marks)
-    assert contests._at_best(scored) is scored
+    assert contests._at_best(scored, Following()) is scored
 
 
 def test_strengths_are_looked_for_no_longer_than_there_is_time(monkeypatch):

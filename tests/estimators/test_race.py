@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from sorct import InfeasibleError, SORCTClassifierCV
 from sorct.estimators.candidates import Candidates
-from sorct.estimators.contest import handicap, not_far_behind
+from sorct.estimators.contest import not_far_behind
 from sorct.estimators.folds import Marks
+from sorct.estimators.following import Following
 from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Settings
 from tests.budget import examples
 from tests.estimators.test_cross_validated import assert_same_search
@@ -352,25 +353,29 @@ def test_paths_that_no_rule_would_choose_are_not_traced_to_the_end():
     near, far = marks(-0.35, -0.35, -0.35), marks(-0.4, -0.35, -0.35)
     none = [*marks(-0.1, -0.1), InfeasibleError("no tree", {})]
     by_nobody = [Marks(one.scores, np.full(2, 0.5)) for one in near]
-    found = not_far_behind([far, best, near, none, by_nobody])
+    found = not_far_behind([far, best, near, none, by_nobody], Following())
     assert found == [False, True, True, False, False]
-    assert not_far_behind([none, none]) == [True, True]
+    assert not_far_behind([none, none], Following()) == [True, True]
 
 
 def test_rules_that_nobody_can_follow_are_chosen_only_if_far_better():
     """By more than a tenth of what the best gain over the sparsest."""
     scores, followed = np.array([-0.3, -0.36, -0.31, -0.8]), [0.98, 0.99, 0.5, 1.0]
-    off = handicap(scores, np.array(followed), -0.8)
+    following = Following()
+    off = following.handicap(scores, np.array(followed), -0.8)
     np.testing.assert_allclose(off, [0.05, 0.0, 0.05, 0.0])
-    assert not handicap(np.array([np.nan, -0.8]), np.zeros(2), -0.8).any()
+    none = following.handicap(np.array([np.nan, -0.8]), np.zeros(2), -0.8)
+    assert not none.any()
     table = {"followed": followed, "n_variables": [4, 3, 3, 0]}
     for score, noise, chosen in [(-0.36, 0.0, 0), (-0.34, 0.0, 1), (-0.36, 0.2, 1)]:
         means = np.array([-0.3, score, -0.31, -0.8])
         splits = {f"split{k}": means + [noise * (-1) ** k, 0, 0, 0] for k in range(4)}
         frame = pd.DataFrame({**table, "mean_score": means, **splits})
-        found = Candidates(frame, (), (), by_hand=True)
-        allowed = found._worth_following(np.ones(4, dtype=bool))
+        found = Candidates(frame, (), (), following)
+        allowed = found._worth_following(following, np.ones(4, dtype=bool))
         assert np.where(allowed, means, -np.inf).argmax() == chosen
+        strict = found._worth_following(Following.of(0.99), np.ones(4, dtype=bool))
+        assert strict.tolist() == [False, True, False, True]
 
 
 def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():
@@ -558,6 +563,17 @@ def test_columns_that_mean_nothing_stay_out(rng, n_noise, n, options):
     assert len(search.tree_.variables_used) <= 6
     X, y = noisy(rng, n_noise)
     assert search.score(X, y) > 0.88
+
+
+def test_rules_that_must_be_followed_are(two_clouds):
+    """With a share asked for, trees with less are left out where others are not."""
+    with pytest.raises(ValueError, match=r"min_followed must be .* got 1.5"):
+        model(min_followed=1.5).fit(*two_clouds)
+    free = model(depths=2).fit(*two_clouds)
+    most = free.cv_results_["followed"].max()
+    assert free.tree_.training.followed < most
+    strict = model(depths=2, min_followed=most).fit(*two_clouds)
+    assert strict.tree_.training.followed >= most
 
 
 # -- a rare class ----------------------------------------------------------------------

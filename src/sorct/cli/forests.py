@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _OF_TREES: dict[str, Any] = {
     "alphas_local": None, "alphas_global": None, "scoring": None, "n_solutions": None,
     "followable": None, "min_recall": [], "confidence": None, "calibration": None,
-    "paper": False,
+    "min_followed": None, "paper": False,
 }  # fmt: skip
 
 

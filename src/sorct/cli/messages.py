@@ -22,7 +22,7 @@ _FLAGS = {
     "alpha_global", "alpha_local", "alphas_global", "alphas_local",
     "categorical_features", "class_weight", "cost_matrix", "feature_cost",
     "handle_missing", "handle_unknown", "max_cost", "max_features",
-    "max_features_per_cut", "max_iter",
+    "max_features_per_cut", "max_iter", "min_followed",
     "min_frequency", "min_recall", "monotonic_cst", "n_jobs", "n_solutions",
     "n_starts", "positive_class", "sample_weight", "time_limit", "tol",
 }  # fmt: skip

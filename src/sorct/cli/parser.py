@@ -117,6 +117,13 @@ def _add_fit(verbs: Verbs) -> None:
         metavar="X",
         help="most that the variables of the tree may cost together, by --feature-cost",
     )
+    group.add_argument(
+        "--min-followed",
+        type=options.real(positive=False),
+        metavar="X",
+        help="least share of the rows for which following the rules by hand gives the "
+        "class predicted (default: 0.99, less where that is better by far)",
+    )
     group = parser.add_argument_group("penalties, fixed")
     for axis, what in (("local", "a cut"), ("global", "the tree")):
         group.add_argument(

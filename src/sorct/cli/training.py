@@ -74,7 +74,7 @@ _PATH_CV, _RULE = 3, "one-standard-error"
 # Flags of fit that only one of its two ways knows.
 _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
-    "max_features_per_cut", "max_cost", "n_solutions", "relax",
+    "max_features_per_cut", "max_cost", "min_followed", "n_solutions", "relax",
 }  # fmt: skip
 _FIXED = {"n_starts"}
 
@@ -252,7 +252,7 @@ def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
         **grid(args),
         **given_options(
             args, "scoring", "max_features", "max_features_per_cut", "max_cost",
-            "time_limit",
+            "min_followed", "time_limit",
         ),
         **_shared(args, data),
     )  # fmt: skip

@@ -9,8 +9,8 @@ import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.wording import shown
-from sorct.estimators.contest import FOLLOWED, handicap
 from sorct.estimators.folds import FoldScores, PathTask
+from sorct.estimators.following import Following
 from sorct.estimators.quantity_choices import MOST_GAIN
 from sorct.tree.frontier import sparsest
 from sorct.tree.path import Limits, Path
@@ -36,18 +36,18 @@ class Candidates:
     paths : tuple of Path
     tasks : tuple of PathTask
         What the paths were traced for.
-    by_hand : bool
-        Whether trees that cannot be followed by hand have to be far better than others.
+    following : Following or None
+        What is asked of rules that people follow; None: nothing.
     """
 
     results: pd.DataFrame
     paths: tuple[Path, ...]
     tasks: tuple[PathTask | None, ...]
-    by_hand: bool
+    following: Following | None
 
     @classmethod
     def of(
-        cls, found: list[FoldScores], score_name: str, *, by_hand: bool
+        cls, found: list[FoldScores], score_name: str, following: Following | None
     ) -> Candidates:
         """From the paths traced; raises where floors or scores leave none."""
         feasible = [one for one in found if one.error is None]
@@ -62,7 +62,7 @@ class Candidates:
                 "such as 'balanced_accuracy', or fewer folds."
             )
         paths = tuple(one.scored_path(score_name) for one in feasible)
-        return cls(results, paths, tuple(one.task for one in feasible), by_hand)
+        return cls(results, paths, tuple(one.task for one in feasible), following)
 
     @property
     def trees(self) -> tuple[Tree, ...]:
@@ -72,11 +72,11 @@ class Candidates:
     def choose(self, rule: str, limits: Limits) -> int:
         """Row of the results by a rule, within limits."""
         allowed = limits.allow(self.trees)
-        if self.by_hand:
-            allowed = allowed & self._worth_following(allowed)
+        if self.following is not None:
+            allowed = allowed & self._worth_following(self.following, allowed)
         return choose(self.results, rule, allowed)
 
-    def _worth_following(self, allowed: AnyArray) -> AnyArray:
+    def _worth_following(self, following: Following, allowed: AnyArray) -> AnyArray:
         """Rows whose rules lead people where the tree does, or that are far better.
 
         Of trees that are not followed by hand those are left that are ahead of all
@@ -84,13 +84,13 @@ class Candidates:
         """
         followed = self.results["followed"].to_numpy(dtype=np.float64)
         scores = np.where(allowed, self.results["mean_score"], np.nan)
-        good = allowed & (followed >= FOLLOWED) & ~np.isnan(scores)
+        good = allowed & following.met(followed) & ~np.isnan(scores)
         if not good.any():
             return allowed
         few = np.where(np.isnan(scores), np.inf, self.results["n_variables"]).argmin()
         best = int(np.where(good, scores, -np.inf).argmax())
         ahead, noise = _paired(self.results, best)
-        off = handicap(scores, followed, scores[few])
+        off = following.handicap(scores, followed, scores[few])
         return good | (allowed & (ahead > np.maximum(off, noise)))
 
     def place(self, index: int) -> tuple[int, int]:

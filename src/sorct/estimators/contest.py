@@ -26,6 +26,7 @@ from sorct.estimators.folds import (
     trace_in_time,
     with_grid,
 )
+from sorct.estimators.following import Following
 from sorct.estimators.progress import progress_bar
 from sorct.estimators.race import (
     FIRST_FOLDS,
@@ -40,10 +41,6 @@ from sorct.tree.path import NO_LIMITS, Path
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Where following the rules by hand gives the class that is predicted for a smaller
-#: share of the training rows than this, a tree is chosen only if it is better than all
-#: others by more than UNFOLLOWED times what trees gain over the sparsest.
-FOLLOWED, UNFOLLOWED = 0.99, 0.1
 #: Tables with fewer rows have their folds drawn twice.
 FEW_ROWS = 1000
 # A first look takes at most _LOOK_ROWS rows; its strengths suit a table of _GRID_ROWS
@@ -97,6 +94,8 @@ class Contest:
         Runs delayed calls and returns their results, in their order.
     clock : SearchClock
         How long it may take.
+    following : Following
+        How much it counts that rules can be followed by hand.
     """
 
     task: PathTask
@@ -107,6 +106,7 @@ class Contest:
     is_race: bool
     run_all: Callable[[list[Any]], list[Any]]
     clock: SearchClock = SearchClock()
+    following: Following = Following()
 
     def run(self) -> Ranking:
         """Race, and trace what is left in full."""
@@ -133,7 +133,9 @@ class Contest:
         slow = len(self.data.y) > _LOOK_ROWS
         slow |= len(race.heats) < len(self.choices.first)
         if over and slow and spare is not None:
-            traced, ended = self._on_all_rows([_at_best(spare)], ended=True)
+            traced, ended = self._on_all_rows(
+                [_at_best(spare, self.following)], ended=True
+            )
         else:
             traced, ended = self._traced(tasks, spare)
         return Ranking(race.frame(), traced, ended or race.ended or look.ended)
@@ -170,7 +172,7 @@ class Contest:
         if self.is_race and len(tasks) > 1 and self.task.limits == NO_LIMITS:
             half = -(-len(self.folds) // 2)
             known, ended = self._on_folds(known, half, spare)
-            kept = not_far_behind([one.marks for one in known])
+            kept = not_far_behind([one.marks for one in known], self.following)
             known = [one for one, stays in zip(known, kept, strict=True) if stays]
         if self.clock.limit is None:
             return self._at_once(known), False
@@ -178,7 +180,7 @@ class Contest:
             known, ended = self._on_folds(known, len(self.folds), spare)
         if ended:
             # There is time for one path of all rows.
-            known = [known[_best_of([one.marks for one in known])]]
+            known = [known[_best_of([one.marks for one in known], self.following)]]
         return self._on_all_rows(known, ended=ended)
 
     def _at_once(self, known: list[Scored]) -> list[FoldScores]:
@@ -211,14 +213,15 @@ class Contest:
         ]
         whole = [one for one in found if len(one.marks) == end]
         if not whole:
-            return [found[0] if spare is None else _at_best(spare)], True
+            left = found[0] if spare is None else _at_best(spare, self.following)
+            return [left], True
         return whole, len(whole) < len(found)
 
     def _on_all_rows(
         self, known: list[Scored], *, ended: bool
     ) -> tuple[list[FoldScores], bool]:
         """Paths of all rows, that of the best first, and whether time was over."""
-        best = _best_of([one.marks for one in known])
+        best = _best_of([one.marks for one in known], self.following)
         order = [best, *(k for k in range(len(known)) if k != best)]
         calls = [[self._whole(known[k].task, wanted=k == best)] for k in order]
         paths = dict(zip(order, self._in_turn(calls), strict=True))
@@ -307,7 +310,8 @@ class _FirstLook:
         ]
         for settings, task, found in zip(waiting, tasks, marks, strict=True):
             self._note(settings, replace(task, until=None), found, n_done)
-        return [_weighed_scores(found) if found else [] for found in marks]
+        weigh = partial(_weighed_scores, following=contest.following)
+        return [weigh(found) if found else [] for found in marks]
 
     def _note(
         self,
@@ -365,7 +369,7 @@ def run_in_parallel(
 
 
 def _weighed_scores(
-    marks: list[Marks | InfeasibleError],
+    marks: list[Marks | InfeasibleError], following: Following
 ) -> list[FloatArray | InfeasibleError]:
     """Scores on every fold, less what it costs not to be followed by hand."""
     known = [one for one in marks if isinstance(one, Marks)]
@@ -373,19 +377,8 @@ def _weighed_scores(
         return [one.scores if isinstance(one, Marks) else one for one in marks]
     followed = np.mean([one.followed for one in known], axis=0)
     means = np.mean([one.scores for one in known], axis=0)
-    off = handicap(means, followed, means[-1])
+    off = following.handicap(means, followed, means[-1])
     return [one.scores - off for one in known]
-
-
-def handicap(scores: FloatArray, followed: FloatArray, sparsest: float) -> FloatArray:
-    """What is taken off the scores of trees that cannot be followed by hand.
-
-    It is a share of what the best of them gain over the sparsest tree.
-    """
-    best = np.max(scores, where=np.isfinite(scores), initial=-np.inf)
-    gain = best - sparsest
-    off = UNFOLLOWED * gain if np.isfinite(gain) else 0.0
-    return np.where(followed >= FOLLOWED, 0.0, max(off, 0.0))
 
 
 def _eased(task: PathTask, place: int | None) -> PathTask:
@@ -402,27 +395,30 @@ def _eased(task: PathTask, place: int | None) -> PathTask:
     return replace(task, relax_to=float(alphas[-1 - 2 * place]) or None)
 
 
-def not_far_behind(marks: list[list[Marks | InfeasibleError]]) -> list[bool]:
+def not_far_behind(
+    marks: list[list[Marks | InfeasibleError]], following: Following
+) -> list[bool]:
     """Which paths have a tree within a standard error of the best on these folds."""
-    best, error = _best_scores(marks)
+    best, error = _best_scores(marks, following)
     top = int(best.argmax())
     if not np.isfinite(best[top]):
         return [True] * len(marks)
     return [bool(one >= best[top] - error[top]) for one in best]
 
 
-def _best_of(marks: list[list[Marks | InfeasibleError]]) -> int:
+def _best_of(marks: list[list[Marks | InfeasibleError]], following: Following) -> int:
     """The path whose best tree has the best mean score; the first of equals."""
-    return int(_best_scores(marks)[0].argmax())
+    return int(_best_scores(marks, following)[0].argmax())
 
 
-def _at_best(scored: Scored) -> Scored:
+def _at_best(scored: Scored, following: Following) -> Scored:
     """The same with the strength alone that was best, where there is time for one.
 
     Trees that are relaxed, and those of two penalties, are as many as there are.
     """
     task, marks = scored
-    means = np.mean(_known_scores(marks), axis=0) if _known_scores(marks) else []
+    known_scores = _known_scores(marks, following)
+    means = np.mean(known_scores, axis=0) if known_scores else []
     alphas, linf = task.alphas_local, task.alphas_global
     plain = linf is not None and linf.size == 1 and not task.relax
     if alphas is None or not plain or len(means) != alphas.size:
@@ -436,19 +432,22 @@ def _at_best(scored: Scored) -> Scored:
     return Scored(replace(task, alphas_local=alphas[[best]]), [*own])
 
 
-def _known_scores(marks: list[Marks | InfeasibleError]) -> list[FloatArray]:
+def _known_scores(
+    marks: list[Marks | InfeasibleError], following: Following
+) -> list[FloatArray]:
     """Scores on every fold; none where a fold has no tree."""
-    found = [one for one in _weighed_scores(marks) if isinstance(one, np.ndarray)]
+    weighed = _weighed_scores(marks, following)
+    found = [one for one in weighed if isinstance(one, np.ndarray)]
     return found if len(found) == len(marks) else []
 
 
 def _best_scores(
-    marks: list[list[Marks | InfeasibleError]],
+    marks: list[list[Marks | InfeasibleError]], following: Following
 ) -> tuple[FloatArray, FloatArray]:
     """Best mean score of every path, and its standard error."""
     best, error = np.full(len(marks), -np.inf), np.zeros(len(marks))
     for k, found in enumerate(marks):
-        scores = _known_scores(found)
+        scores = _known_scores(found, following)
         if not scores:
             continue
         means = np.mean(scores, axis=0)

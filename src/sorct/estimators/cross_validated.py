@@ -44,6 +44,7 @@ from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
 from sorct.estimators.folds import PathTask
+from sorct.estimators.following import Following
 from sorct.estimators.path import warn_if_slow
 from sorct.estimators.promises import Kept, Promise, hold_out
 from sorct.estimators.race import DEEPEST, Choices
@@ -104,6 +105,11 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         Most variables that any of its cuts may use.
     max_cost : float or None, default=None
         Most that its variables may cost together, by ``feature_cost``.
+    min_followed : float or None, default=None
+        Least share of the training rows for which following the rules by hand gives the
+        class predicted; trees with less are left out where others are not. None lets a
+        race choose rules that are followed for less than 0.99 where they are better
+        beyond chance and by a tenth of what trees gain over the sparsest.
     n_solutions : int, default=6
         Trees carried along each path.
     relax : bool, default=True
@@ -224,6 +230,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         positive_class: Any = None,
         feature_cost: Any = None,
         followable: bool = True,
+        min_followed: float | None = None,
         progress: bool = False,
     ) -> None:
         self.depths = depths
@@ -259,6 +266,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         self.positive_class = positive_class
         self.feature_cost = feature_cost
         self.followable = followable
+        self.min_followed = min_followed
         self.progress = progress
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -329,9 +337,11 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         given = task, choices, data, folds, scorer, self._is_race, run_all
         # Maps that calibrate take paths of their own.
         chosen = clock if asked.calibration is None else clock.part(_CHOOSING)
-        self.race_, traced, ended = Contest(*given, chosen).run()
+        following = Following.of(self.min_followed)
+        self.race_, traced, ended = Contest(*given, chosen, following).run()
         name = scorer_name(self.scoring, default)
-        found = Candidates.of(traced, name, by_hand=self._is_race)
+        asks = self._is_race or self.min_followed is not None
+        found = Candidates.of(traced, name, following if asks else None)
         settle = partial(settled, data=data, asked=asked, promise=promise, clock=clock)
         self._keep(found, settle, ended=ended)
         warn_if_slow(self.path_, effort, stacklevel=6)
@@ -361,6 +371,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         check_one_of("rule", self.rule, RULES)
         checked_flag("relax", self.relax)
         checked_flag("progress", self.progress)
+        Following.of(self.min_followed)
         self._limits.check_with(self.feature_cost)
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         chosen = isinstance(self.scaling, str) and self.scaling == CHOOSE

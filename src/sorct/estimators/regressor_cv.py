@@ -318,7 +318,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         self.race_, traced, ended = Contest(*every, clock.part(_CHOOSING)).run()
         default = scorer.name if isinstance(scorer, QuantityScorer) else ""
         name = scorer_name(self.scoring, default)
-        found = Candidates.of(traced, name, by_hand=False)
+        found = Candidates.of(traced, name, None)
         settle = partial(finished_on_all, data=data, asked=asked, clock=clock)
         self._keep(found, settle, ended=ended)
         warn_if_slow(self.path_, effort, stacklevel=6)
