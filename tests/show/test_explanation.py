@@ -218,13 +218,13 @@ def test_leaves_of_one_class_side_by_side_are_one_leaf(rng, table):
 
 
 def test_a_route_can_end_in_another_class_than_predicted():
-    """Two leaves of one class can together outweigh the most probable leaf."""
+    """Two leaves of one class can together outweigh the one where rules lead."""
     tree = Tree(
         encoder=TableEncoder.learn(pd.DataFrame({"a": [0.0, 1.0]})),
         coef=np.array([[1.0, 0.0, 1.0]]),
-        # At a = 1 and gamma = 1: left F(0.2), and below on the right 1/2 and 1/2; the
-        # left cut has no variable and gives its two leaves 1/2 each.
-        threshold=np.array([1.2, 0.0, 1.0]),
+        # At a = 1 and gamma = 1: right F(0.2), and below that left F(0.1); the left cut
+        # has no variable and gives its two leaves 1/2 each.
+        threshold=np.array([1.2, 0.0, 0.9]),
         leaf_class=np.array([0, 1, 2, 1]),
         target=Classes(np.array(["a", "b", "c"])),
         gamma=1.0,
@@ -232,10 +232,10 @@ def test_a_route_can_end_in_another_class_than_predicted():
         mass=np.full((3, 4), 1 / 12),
     )
     found = explain(tree, {"a": 1.0})
-    right = 1.0 / (1.0 + np.exp(-0.2))
+    right, left = 1.0 / (1.0 + np.exp([-0.2, -0.1]))
     assert found.predicted == "b"
-    assert found.proba["b"] == pytest.approx(0.5)
-    assert found.leaf_proba == pytest.approx(right / 2)
+    assert found.proba["b"] == pytest.approx((1 - right) / 2 + right * (1 - left))
+    assert found.leaf_proba == pytest.approx(right * left)
     assert [step.answer for step in found.steps] == ["no", "yes"]
     assert found.leaf == "c"
 

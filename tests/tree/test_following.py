@@ -1,6 +1,7 @@
-"""A tree of one cut is read, drawn and followed where ``predict`` changes its mind."""
+"""Cuts are read, drawn and followed where people come to what is predicted."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,10 +69,10 @@ def test_the_cut_is_printed_where_it_is_decided(rare):
 
 
 def test_a_decision_by_probability_alone_moves_nothing(rare):
-    """Nor do deeper trees, whose decision is at no single point of a cut."""
+    """Nor does anything in trees that are not to be followable."""
     assert not fitted(rare).followed_limits.any()
-    deeper = fitted(rare, depth=2, min_recall={"fraud": 0.95}, n_starts=2)
-    assert not deeper.followed_limits.any()
+    strict = {"depth": 2, "min_recall": {"fraud": 0.95}, "n_starts": 2}
+    assert not fitted(rare, **strict, followable=False).followed_limits.any()
     # Costs so unequal that one class is always predicted leave the cut where it is.
     always = fitted(rare, cost_matrix=[[0.0, 1e30], [1.0, 0.0]])
     assert set(always.predict(rare[0])) == {"fraud"}
@@ -84,3 +85,69 @@ def test_a_file_keeps_where_the_cut_is_followed(rare):
     again = Tree.from_dict(json.loads(json.dumps(tree.to_dict())))
     np.testing.assert_array_equal(again.followed_limits, tree.followed_limits)
     assert str(again) == str(tree)
+
+
+# -- deeper trees ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Three classes that overlap: deep trees mix what their leaves say."""
+    rng = np.random.default_rng(2)
+    y = np.arange(400) % 3
+    X = rng.normal(size=(400, 3)) + np.eye(3)[y] * 1.2
+    return X, np.array(["a", "b", "c"])[y]
+
+
+def deep(mixed, **options):
+    """Fit a tree of three cuts."""
+    few = {"depth": 2, "loss": "log", "alpha_local": 2.0, "random_state": 0}
+    return SORCTClassifier(**{**few, "n_starts": 3, **options}).fit(*mixed).tree_
+
+
+def test_deep_cuts_are_read_where_more_rows_come_to_what_is_predicted(mixed):
+    """Predictions stay as they are; what is told of rules is told of the new limits."""
+    X, _ = mixed
+    plain, tree = deep(mixed, followable=False), deep(mixed)
+    np.testing.assert_array_equal(plain.coef, tree.coef)
+    np.testing.assert_array_equal(plain.predict_proba(X), tree.predict_proba(X))
+    assert tree.followed_limits.any()
+    agrees = np.mean(tree.follow(X) == tree.predict(X))
+    assert tree.training.followed == pytest.approx(agrees, abs=1e-12)
+    assert agrees > plain.training.followed + 0.002
+    for row in X[::25]:
+        for step in explain(tree, row).steps:
+            assert (step.answer == "yes") == (step.total > step.threshold)
+    assert tree.routed.sum() == pytest.approx(1.0)
+
+
+def test_no_other_limit_of_a_single_cut_is_better(mixed):
+    """By brute force over all points between the rows, one cut at a time."""
+    X, _ = mixed
+    tree = deep(mixed)
+    score = tree.scores(tree.encoder.encode(X))
+    codes = np.searchsorted(tree.classes, tree.predict(X))
+
+    def share(limits):
+        other = replace(tree, followed_at=limits)
+        return np.mean(other.leaf_class[other.leaf_of_scores(score)] == codes)
+
+    found = share(tree.followed_limits)
+    for t in range(tree.n_branches):
+        at = np.sort(score[t])
+        for limit in 0.5 * (at[1:] + at[:-1]):
+            limits = tree.followed_limits.copy()
+            limits[t] = limit
+            assert share(limits) <= found + 0.002 + 1e-12
+
+
+def test_a_file_keeps_where_deep_cuts_are_followed(mixed):
+    """And refuses limits that are none."""
+    tree = deep(mixed)
+    plain = json.loads(json.dumps(tree.to_dict()))
+    again = Tree.from_dict(plain)
+    np.testing.assert_array_equal(again.followed_limits, tree.followed_limits)
+    assert str(again) == str(tree)
+    for wrong in ([0.0], ["a", 0, 0], [1e80, 0.0, 0.0], None):
+        with pytest.raises(ValueError, match="damaged sorct model"):
+            Tree.from_dict({**plain, "followed_at": wrong})

@@ -24,6 +24,7 @@ from sorct.estimators.decisions import (
     seconds_to_tell,
     told_by_parts,
 )
+from sorct.tree.following import best_limits
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Decider:
             promise.warn_if_empty(recall, self.prepared.classes)
         elif by_costs:
             costs, recall = self._by_costs(tree, said)
-        tree = replace(tree, decision_cost=costs)
+        tree = self._read(replace(tree, decision_cost=costs), said)
         if said is not None and tree.followed_limits.any():
             said = self._said(tree)
         found = self._told(tree, said, costs)
@@ -67,6 +68,20 @@ class Decider:
             confidence=None if promise is None else promise.confidence,
         )
         return replace(tree, routed=found.routed, training=told)
+
+    def _read(self, tree: Tree, said: Said | None) -> Tree:
+        """The tree with cuts read where most rows come to what is predicted.
+
+        Of very many rows, those of the search tell where.
+        """
+        if not self.prepared.followable or tree.n_branches == 1:
+            return tree
+        if said is None:
+            some = self.prepared.problem.subsampled
+            said = Said.of(tree, some, self.prepared.factor)
+        predicted = said.predicted(tree.decision_cost)
+        limits = best_limits(tree, said.score, predicted, said.weight)
+        return replace(tree, followed_at=limits) if limits.any() else tree
 
     @property
     def _in_memory(self) -> bool:

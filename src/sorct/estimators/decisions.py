@@ -64,13 +64,16 @@ class Said:
     codes : array of shape (n,)
     weight : array of shape (n,), sums to 1
     leaf : array of shape (n,)
-        Leaf of every row by the more probable side at every cut.
+        Leaf of every row by hand.
+    score : array of shape (n_branches, n)
+        Scores of the cuts.
     """
 
     proba: FloatArray
     codes: IntArray
     weight: FloatArray
     leaf: IntArray
+    score: FloatArray
 
     @classmethod
     def of(cls, tree: Tree, problem: Problem, factor: FloatArray | None = None) -> Said:
@@ -91,7 +94,7 @@ class Said:
         """Ask a tree about samples, of which some may only pad."""
         n, codes = samples.n_rows, samples.codes
         proba = np.empty((len(tree.classes), n))
-        leaf = np.empty(n, dtype=np.int64)
+        leaf, score = np.empty(n, dtype=np.int64), np.empty((tree.n_branches, n))
         n_nodes = tree.n_branches + tree.n_leaves
         at_once = min(max(_NODE_ROWS // (n_nodes * BLOCK), 1), _BLOCKS)
         for first in range(0, samples.n_blocks, at_once):
@@ -99,14 +102,14 @@ class Said:
             x = np.hstack([samples.block(b)[0] for b in some])
             begin = int(samples.start[first])
             rows = slice(begin, min(begin + x.shape[1], n))
-            score = tree.scores(x[:, : rows.stop - begin].T)
-            proba[:, rows] = tree.proba_of_scores(score)
-            leaf[rows] = tree.leaf_of_scores(score)
+            score[:, rows] = tree.scores(x[:, : rows.stop - begin].T)
+            proba[:, rows] = tree.proba_of_scores(score[:, rows])
+            leaf[rows] = tree.leaf_of_scores(score[:, rows])
         weight = samples.weight[:n]
         if factor is not None:
             weight = weight / factor[codes]
             weight /= weight.sum()
-        return cls(proba, codes, weight, leaf)
+        return cls(proba, codes, weight, leaf, score)
 
     def predicted(self, decision_cost: FloatArray | None) -> IntArray:
         """Codes that a decision predicts."""

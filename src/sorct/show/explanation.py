@@ -106,7 +106,7 @@ class Explanation:
     predicted : label of the class that ``predict`` gives
     proba : dict from label to probability
     steps : tuple of Step
-        The most probable route from the root to a leaf.
+        The route from the root to a leaf of somebody who follows the rules.
     leaf : label of the class of the leaf at its end
     leaf_proba : float
         Probability of that route.
@@ -351,14 +351,13 @@ def _counts_as(encoder: TableEncoder, variable: Variable, value: Any) -> Any:
 def _route(
     tree: Tree, scaled: FloatArray, values: dict[str, Any]
 ) -> tuple[list[Step], Leaf]:
-    """Cuts on the way to the most probable leaf, and that leaf."""
+    """Cuts on the way of somebody who follows the rules, and the leaf at its end."""
     score = tree.scores(scaled[np.newaxis])[:, 0]
-    left, moved = cdf(score), cdf(score - tree.followed_limits)
+    left, goes_left = cdf(score), score > tree.followed_limits
     steps, node, view = [], tree.view.root, tree.view
     while isinstance(node, Cut):
-        ways = _answers(view, node, moved)
-        best = [goes * _best_below(view, moved, child) for _, goes, child in ways]
-        answer, goes, child = _answers(view, node, left)[int(np.argmax(best))]
+        says_yes = bool(goes_left[node.node]) == node.reading.is_left
+        answer, goes, child = _answers(view, node, left)[0 if says_yes else 1]
         steps.append(_step(tree, node, values, answer, goes))
         node = child
     return steps, node
@@ -371,16 +370,6 @@ def _answers(
     yes = float(left[cut.node] if cut.reading.is_left else 1.0 - left[cut.node])
     nodes = view.nodes
     return [("yes", yes, nodes[cut.yes]), ("no", 1.0 - yes, nodes[cut.no])]
-
-
-def _best_below(view: View, left: FloatArray, node: Cut | Leaf) -> float:
-    """Probability of the most probable route from a node to a leaf."""
-    if isinstance(node, Leaf):
-        return 1.0
-    return max(
-        goes * _best_below(view, left, child)
-        for _, goes, child in _answers(view, node, left)
-    )
 
 
 def _step(

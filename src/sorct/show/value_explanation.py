@@ -46,7 +46,7 @@ class ValueExplanation:
     moves : tuple of Move
         One for every variable that the tree uses, the largest first.
     steps : tuple of Step
-        The most probable route from the root to a leaf.
+        The route from the root to a leaf of somebody who follows the rules.
     leaf : str
         What the leaf at its end says.
     leaf_proba : float

@@ -19,7 +19,7 @@ _NO_MEANS = ("absolute", "quantile")
 _ARRAYS = (
     "coef", "threshold", "leaf_class", "cost_matrix", "mass", "leaf_proba",
     "decision_cost", "routed", "leaf_value", "leaf_coef", "leaf_mean",
-    "leaf_miss",
+    "leaf_miss", "followed_at",
 )  # fmt: skip
 
 
@@ -44,6 +44,7 @@ class TreeFields:
     leaf_coef: FloatArray | None = None
     leaf_mean: FloatArray | None = None
     leaf_miss: FloatArray | None = None
+    followed_at: FloatArray | None = None
 
     def __post_init__(self) -> None:
         self._freeze()

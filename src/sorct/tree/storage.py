@@ -107,6 +107,8 @@ def _leaves_to_dict(tree: Tree) -> dict[str, Any]:
     }
     if tree.calibration is not None:
         found["calibration"] = tree.calibration.to_dict()
+    if tree.followed_at is not None:
+        found["followed_at"] = tree.followed_at.tolist()
     return found
 
 
@@ -243,6 +245,9 @@ def _leaves_from_dict(
     if "calibration" in data:
         plain = field(data, "calibration", dict)
         found["calibration"] = Calibration.from_dict(plain, n_classes)
+    if "followed_at" in data:
+        found["followed_at"] = numbers(data, "followed_at", (n_leaves - 1,))
+        _expect_modest(found["followed_at"])
     return found
 
 

@@ -75,6 +75,9 @@ class Tree(TreeFields):
         Mean of the quantity over the training rows that people send to a leaf who
         follow the rules by hand, and the root mean square of what they miss it by (in
         linear leaves: what they miss the leaf's own number by).
+    followed_at : array of shape (n_branches,) or None
+        Score of every cut above which people go left who follow the rules by hand,
+        where the training rows tell a better one than 0.
     training : TrainingRecord
         How the tree came about. Prediction does not use it, except that
         ``predict_bayes`` asks how classes were weighted.
@@ -186,8 +189,8 @@ class Tree(TreeFields):
         """Leaf of every sample that takes the more probable side at every cut.
 
         Leaves are counted from left to right, from 0. That is how people follow the
-        rules by hand; where costs, floors or calibration move the decision of a tree of
-        one cut, they take the side that is predicted.
+        rules by hand; a cut is read where most come to what is predicted, which need
+        not be where both sides are equally probable (``followed_limits``).
         """
         return self.apply_table(self.read(X, check_finite=False))
 
@@ -212,7 +215,7 @@ class Tree(TreeFields):
     @cached_property
     def followed_limits(self) -> FloatArray:
         """Score of every cut above which people who follow the rules go left."""
-        return followed_limits(self)
+        return followed_limits(self) if self.followed_at is None else self.followed_at
 
     def follow(self, X: Any) -> AnyArray:
         """What people find who follow the rules, yes or no at each cut."""

@@ -224,7 +224,7 @@ _IN_NODE = """
 const {cases} = JSON.parse(require("fs").readFileSync(0, "utf8"));
 console.log(JSON.stringify(cases.map(({report, rows}) => rows.map((values) => {
   const tree = report.trees[0], reach = nodeReach(report, tree.model, values);
-  const route = routeOf(tree.nodes, shownReach(tree, reach));
+  const route = routeOf(report, tree, values);
   const proba = classProba(report, tree.model, reach);
   return {proba, best: firstLargest(proba), cuts: route.map((n) => tree.nodes[n].cut)};
 }))));

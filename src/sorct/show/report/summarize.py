@@ -129,6 +129,8 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
         for key, value in plain.items()
         if key not in COMMON and key != "training"
     }
+    if tree.followed_limits.any():
+        kept["followed_at"] = tree.followed_limits.tolist()
     view, told = _drawn(tree), told_of(tree)
     nodes, more = _nodes(tree, view), {}
     reach = None if shown is None else tree.leaf_reach_table(shown.table)

@@ -43,19 +43,24 @@ function logistic(u) {
   return small / (1 + small);
 }
 
-// Probability of reaching every node: cuts first, then leaves.
-function nodeReach(report, model, values) {
+// Score of every cut: above 0 the left side is the more probable one.
+function cutScores(report, model, values) {
   const x = scaleRow(report, values);
-  const nCuts = model.threshold.length;
-  const reach = new Float64Array(2 * nCuts + 1);
-  reach[0] = 1;
-  for (let t = 0; t < nCuts; t++) {
+  return model.threshold.map((threshold, t) => {
     let sum = 0;
     for (let j = 0; j < x.length; j++) sum += model.coef[j][t] * x[j];
-    const score = report.gamma * (sum / report.data.n_groups - model.threshold[t]);
+    return report.gamma * (sum / report.data.n_groups - threshold);
+  });
+}
+
+// Probability of reaching every node: cuts first, then leaves.
+function nodeReach(report, model, values) {
+  const reach = new Float64Array(2 * model.threshold.length + 1);
+  reach[0] = 1;
+  cutScores(report, model, values).forEach((score, t) => {
     reach[2 * t + 1] = reach[t] * logistic(score);
     reach[2 * t + 2] = reach[t] * logistic(-score);
-  }
+  });
   return reach;
 }
 
@@ -114,13 +119,14 @@ function shownReach(tree, reach) {
     : entry.leaves.reduce((sum, leaf) => sum + reach[nCuts + leaf], 0)));
 }
 
-// Places of the nodes on the way to the most probable leaf, from the root down.
-function routeOf(nodes, here) {
-  const leaves = nodes.map((_, n) => n).filter((n) => nodes[n].label !== undefined);
-  const end = leaves[firstLargest(leaves.map((n) => here[n]))];
-  const route = [end];
-  while (route[0] !== 0) {
-    route.unshift(nodes.findIndex((entry) => entry.yes === route[0] || entry.no === route[0]));
+// Places of the nodes on the way of somebody who follows the rules, from the root down.
+function routeOf(report, { model, nodes }, values) {
+  const scores = cutScores(report, model, values), route = [0];
+  let entry = nodes[0];
+  while (entry.label === undefined) {
+    const goesLeft = scores[entry.node] > (model.followed_at ? model.followed_at[entry.node] : 0);
+    route.push(goesLeft === entry.left ? entry.yes : entry.no);
+    entry = nodes[route[route.length - 1]];
   }
   return route;
 }

@@ -150,7 +150,7 @@ function showAnswer() {
     return;
   }
   const reach = nodeReach(report, tree.model, state.values);
-  const here = shownReach(tree, reach), route = routeOf(tree.nodes, here);
+  const here = shownReach(tree, reach), route = routeOf(report, tree, state.values);
   const told = { reach, route: routeText(report, tree.nodes, route, here), outside: odd.outside };
   put("answer", targetOf(report).answer(report, tree.model, state, told));
   lightRoute(picture, route, here);

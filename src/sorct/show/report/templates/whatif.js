@@ -119,7 +119,7 @@ function routeText(report, nodes, route, here) {
     return `cut ${nodes[n].cut} ${nodes[n].yes === next ? "yes" : "no"}`;
   });
   const end = route[route.length - 1];
-  return `Most probable route: ${[...steps, `leaf ${targetOf(report).leafName(report, nodes[end])}`].join(" → ")} (${chance(here[end])})`;
+  return `Route by the rules: ${[...steps, `leaf ${targetOf(report).leafName(report, nodes[end])}`].join(" → ")} (${chance(here[end])})`;
 }
 
 function outsideNote(outside) {
