@@ -238,8 +238,10 @@ def report() -> str:
     for group, part in rows.groupby("group"):
         score = "r2" if group == "quantities" else "accuracy"
         columns = [score, *(["log_loss", "variables"] if score != "r2" else [])]
-        whole = part.groupby("table")[score].transform("size") > 0
-        means = part[whole].groupby("method")[columns].mean()
+        counts = part.groupby(["table", "method"]).size().unstack(fill_value=0)
+        whole = counts.index[counts.eq(counts.max(axis=1), axis=0).all(axis=1)]
+        part = part[part["table"].isin(whole)]
+        means = part.groupby("method")[columns].mean()
         n_tables = part["table"].nunique()
         parts += [f"## {group} ({n_tables} tables)", "", _markdown(means), ""]
         tables = part.pivot_table(index="table", columns="method", values=score)

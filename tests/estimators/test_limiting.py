@@ -52,13 +52,14 @@ def test_points_are_no_worse_for_knowing_each_other(swept, limits):
 
 
 def test_trees_are_within_limits_when_time_is_over(swept):
-    """Whatever is left out then, nobody gets more variables than were allowed."""
+    """And no worse than the empty tree, whatever is left out then."""
     prepared, problems, solutions, effort = swept
     over, limits = np.ones(1, dtype=np.int64), Limits(1)
     assert max(np.count_nonzero(one.params.coef.any(axis=1)) for one in solutions) > 1
     found = all_within_limits(prepared, limits, problems, solutions, effort, 0, over)
     for one in found:
         assert np.count_nonzero(one.params.coef.any(axis=1)) <= 1
+        assert one.cost <= prepared.problem.trivial_cost + 1e-9
 
 
 def test_one_variable_that_helps_is_found_where_slopes_tell_nothing():

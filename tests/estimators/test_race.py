@@ -370,12 +370,16 @@ def test_rules_that_nobody_can_follow_are_chosen_only_if_far_better():
     for score, noise, chosen in [(-0.36, 0.0, 0), (-0.34, 0.0, 1), (-0.36, 0.2, 1)]:
         means = np.array([-0.3, score, -0.31, -0.8])
         splits = {f"split{k}": means + [noise * (-1) ** k, 0, 0, 0] for k in range(4)}
-        frame = pd.DataFrame({**table, "mean_score": means, **splits})
+        told = {**table, "mean_score": means, "std_score": 2.0, "se_score": 1.0}
+        frame = pd.DataFrame({**told, **splits})
         found = Candidates(frame, (), (), following)
         allowed = found._worth_following(following, np.ones(4, dtype=bool))
         assert np.where(allowed, means, -np.inf).argmax() == chosen
         strict = found._worth_following(Following.of(0.99), np.ones(4, dtype=bool))
         assert strict.tolist() == [False, True, False, True]
+    most = Candidates(frame[::2].reset_index(), (), (), following)
+    found = most._worth_following(Following.of(0.99), np.ones(2, dtype=bool))
+    assert found.tolist() == [True, False]
 
 
 def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():

@@ -52,6 +52,15 @@ def test_steep_cuts_need_as_strong_a_penalty_as_gentle_ones(depth):
     assert emptying_strength(steep, 0) >= 0.95 * 64.0 * gentle
 
 
+@pytest.mark.parametrize("linf", [False, True])
+def test_what_only_steep_cuts_can_tell_apart_has_a_strength(linf):
+    """A class in a narrow band: no gentle cut is worth anything by the cost."""
+    X = np.random.default_rng(0).random((400, 4))
+    y = np.abs(X[:, 0] - 0.5) < 0.06
+    problem = Prepared.of(X, y, None, Model(2, loss="cost")).problem
+    assert emptying_strength(problem, 0, linf=linf) > 0.0
+
+
 def test_where_nothing_helps_there_is_no_strength():
     """Columns that are the same in all rows."""
     X, y = np.ones((20, 2)), np.arange(20) % 2

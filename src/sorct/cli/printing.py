@@ -133,7 +133,7 @@ def cell(value: Any) -> str:
 
 # Settings that a race may also choose.
 _MORE_SETTINGS = ("class_weight", "leaf", "mixed", "link", "categorical")
-_NO_SCORE = "- no tree of it is feasible"
+_NO_SCORE = "- no tree of it is feasible, or followed by hand as asked"
 
 
 def race_table(race: pd.DataFrame, scoring: str) -> str:

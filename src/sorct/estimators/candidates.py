@@ -84,14 +84,17 @@ class Candidates:
         """
         followed = self.results["followed"].to_numpy(dtype=np.float64)
         scores = np.where(allowed, self.results["mean_score"], np.nan)
-        good = allowed & following.met(followed) & ~np.isnan(scores)
+        known = allowed & ~np.isnan(scores)
+        good = known & following.met(followed)
         if not good.any():
-            return allowed
-        few = np.where(np.isnan(scores), np.inf, self.results["n_variables"]).argmin()
+            most = followed[known].max() if following.strict and known.any() else 0.0
+            return np.asarray(allowed & (followed >= most))
         best = int(np.where(good, scores, -np.inf).argmax())
-        ahead, noise = _paired(self.results, best)
-        off = following.handicap(scores, followed, scores[few])
-        return good | (allowed & (ahead > np.maximum(off, noise)))
+        fewest = self.results["n_variables"] == self.results["n_variables"][known].min()
+        off = following.handicap(scores, followed, scores[known & fewest].max())
+        ahead, spread = _paired(self.results, best)
+        noise = spread * _error_share(self.results)
+        return np.asarray(good | (known & (ahead > np.maximum(off, noise))))
 
     def place(self, index: int) -> tuple[int, int]:
         """Which path a row of the results belongs to, and which of its trees."""
@@ -143,19 +146,30 @@ def not_behind(results: pd.DataFrame, allowed: AnyArray) -> AnyArray:
     if np.isnan(means).all():
         return allowed
     best = int(np.nanargmax(means))
-    ahead, noise = _paired(results, best)
+    ahead, spread = _paired(results, best)
+    noise = spread / np.sqrt(max(_n_folds(results), 1))
     little, much = _given_up(results, means, best)
     slack = np.clip(noise, little, much) + 1e-12 * np.abs(means[best])
     return np.asarray(-ahead <= slack)
 
 
 def _paired(results: pd.DataFrame, row: int) -> tuple[FloatArray, FloatArray]:
-    """By how much all are ahead of one, fold by fold, and the standard errors."""
+    """By how much all are ahead of one, and how that differs from fold to fold."""
     names = [name for name in results if str(name).startswith("split")]
     scores = results[names].to_numpy(dtype=np.float64)
     gaps = scores - scores[row]
     spread = gaps.std(axis=1, ddof=1) if len(names) > 1 else np.zeros(len(gaps))
-    return gaps.mean(axis=1), spread / np.sqrt(len(names))
+    return gaps.mean(axis=1), spread
+
+
+def _n_folds(results: pd.DataFrame) -> int:
+    return sum(str(name).startswith("split") for name in results)
+
+
+def _error_share(results: pd.DataFrame) -> float:
+    """Standard errors beside standard deviations; folds drawn again count once."""
+    told = results[results["std_score"] > 0.0]
+    return float((told["se_score"] / told["std_score"]).max()) if len(told) else 0.0
 
 
 def _given_up(results: pd.DataFrame, means: AnyArray, best: int) -> tuple[float, float]:

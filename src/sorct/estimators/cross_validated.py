@@ -8,6 +8,7 @@ through joblib.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -107,7 +108,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         Most that its variables may cost together, by ``feature_cost``.
     min_followed : float or None, default=None
         Least share of the training rows for which following the rules by hand gives the
-        class predicted; trees with less are left out where others are not. None lets a
+        class predicted; trees with less are left out if there are others, and a warning
+        tells if there are none. None lets a
         race choose rules that are followed for less than 0.99 where they are better
         beyond chance and by a tenth of what trees gain over the sparsest.
     n_solutions : int, default=6
@@ -344,7 +346,20 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         found = Candidates.of(traced, name, following if asks else None)
         settle = partial(settled, data=data, asked=asked, promise=promise, clock=clock)
         self._keep(found, settle, ended=ended)
+        self._warn_if_not_followed()
         warn_if_slow(self.path_, effort, stacklevel=6)
+
+    def _warn_if_not_followed(self) -> None:
+        """Say so where no tree has rules that can be followed as asked."""
+        share = self.tree_.training.followed or 0.0
+        if self.min_followed is not None and share < self.min_followed:
+            warnings.warn(
+                f"No tree compared is followed by hand for {self.min_followed:g} of "
+                f"the training rows (min_followed); tree_ is for {share:.4g}. Allow "
+                "less, or trees of one cut (depths=1, two classes).",
+                UserWarning,
+                stacklevel=7,
+            )
 
     def _fit_source(self, source: Source) -> None:
         """Choose on the rows of the search, and train with that on all rows."""

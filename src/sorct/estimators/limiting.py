@@ -32,7 +32,26 @@ def within_limits(
     """A tree near a solution that is within the limits on variables, also per cut.
 
     ``stop`` ends exchanges; the tree of that moment uses no more variables than it may.
+    It is the empty one, if a tree that nobody had time to refit is worse than that.
     """
+    found = _near(prepared, limits, problem, solution, effort, stop)
+    if stop[0] == 0:
+        return found
+    from sorct.search.subset import better, empty_solution
+
+    empty = empty_solution(problem, effort.solver())
+    return empty if better(empty, found) else found
+
+
+def _near(
+    prepared: Prepared,
+    limits: Limits,
+    problem: Problem,
+    solution: Solution,
+    effort: Effort,
+    stop: IntArray,
+) -> Solution:
+    """A tree within the limits, or what it has come to."""
     from sorct.search.per_cut import PerCut
     from sorct.search.subset import Subsets
 

@@ -90,6 +90,9 @@ class TreeSearch(TreeEstimator):
         scores: FloatArray = self.cv_results_["mean_score"].to_numpy()
         self.best_score_ = float(scores[self.best_index_])
         best = found.trees[found.choose(RULES[0], self._limits)]
+        free = replace(found, following=None).choose(RULES[0], self._limits)
+        ahead = scores[free] > (best.training.cv_score or -np.inf)
+        unfollowed = found.trees[free] if ahead else None
         n, place = found.place(self.best_index_)
         tree = found.trees[self.best_index_]
         told = replace(tree.training, cv_rule=self.rule)
@@ -117,7 +120,7 @@ class TreeSearch(TreeEstimator):
             self.best_params_["class_weight"] = task.model.class_weight
         n_tried = max(len(self.race_), len(found.paths)), len(found.results)
         limited = self._limits != Limits()
-        why = why_text(tree, best, self.best_params_, n_tried, limited)
+        why = why_text(tree, best, self.best_params_, n_tried, limited, unfollowed)
         self.why_ = f"{why} {OUT_OF_TIME}" if ended else why
 
     @property

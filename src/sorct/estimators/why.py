@@ -19,10 +19,12 @@ def why_text(
     params: Mapping[str, Any],
     n_compared: tuple[int, int],
     limited: bool,
+    unfollowed: Tree | None = None,
 ) -> str:
     """Tell how many settings and trees were compared, by what, and which was taken.
 
     ``best`` is the tree of the best score; the rule may have taken a sparser one.
+    ``unfollowed`` has a better score still, but its rules cannot be followed.
     """
     told, (n_settings, n_trees) = chosen.training, n_compared
     what, score = in_words(told.cv_scoring or "score", told.cv_score or 0.0)
@@ -39,6 +41,18 @@ def why_text(
         f"{by}: {_settings_text(params)}, with "
         f"{used} variable{'' if used == 1 else 's'}; its {what} is {_score(score)}"
         f"{place}{' within the limits' if limited else ''}."
+        f"{'' if unfollowed is None else _passed_by(unfollowed)}"
+    )
+
+
+def _passed_by(tree: Tree) -> str:
+    """What a tree has that was not taken because its rules cannot be followed."""
+    told = tree.training
+    what, score = in_words(told.cv_scoring or "score", told.cv_score or 0.0)
+    share = write_out(f"{100.0 * (told.followed or 0.0):.3g}")
+    return (
+        f" A tree whose rules, followed by hand, give what it predicts for {share} % "
+        f"of the rows was passed by; its {what} is {_score(score)}."
     )
 
 

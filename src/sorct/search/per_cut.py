@@ -39,7 +39,7 @@ class PerCut:
     fixed : bool
         Whether the tree may use no variables but those that it has.
     stop : array of one integer, or None
-        Set to end where the tree is; it may then still have longer cuts.
+        Set to end where the tree is, refitted or not.
     """
 
     problem: Problem
