@@ -7,7 +7,7 @@ from scipy.optimize import NonlinearConstraint, minimize, minimize_scalar
 from scipy.special import expit
 from sklearn.base import clone
 
-from sorct import SORCTRegressor, SORCTRegressorCV, sorct_path
+from sorct import InfeasibleError, SORCTRegressor, SORCTRegressorCV, sorct_path
 from sorct.data.quantity import Quantity
 from sorct.estimators.quantities import raising
 from sorct.problem.residual import MIXED, RIDGE, SLOPE_UNIT, Residual
@@ -291,3 +291,24 @@ def test_what_all_leaves_are_raised_by_has_its_derivative():
     found = raising(target, said, response, weight)
     np.testing.assert_allclose(weight * found, slope, atol=1e-8)
     assert np.any(found == 0.0)
+
+
+def test_groups_without_weight_are_refused():
+    """A bound on rows that do not count would be a promise of nothing."""
+    X = np.arange(40.0)[:, np.newaxis]
+    groups = np.where(X[:, 0] < 20, "early", "late")
+    model = SORCTRegressor(depth=1, n_starts=1, group_bounds={"late": 0.5})
+    with pytest.raises(ValueError, match="'late', whose rows all have weight 0"):
+        model.fit(X, X[:, 0], (groups == "early").astype(float), groups=groups)
+
+
+def test_an_error_tells_of_the_groups_that_are_missed():
+    """Of the worst, though there are many; all are in ``reached``."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.random((200, 1)), np.arange(200) % 20
+    y = rng.normal(size=200) + 5.0 * groups
+    bounds = dict.fromkeys(range(20), 0.01)
+    model = SORCTRegressor(depth=1, n_starts=1, random_state=0, group_bounds=bounds)
+    with pytest.raises(InfeasibleError, match=r"and \d+ others. Widen") as error:
+        model.fit(X, y, groups=groups)
+    assert len(error.value.reached) == 20

@@ -326,10 +326,10 @@ def lay_out(
     segment_start = np.union1d(start, code_start)
     segment_code = np.searchsorted(code_start, segment_start[:-1], side="right") - 1
     first_segment = np.searchsorted(segment_start, start)
-    padded_response = np.zeros(0 if response is None else n_padded)
-    padded_response[:n_rows] = () if response is None else response
+    after = np.zeros(n_padded - n_rows)
+    responses = after[:0] if response is None else np.append(response, after)
     return Samples(
-        x, padded, start, first_segment, segment_start, segment_code, padded_response,
+        x, padded, start, first_segment, segment_start, segment_code, responses,
         len(columns), dense, level,
     )  # fmt: skip
 

@@ -29,6 +29,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.quantity import Quantity, number_column
+from sorct.data.wording import listed
 from sorct.estimators.checks import checked_samples
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.group_bounds import AskedBounds, GroupBounds, Multipliers
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 _ROUNDS, _MORE, _STALLED, _NEARER = 200, 80, 40, 0.99
 # Rounds have come to rest where predictions change by no more than that, in spreads.
 _AT_REST = 1e-3
+# Groups that an error tells of.
+_TOLD = 5
 # What rows of a group pay for the square of moving, by measure: a multiplier on errors
 # brings curvature of its own.
 _RESTING = {"residual": 0.3, "error": 0.03}
@@ -135,7 +138,9 @@ class BoundProblem:
         assert isinstance(target, Quantity)
         own = asked.bounds, asked.groups, asked.measure
         given = GroupBounds.of(*own, n_rows, target.spread)
-        columns, code = prepared.encoder.columns(X), given.code[counted] + 1
+        code = given.code[counted] + 1
+        _refuse_weightless(given.labels, code)
+        columns = prepared.encoder.columns(X)
         merged = merged_rows(columns, code, weight, target.scaled(y))
         places, code, share, response = merged
         cells = columns.some_rows(places)
@@ -278,15 +283,30 @@ class BoundProblem:
             for label, value in zip(bounds.labels, attained, strict=True)
         }
         what = "mean residual" if bounds.measure == "residual" else "error"
+        missed = np.abs(attained) - bounds.bound
+        worst = [k for k in np.argsort(-missed) if missed[k] > 0.0]
         told = ", ".join(
-            f"{label!r}: {value:.4g} (asked {spread * bound:.4g})"
-            for (label, value), bound in zip(reached.items(), bounds.bound, strict=True)
+            f"{bounds.labels[k]!r}: {spread * attained[k]:.4g} "
+            f"(asked {spread * bounds.bound[k]:.4g})"
+            for k in worst[:_TOLD]
         )
+        more = f" and {len(worst) - _TOLD} others" if len(worst) > _TOLD else ""
+        time_text = "raise time_limit, " if late else ""
         return InfeasibleError(
             f"group_bounds could not be met{late}. The {what} of the groups came to "
-            f"{told}. Widen the bounds, lower the alphas, raise depth, or give columns "
-            "that tell the groups apart.",
+            f"{told}{more}. Widen the bounds, {time_text}lower the alphas, raise "
+            "depth, or give columns that tell the groups apart.",
             reached,
+        )
+
+
+def _refuse_weightless(labels: list[Any], code: IntArray) -> None:
+    """Refuse bounds on groups all of whose rows have weight 0; codes count from 1."""
+    without = [label for k, label in enumerate(labels, 1) if not (code == k).any()]
+    if without:
+        raise ValueError(
+            f"group_bounds names {listed(without)}, whose rows all have weight 0; "
+            "leave it out, or give its rows a weight."
         )
 
 

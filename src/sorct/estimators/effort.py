@@ -63,9 +63,13 @@ class Effort:
 
     def shared(self, n_trees: int) -> Effort:
         """Effort of one of several trees that share the time limit."""
+        return self.part(1.0 / n_trees)
+
+    def part(self, share: float) -> Effort:
+        """Effort of work that may take this share of the time limit."""
         if self.time_limit is None:
             return self
-        return replace(self, time_limit=float(self.time_limit) / n_trees)
+        return replace(self, time_limit=share * float(self.time_limit))
 
     def seed(self) -> int:
         """Draw the seed of the search."""

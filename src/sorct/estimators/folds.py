@@ -127,16 +127,21 @@ class PathTask:
     def coarse(self) -> PathTask:
         """The same with every second strength and fewer solutions, for a first look.
 
-        Of few strengths, which somebody listed, all are looked at.
+        Of few strengths, which somebody listed, all are looked at. Of a quantity, whose
+        relaxed trees take a strength of the first look by its place, every second.
         """
         assert self.alphas_local is not None
         assert self.alphas_global is not None
         of_classes = not isinstance(self.target, Quantity)
-        few = of_classes and self.alphas_local.size < _FEW_STRENGTHS
+
+        def some(strengths: FloatArray) -> FloatArray:
+            few = of_classes and strengths.size < _FEW_STRENGTHS
+            return strengths if few else strengths[-1::-2][::-1]
+
         return replace(
             self,
-            alphas_local=self.alphas_local[-1 :: -1 if few else -2][::-1],
-            alphas_global=self.alphas_global[-1::-2][::-1],
+            alphas_local=some(self.alphas_local),
+            alphas_global=some(self.alphas_global),
             n_solutions=min(self.n_solutions, self._few_solutions),
             relax=self.limits.on_trees,
         ).rough()

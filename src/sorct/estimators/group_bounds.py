@@ -25,7 +25,7 @@ _FASTER, _SLOWER, _ENOUGH = 1.6, 0.5, 0.7
 _SLOWEST, _FASTEST = 1e-3, 100.0
 # Where trees follow slowly: the slowest rate that they can follow, and the share of a
 # renewal that stays for the rounds to come.
-_FOLLOWED, _KEPT = 0.2, 0.5
+_SLOWEST_DAMPED, _KEPT = 0.2, 0.5
 # Bounds are aimed at from a little inside, and met to that share of them.
 _INSIDE, _SETTLED = 1e-3, 5e-3
 
@@ -134,7 +134,9 @@ class Multipliers:
 
     def __init__(self, bounds: GroupBounds, *, damped: bool) -> None:
         self._bounds = bounds
-        self._slowest, self._kept = (_FOLLOWED, _KEPT) if damped else (_SLOWEST, 1.0)
+        self._slowest, self._kept = (
+            (_SLOWEST_DAMPED, _KEPT) if damped else (_SLOWEST, 1.0)
+        )
         self.value = np.zeros(len(bounds.labels))
         self.settled = False
         self._from = self.value
@@ -151,7 +153,7 @@ class Multipliers:
         beyond = far & (gap * before < 0.0)
         slow = far & (gap * before > 0.0) & (np.abs(gap) > _ENOUGH * np.abs(before))
         self._rate[beyond] = np.maximum(_SLOWER * self._rate[beyond], self._slowest)
-        # Who went too far once goes faster more carefully: rates come to rest.
+        # A rate that went too far grows by less afterwards, so that rates settle.
         self._faster[beyond] **= _SLOWER
         self._rate[slow] = np.minimum((self._faster * self._rate)[slow], _FASTEST)
         self.value = self._bounds.renewed(self._from, self._rate, attained)

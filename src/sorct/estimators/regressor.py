@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from sorct.search.log import SearchCallback, SearchResult
     from sorct.solvers.solution import Solution
 
+# Share of the time limit for the search, where bounds on groups are met after it.
+_BEFORE_BOUNDS = 0.7
+
 
 class TreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     """What every fitted regressor with a ``tree_`` can do."""
@@ -275,8 +278,9 @@ class SORCTRegressor(TreeRegressor):
         if self.group_bounds is not None:
             asked = AskedBounds(self.group_bounds, groups, self.group_measure)
             bound = BoundProblem.of(prepared, problem, X, y, sample_weight, asked)
-        result = searched(prepared, problem, effort, self.n_starts, seed, callback)
-        best = prepared.finished(problem, result.best, effort)
+        searching = effort if bound is None else effort.part(_BEFORE_BOUNDS)
+        result = searched(prepared, problem, searching, self.n_starts, seed, callback)
+        best = prepared.finished(problem, result.best, searching)
         if bound is not None:
             left = effort.seconds_left(time.perf_counter() - begun)
             best = bound.solve(best, effort, left)
