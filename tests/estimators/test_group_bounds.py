@@ -311,4 +311,4 @@ def test_an_error_tells_of_the_groups_that_are_missed():
     model = SORCTRegressor(depth=1, n_starts=1, random_state=0, group_bounds=bounds)
     with pytest.raises(InfeasibleError, match=r"and \d+ others. Widen") as error:
         model.fit(X, y, groups=groups)
-    assert len(error.value.reached) == 20
+    assert len(error.value.recall) == 20
