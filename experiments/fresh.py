@@ -125,7 +125,6 @@ _FRESH_CLASSES = [
     _classes("carData", "BEPS", "vote"),
     _classes("carData", "Cowles", "volunteer"),
     _classes("carData", "WVS", "poverty"),
-    _classes("wooldridge", "loanapp", "approve", "reject", "action"),
     _classes("wooldridge", "k401ksubs", "e401k", "p401k", "pira"),
     _classes("dslabs", "olive", "area", "region"),
     _classes("MASS", "birthwt", "low", "bwt"),

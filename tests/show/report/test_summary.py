@@ -108,13 +108,13 @@ def test_the_frontier_is_that_of_the_path(path, table, labels):
 
 @pytest.mark.a_few(1)
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_every_row_is_counted_in_its_most_probable_leaf(rng, table, depth):
+def test_every_row_is_counted_in_the_leaf_that_it_comes_to_by_hand(rng, table, depth):
     """By class; leaves that the drawing joins are one."""
     tree = drawn_tree(rng, table, ["a", "b", "c"], depth)
     y = drawn_labels(rng, tree, table)
     shown = tree.report(table, y).summary["trees"][0]
     leaves = [entry for entry in shown["nodes"] if "label" in entry]
-    leaf = most_probable_leaf(tree, shown["nodes"], table)
+    leaf = leaf_by_hand(tree, shown["nodes"], table)
     for entry in leaves:
         here = y[leaf == shown["nodes"].index(entry)]
         assert entry["found"]["counts"] == [(here == k).sum() for k in tree.classes]
@@ -124,14 +124,13 @@ def test_every_row_is_counted_in_its_most_probable_leaf(rng, table, depth):
 
 
 def test_listed_rows_of_a_leaf_end_in_it(path, table, labels):
-    """The names in a leaf are rows that most probably end there."""
+    """The names in a leaf are rows that come there by hand."""
     report = path.report(table, labels, rows=30)
     tree, shown = path.trees[0], report.summary["trees"][0]
     for entry in (entry for entry in shown["nodes"] if "label" in entry):
         for place in entry["found"]["listed"]:
             name = report.summary["samples"][place]["name"]
-            reach = tree.leaf_reach(table.loc[[name]])[0]
-            assert reach[entry["leaves"]].sum() >= reach.max()
+            assert tree.apply(table.loc[[name]])[0] in entry["leaves"]
 
 
 def test_histograms_count_the_sums_of_the_rows_that_come_by(path, table, labels):
@@ -139,7 +138,7 @@ def test_histograms_count_the_sums_of_the_rows_that_come_by(path, table, labels)
     summary = path.report(table, labels).summary
     for tree, point in zip(path, summary["points"], strict=True):
         nodes = summary["trees"][point["tree"]]["nodes"]
-        leaf = most_probable_leaf(tree, nodes, table)
+        leaf = leaf_by_hand(tree, nodes, table)
         for n, entry in enumerate(nodes):
             if "label" in entry:
                 continue
@@ -155,12 +154,15 @@ def test_histograms_count_the_sums_of_the_rows_that_come_by(path, table, labels)
                     assert split[side][k] == (below & (labels == label)).sum()
 
 
-def most_probable_leaf(tree, nodes, X):
-    """Place in the list of nodes of the leaf that each row most probably ends in."""
-    places = [n for n, entry in enumerate(nodes) if "label" in entry]
-    reach = tree.leaf_reach(X)
-    joined = np.stack([reach[:, nodes[n]["leaves"]].sum(axis=1) for n in places])
-    return np.array(places)[joined.argmax(axis=0)]
+def leaf_by_hand(tree, nodes, X):
+    """Place in the list of nodes of the leaf that each row comes to by hand."""
+    places = {
+        leaf: n
+        for n, entry in enumerate(nodes)
+        if "label" in entry
+        for leaf in entry["leaves"]
+    }
+    return np.array([places[leaf] for leaf in tree.apply(X)])
 
 
 def leaves_under(nodes, n):

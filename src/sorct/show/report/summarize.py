@@ -205,15 +205,9 @@ def _add_samples(
 ) -> None:
     """Give leaves the rows that end there, and cuts those on their way.
 
-    Rows go as people would by hand or, where leaves tell soft shares, to the leaf that
-    is most probable. The rows of a cut are those of the leaves below it.
+    Rows go as people would by hand. The rows of a cut are those of the leaves below it.
     """
-    if tree.routed is not None:
-        most = _by_hand(tree, view, nodes, shown)
-    else:
-        places = [n for n, entry in enumerate(nodes) if "label" in entry]
-        sums = [reach[:, nodes[n]["leaves"]].sum(axis=1) for n in places]
-        most = np.array(places)[np.argmax(sums, axis=0)]
+    most = _by_hand(tree, view, nodes, shown)
     told = told_of(tree)
 
     def add(place: int) -> BoolArray:
