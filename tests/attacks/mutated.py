@@ -25,6 +25,7 @@ _VALUES = [
 ]  # fmt: skip
 _KEYS = ["name", "levels", "mode", "lower", "span", "median", "whole", "", "x"]
 _KEYS += ["leaf_proba", "decision_cost", "calibration", "routed", "maps", "points"]
+_KEYS += ["followed_at"]
 _KEYS += ["leaf_value", "leaf_coef", "leaf_mean", "leaf_miss", "quantity", "classes"]
 _KEYS += ["weights", "common", "trees", "training", "drop", "decision_cost"]
 _BYTES = [

@@ -264,6 +264,8 @@ def with_words(rng, tree):
     if rng.random() < 0.5:
         words["leaf_proba"] = random_shares(rng, tree)
         words["routed"] = tree.mass
+    if rng.random() < 0.3:
+        words["followed_at"] = rng.normal(0.0, 2.0, tree.n_branches)
     if rng.random() < 0.4:
         words["decision_cost"] = random_decision(rng, n_classes)
     if rng.random() < 0.4:
