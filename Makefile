@@ -45,6 +45,7 @@ reproduce: $(VENV)/ready-reproduce
 	$(BIN)/python -m experiments.frontier --n-jobs 2
 	$(BIN)/python -m experiments.regression
 	$(BIN)/python -m experiments.forests
+	$(BIN)/python -m experiments.fresh
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
