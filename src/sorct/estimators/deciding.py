@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # How often floors are raised for some rows until all rows meet them.
 _RAISES = 6
+# Nobody follows a tree of more cuts by hand: they are read at even odds.
+_MOST_READ = 31
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Decider:
 
         Of very many rows, those of the search tell where.
         """
-        if not self.prepared.followable or tree.n_branches == 1:
+        if not self.prepared.followable or not 1 < tree.n_branches <= _MOST_READ:
             return tree
         if said is None:
             some = self.prepared.problem.subsampled
