@@ -233,7 +233,8 @@ def test_the_penalty_that_is_fixed_is_told(path, search, iris):
     chosen = search.best_params_["alpha_global"]
     label = PathDisplay.from_estimator(search).plot().axes_[1].get_xlabel()
     assert label == f"alpha_local, with alpha_global = {chosen:g}"
-    one = sorct_path(*iris, alphas_local=[0.0, 1.0], alphas_global=0, n_solutions=1)
+    few = {"alphas_global": 0, "n_solutions": 1, "random_state": 0}
+    one = sorct_path(*iris, alphas_local=[0.0, 1.0], **few)
     assert PathDisplay.from_path(one).plot().axes_[1].get_xlabel() == "alpha_local"
 
 
