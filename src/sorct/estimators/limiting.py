@@ -34,36 +34,22 @@ def within_limits(
     ``stop`` ends exchanges; the tree of that moment uses no more variables than it may.
     It is the empty one, if a tree that nobody had time to refit is worse than that.
     """
-    found = _near(prepared, limits, problem, solution, effort, stop)
-    if stop[0] == 0:
-        return found
-    from sorct.search.subset import better, empty_solution
-
-    empty = empty_solution(problem, effort.solver())
-    return empty if better(empty, found) else found
-
-
-def _near(
-    prepared: Prepared,
-    limits: Limits,
-    problem: Problem,
-    solution: Solution,
-    effort: Effort,
-    stop: IntArray,
-) -> Solution:
-    """A tree within the limits, or what it has come to."""
     from sorct.search.per_cut import PerCut
-    from sorct.search.subset import Subsets
+    from sorct.search.subset import Subsets, better, empty_solution
 
     solver, groups = effort.solver(), prepared.group_variable
     if limits.on_variables:
         allowed = partial(allows, prepared, limits)
         solution = Subsets(problem, solver, groups, allowed, stop).within(solution)
     most = limits.max_features_per_cut
-    if most is None or problem.of_quantity:
+    if most is not None and not problem.of_quantity:
+        fixed = limits.on_variables
+        cuts = PerCut(problem, solver, groups, int(most), fixed, stop)
+        solution = cuts.within(solution)
+    if stop[0] == 0:
         return solution
-    fixed = limits.on_variables
-    return PerCut(problem, solver, groups, int(most), fixed, stop).within(solution)
+    empty = empty_solution(problem, solver)
+    return empty if better(empty, solution) else solution
 
 
 def all_within_limits(
