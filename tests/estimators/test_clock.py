@@ -23,8 +23,8 @@ from sorct.estimators.clock import SearchClock
 from sorct.estimators.contest import MOST_FIRST_FOLDS
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model
-from sorct.estimators.folds import Marks
 from sorct.estimators.following import Following
+from sorct.estimators.marks import Marks
 from sorct.estimators.race import Race
 from sorct.estimators.why import OUT_OF_TIME
 from sorct.search import relax as relaxing

@@ -18,7 +18,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 import sorct.estimators.folds
 import sorct.search.warm_up
 from sorct import InfeasibleError, sorct_path
-from sorct.estimators.folds import FoldScores
+from sorct.estimators.marks import FoldScores
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import takes_weights
 from tests.data.test_encoder import mixed_table

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sorct import InfeasibleError, SORCTClassifierCV
+from sorct.estimators import contest
 from sorct.estimators.candidates import Candidates
 from sorct.estimators.contest import not_far_behind
-from sorct.estimators.folds import Marks
 from sorct.estimators.following import Following
+from sorct.estimators.marks import Marks
 from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Settings
 from tests.budget import examples
 from tests.estimators.test_cross_validated import assert_same_search
@@ -464,6 +465,27 @@ def test_the_same_seed_is_the_same_choice_on_any_number_of_jobs(
     assert other.race_.equals(raced.race_)
     assert other.why_ == raced.why_
     assert other.tree_ == raced.tree_
+
+
+def test_strengths_are_in_proportion_to_the_steepness(two_clouds, monkeypatch):
+    """What a cut does is its steepness times its coefficients."""
+    tasks, score = [], contest.score_in_time
+
+    def noted(task, *rest, **options):
+        tasks.append(task)
+        return score(task, *rest, **options)
+
+    monkeypatch.setattr(contest, "score_in_time", noted)
+    model(alphas_local=None, depths=2).fit(*two_clouds)
+    strongest = {}
+    for task in tasks:
+        own = task.model
+        alike = own.loss, own.table.scaling
+        unit = task.alphas_local[-1] / own.steepness(1)
+        strongest.setdefault(alike, {}).setdefault(own.gamma, unit)
+    assert set(strongest["log", "auto"]) == {"auto", "gentle", "steep"}
+    for units in strongest.values():
+        assert np.allclose(list(units.values()), units["auto"], rtol=1e-12, atol=0.0)
 
 
 @pytest.mark.slow

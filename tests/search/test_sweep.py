@@ -454,3 +454,33 @@ def test_a_sweep_returns_plain_trees():
     for one, other in product(trees, repeat=2):
         if one is not other:
             assert not np.shares_memory(one.coef, other.coef)
+
+
+# -- steep cuts begin with gentler ones ------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["iris with floors", "wine", "planted"])
+def test_steep_cuts_are_never_worse_than_the_gentler_ones_they_begin_with(name):
+    """They do the same with smaller coefficients, under penalties in proportion."""
+    steep = replace(problem_of(truth_of(name)), gamma=8192.0)
+    share = 128.0 / steep.gamma
+    gentle = replace(steep, gamma=128.0)
+    before = sweep(gentle, SMALL.scaled(share), n_solutions=4, brief=True)
+    after = sweep(steep, SMALL, n_solutions=4, brief=True, gentler=gentle.gamma)
+    for one, other in zip(before, after, strict=True):
+        assert other.feasible or not one.feasible
+        assert other.objective <= one.objective * (1.0 + ROUNDING) + 1e-9
+
+
+def test_gentler_cuts_first_are_the_same_on_any_number_of_jobs():
+    """To the last bit."""
+    steep = replace(problem_of(truth_of("planted")), gamma=8192.0)
+    one, two = (sweep(steep, SMALL, n_jobs, gentler=128.0) for n_jobs in (1, 2))
+    assert_identical(one, two)
+
+
+def test_no_time_for_gentler_cuts_still_gives_a_whole_path():
+    """Every point has a tree."""
+    steep = replace(problem_of(truth_of("wine")), gamma=8192.0)
+    solutions = sweep(steep, SMALL, gentler=128.0, time_limit=1e-9)
+    assert all(solution.feasible for solution in solutions)

@@ -15,7 +15,7 @@ from sorct.estimators.fitting import Prepared
 # small where variables enter one by one.
 _HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
 # Starts from which the strongest penalty is found; of a quantity also rows.
-_STARTS, _STARTS_OF_QUANTITY, _STRENGTH_ROWS = 6, 2, 1000
+_STARTS, _STARTS_OF_QUANTITY, _STRENGTH_ROWS = 4, 2, 1000
 
 
 def path_alphas(

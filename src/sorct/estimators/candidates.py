@@ -9,8 +9,9 @@ import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.wording import shown
-from sorct.estimators.folds import FoldScores, PathTask
+from sorct.estimators.folds import PathTask
 from sorct.estimators.following import Following
+from sorct.estimators.marks import FoldScores
 from sorct.estimators.quantity_choices import MOST_GAIN
 from sorct.tree.frontier import sparsest
 from sorct.tree.path import Limits, Path

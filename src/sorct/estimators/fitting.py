@@ -115,6 +115,13 @@ class Model:
             return STEEPNESS[self.gamma] * n_groups
         return float(self.gamma)
 
+    def gentler(self, n_groups: int) -> float | None:
+        """Steepness of the path that one of steep cuts begins with, if any."""
+        steep = not self.of_quantity and isinstance(self.gamma, str)
+        if not steep or self.gamma != "steep":
+            return None
+        return STEEPNESS["auto"] * n_groups
+
     @property
     def by_log(self) -> bool:
         """Whether the likelihood is maximised."""
@@ -156,6 +163,8 @@ class Prepared:
         About how many seconds it takes to measure a finished tree on all rows.
     begun : float
         When preparing began, by the clock that tells seconds.
+    gentler : float or None
+        Steepness of the path that one of steep cuts begins with.
     """
 
     encoder: TableEncoder
@@ -172,6 +181,7 @@ class Prepared:
     quantile: float | None = None
     telling: float = 0.0
     begun: float = 0.0
+    gentler: float | None = None
 
     def finished(
         self, problem: Problem, solution: Solution, effort: Effort
@@ -306,11 +316,14 @@ class Prepared:
             topology,
             model.steepness(encoder.group_start.size - 1),
         )
+        gentler = model.gentler(problem.n_groups)
         spent = time.perf_counter() - begun
         telling = _TELLING * spent if n_samples > MANY_ROWS else 0.0
         parts = encoder, target, problem, n_samples, call, spent, rules, floor
         followable = bool(model.followable)
-        return cls(*parts, followable, factor, telling=telling, begun=begun)
+        return cls(
+            *parts, followable, factor, telling=telling, begun=begun, gentler=gentler
+        )
 
     @classmethod
     def _of_quantity(

@@ -288,7 +288,10 @@ def trace(
         # Every tree of the path has to be told of, the first of which is counted.
         seconds = max(seconds - prepared.telling * (len(grid.strengths) - 1), 0.0)
         seconds *= _SWEEP_SHARE if relax else 1.0
-    sweep = Sweep(effort.solver(), int(n_solutions), effort.n_jobs, seconds, brief)
+    sweep = Sweep(
+        effort.solver(), int(n_solutions), effort.n_jobs, seconds, brief,
+        prepared.gentler,
+    )  # fmt: skip
     problem = prepared.problem
     in_parts = isinstance(problem.data, PartedSet)
     some = problem.subsampled if in_parts else problem

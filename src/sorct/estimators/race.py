@@ -22,6 +22,7 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.estimators.effort import InfeasibleError
+from sorct.estimators.fitting import LOSSES
 from sorct.tree.params import MIXED
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ DEEPEST = 4
 #: than this share of what the best gain over a tree that is next to empty.
 LITTLE = 0.02
 # Scores that differ by less are of the same trees.
-_SAME = 1e-6
+_SAME = 1e-4
 # Settings that are behind by more than so many standard errors, and by more than this
 # share of what there is to gain, are not traced in full.
 _FAR_ERRORS, _FAR = 3.0, 0.05
@@ -58,6 +59,16 @@ class Settings:
     mixed: float = MIXED
     link: str = "identity"
     categorical: str | None = None
+
+    def differs_in_gamma(self, other: Settings) -> bool:
+        """Whether strengths for one of them, in proportion, suit the other.
+
+        What a cut does is its steepness times its coefficients. But leaves of a
+        quantity have values and slopes that no steepness changes.
+        """
+        of_classes = self.loss in LOSSES
+        named = isinstance(self.gamma, str) == isinstance(other.gamma, str)
+        return of_classes and named and replace(self, gamma=other.gamma) == other
 
 
 @dataclass(frozen=True)

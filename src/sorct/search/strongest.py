@@ -31,11 +31,12 @@ from sorct.solvers.solution import Solution
 from sorct.tree.params import Params
 
 # Rounds at most; where below the ratio the next tree is solved for; gains that end the
-# rounds.
-_ROUNDS, _BELOW, _GAIN = 8, 0.7, 1.02
+# rounds; the share of the best ratio so far that a tree has after a round, or is left.
+_ROUNDS, _BELOW, _GAIN, _HOPE = 8, 0.7, 1.02, 0.9
 # Steepness per variable of the cuts with which most trees begin, if steeper ones are
-# asked for, and how many of them begin as steep as asked: only these find a class in a
-# narrow band. Of a quantity all do: slopes of leaves stay as they are.
+# asked for, the next where one leads to nothing; and how many trees begin as steep as
+# asked: only these find a class in a narrow band. Of a quantity all do: slopes of
+# leaves stay as they are.
 _GENTLE, _STEEP_STARTS = (1.0, 8.0), 2
 
 
@@ -45,7 +46,7 @@ def emptying_strength(
     *,
     linf: bool = False,
     stop: IntArray | None = None,
-    n_starts: int = 6,
+    n_starts: int = 4,
 ) -> float:
     """Strength from which on no tree beats the empty one, as far as could be found.
 
@@ -61,12 +62,13 @@ def emptying_strength(
     gammas = [gamma for gamma in gammas if gamma < problem.gamma]
     if problem.of_quantity or not gammas:
         return _best(problem, problem.gamma, seed, linf, stop, n_starts).ratio
-    begun = [_best(problem, gamma, seed, linf, stop, n_starts) for gamma in gammas]
-    best = max(begun, key=lambda one: one.ratio)
-    steep = _best(problem, problem.gamma, seed, linf, stop, _STEEP_STARTS)
-    if best.ratio > 0.0:
-        best = _raised(problem, *best, linf, stop)
-    return max(best.ratio, steep.ratio)
+    best = _best(problem, problem.gamma, seed, linf, stop, _STEEP_STARTS)
+    for gamma in gammas:
+        gentle = _best(problem, gamma, seed, linf, stop, n_starts)
+        if gentle.ratio > 0.0:
+            gentle = _raised(problem, *gentle, linf, stop)
+            return max(best.ratio, gentle.ratio)
+    return best.ratio
 
 
 class _Reached(NamedTuple):
@@ -89,14 +91,13 @@ def _best(
     It is told as one of the problem, whose cuts are steeper.
     """
     gentle, share = replace(problem, gamma=gamma), gamma / problem.gamma
-    reached = [
-        _raised(gentle, _ratio(gentle, one, linf), one.params, linf, stop)
-        for one in _first_trees(gentle, seed, n_starts, stop)
-    ]
-    best = max(reached, key=lambda one: one.ratio)
-    coef, threshold = share * best.params.coef, share * best.params.threshold
-    params = replace(best.params, coef=coef, threshold=threshold)
-    return _Reached(best.ratio / share, params)
+    trees = _first_trees(gentle, seed, n_starts, stop)
+    first = [_Reached(_ratio(gentle, one, linf), one.params) for one in trees]
+    best = _Reached(0.0, first[0].params)
+    for one in sorted(first, key=lambda one: -one.ratio):
+        raised = _raised(gentle, *one, linf, stop, _HOPE * best.ratio)
+        best = max(best, raised, key=lambda one: one.ratio)
+    return _Reached(best.ratio / share, best.params.flattened(share))
 
 
 def _first_trees(
@@ -112,12 +113,20 @@ def _first_trees(
 
 
 def _raised(
-    problem: Problem, ratio: float, params: Params, linf: bool, stop: IntArray
+    problem: Problem,
+    ratio: float,
+    params: Params,
+    linf: bool,
+    stop: IntArray,
+    hope: float = 0.0,
 ) -> _Reached:
-    """The tree with the largest ratio that a tree of a known one leads to."""
+    """The tree with the largest ratio that a tree of a known one leads to.
+
+    After the first round nothing is hoped for from ratios below ``hope``.
+    """
     best = _Reached(ratio, params)
-    for _ in range(_ROUNDS):
-        if ratio <= 0.0 or stop[0] != 0:
+    for n in range(_ROUNDS):
+        if ratio <= (hope if n else 0.0) or stop[0] != 0:
             break
         below = _at(problem, _BELOW * ratio, linf)
         found = ROUGH.solve(below, params, stop=stop)

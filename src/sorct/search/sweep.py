@@ -22,26 +22,29 @@ from sorct._typing import FloatArray, IntArray
 from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
-from sorct.search.moves import Chain, move
+from sorct.search.moves import Chain
 from sorct.search.polish import HOLD, ROUGH, Polisher, without_idle_cuts
-from sorct.search.starts import draw_start, empty_tree
+from sorct.search.pool import (
+    GAIN,
+    carried_on,
+    distinct,
+    gains,
+    moved,
+    raced,
+    same_signs,
+    started,
+)
+from sorct.search.starts import empty_tree
 from sorct.search.workers import Workers, deadline
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import Solution, Status
 from sorct.tree.params import Params
 
-# The pool is solved with ``ROUGH``, or only so quickly where that suffices; the best
-# tree of a point is solved to the end.
-_QUICK = AugmentedLagrangian(tol=1e-3, max_iter=30, max_rounds=1)
-# After a quick descent, a tree whose objective is above the best by more than this
-# share is not solved further: trees that moves have made, and trees of the pool or of
-# other points.
-_MOVE_MARGIN, _POOL_MARGIN = 0.05, 0.01
-# Objectives and costs that differ by less than this, relatively, are of equal trees.
-_SAME, _SAME_COST = 1e-3, 1e-2
-# A smaller relative gain does not count; a tree that is better by more than the second
-# replaces a point's own.
-_GAIN, _BEATEN = 1e-6, 1e-5
+# After a quick descent, a tree of the pool or of another point whose objective is above
+# the best by more than this share is not solved further.
+_POOL_MARGIN = 0.01
+# A tree that is better by more than this replaces a point's own.
+_BEATEN = 1e-5
 # Rounds of moves at the first point: at most so many, ended by so many without a gain;
 # fewer where trees only serve to be scored.
 _MOST_ROUNDS, _IDLE_ROUNDS, _BRIEF_ROUNDS = 6, 2, 2
@@ -49,6 +52,8 @@ _MOST_ROUNDS, _IDLE_ROUNDS, _BRIEF_ROUNDS = 6, 2, 2
 _MOVES_SHARE = 0.1
 # Rounds in which points learn from each other, and take over trees, at most.
 _LEARNING_ROUNDS, _SETTLING_ROUNDS = 6, 3
+# Size of the pool of gentler cuts.
+_GENTLE_SOLUTIONS = 4
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,11 @@ class Grid:
     def strengths(self) -> list[Strengths]:
         """Strengths of every point."""
         return [Strengths(a, b) for a in self.alphas_local for b in self.alphas_global]
+
+    def scaled(self, share: float) -> Grid:
+        """The same with a share of every strength."""
+        local, linf = self.alphas_local, self.alphas_global
+        return Grid(tuple(share * a for a in local), tuple(share * a for a in linf))
 
     def begins_row(self, k: int) -> bool:
         """Whether point k has the least global penalty."""
@@ -118,6 +128,8 @@ class Sweep:
         When it is over, the points left get the best of the trees found so far.
     brief : bool
         Whether the trees only serve to be scored: the search ends sooner.
+    gentler : float or None
+        A steepness below the problem's, whose path is swept first.
     """
 
     solver: AugmentedLagrangian
@@ -125,6 +137,7 @@ class Sweep:
     n_jobs: int | None = None
     time_limit: float | None = None
     brief: bool = False
+    gentler: float | None = None
 
     def run(
         self,
@@ -164,6 +177,8 @@ class _SweepState:
     best: list[Solution] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     polisher: Polisher | None = None
+    known: list[Solution] = field(default_factory=list)
+    spent: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.strengths = self.grid.strengths
@@ -172,9 +187,10 @@ class _SweepState:
 
     def go(self) -> None:
         """Sweep in the way that suits the problem."""
-        convex = self.problem.is_convex
-        steps = [self.downward] if convex else [self.forward, self.learn, self.settle]
-        for step in steps:
+        if self.problem.is_convex:
+            self.downward()
+            return
+        for step in (self.begin, self.forward, self.learn, self.settle):
             step()
 
     # -- downward: one tree from point to point, where that is enough -----------------
@@ -203,6 +219,36 @@ class _SweepState:
         found = self.options.solver.solve(self.problems[k], params, stop=self.stop)
         return without_idle_cuts(self.problems[k], found)
 
+    # -- begin: steep cuts know the path of gentler ones ------------------------------
+
+    def begin(self) -> None:
+        """Sweep with gentler cuts first, if asked for, and note the trees.
+
+        Steep cuts can do what these do, with smaller coefficients, under penalties that
+        are stronger in the same proportion.
+        """
+        gamma = self.options.gentler
+        if gamma is None:
+            return
+        gentle, share = replace(self.problem, gamma=gamma), gamma / self.problem.gamma
+        few = min(self.options.n_solutions, _GENTLE_SOLUTIONS)
+        options = replace(self.options, n_solutions=few, brief=True, gentler=None)
+        sweep = _SweepState(
+            options, gentle, self.grid.scaled(share), self.seed, None, self.workers,
+            self.stop,
+        )  # fmt: skip
+        sweep.go()
+        still = replace(ROUGH, max_iter=1, max_rounds=1)
+        flat = [replace(one, params=one.params.flattened(share)) for one in sweep.best]
+        calls = [
+            partial(carried_on, still, self.subsampled, one, never()) for one in flat
+        ]
+        self.known, self.spent = list(self.workers.run(calls)), sweep.seconds
+        steepest = max(np.abs(one.params.coef).max() for one in self.known)
+        if steepest < share:
+            # No cut would be steeper if it could: there is little more to find.
+            self.options = replace(self.options, n_solutions=1)
+
     # -- forward: the pool from point to point ---------------------------------------
 
     def forward(self) -> None:
@@ -218,7 +264,8 @@ class _SweepState:
                 row_pool = pool if self.grid.begins_row(k) else row_pool
                 solution = self._finished(k, pool[0])
             self.best.append(solution)
-            self.seconds.append(time.perf_counter() - begun)
+            spent = self.spent[k] if self.spent else 0.0
+            self.seconds.append(time.perf_counter() - begun + spent)
             self._tell(k, k + 1, solution)
 
     def _pool(self, k: int, carried: list[Solution]) -> list[Solution]:
@@ -226,7 +273,8 @@ class _SweepState:
         problem = self.subsampled.at(self.strengths[k])
         polisher = self._polisher(problem)
         found = self._started(polisher) if k == 0 else self._carried(problem, carried)
-        pool, n_most = _distinct([*found, polisher.empty]), self.options.n_solutions
+        found += self._begun(problem)
+        pool, n_most = distinct([*found, polisher.empty]), self.options.n_solutions
         if k == 0:
             return [self._searched(polisher, pool), *pool][:n_most]
         n_free = min(n_most - len(pool), math.ceil(_MOVES_SHARE * n_most))
@@ -242,7 +290,7 @@ class _SweepState:
     def _started(self, polisher: Polisher) -> list[Solution]:
         """Random starts, polished."""
         calls = [
-            partial(_start, polisher, self.seed, n, self.stop)
+            partial(started, polisher, self.seed, n, self.stop)
             for n in range(self.options.n_solutions)
         ]
         return list(self.workers.run(calls))
@@ -250,12 +298,24 @@ class _SweepState:
     def _carried(self, problem: Problem, pool: list[Solution]) -> list[Solution]:
         """Pool of another point: the best tree first, then those that may beat it."""
         calls = [
-            partial(_race, problem, tree.params, tree.multiplier, stop=self.stop)
+            partial(raced, problem, tree.params, tree.multiplier, stop=self.stop)
             for tree in pool
         ]
         (leader,) = self.workers.run([partial(calls[0], at_once=self.options.brief)])
         bar = (1.0 + _POOL_MARGIN) * leader.objective if leader.feasible else np.inf
         return [leader, *self.workers.run([partial(c, bar=bar) for c in calls[1:]])]
+
+    def _begun(self, problem: Problem) -> list[Solution]:
+        """The tree of gentler cuts that is best at a point, taken further."""
+        if not self.known:
+            return []
+        values = [
+            one.cost + problem.penalty.value_of(one.norms) if one.feasible else np.inf
+            for one in self.known
+        ]
+        tree = self.known[int(np.argmin(values))]
+        call = partial(raced, problem, tree.params, tree.multiplier, stop=self.stop)
+        return list(self.workers.run([partial(call, at_once=True)]))
 
     def _searched(self, polisher: Polisher, pool: list[Solution]) -> Solution:
         """Best tree after rounds of moves; the pool itself stays as diverse as it is.
@@ -267,7 +327,7 @@ class _SweepState:
         for n in range(_BRIEF_ROUNDS if self.options.brief else _MOST_ROUNDS):
             leader = pool[0]
             pool = self._moved(polisher, pool, self.options.n_solutions, (0, n))
-            n_idle = 0 if _gains(pool[0], leader) else n_idle + 1
+            n_idle = 0 if gains(pool[0], leader) else n_idle + 1
             if n_idle == _IDLE_ROUNDS:
                 break
         return pool[0]
@@ -284,10 +344,10 @@ class _SweepState:
             return pool[: self.options.n_solutions]
         chain = Chain(pool[0], tuple(pool[1:]))
         calls = [
-            partial(_move, polisher, chain, (self.seed, *key, n), self.stop)
+            partial(moved, polisher, chain, (self.seed, *key, n), self.stop)
             for n in range(n_moves)
         ]
-        return _distinct([*pool, *self.workers.run(calls)])[: self.options.n_solutions]
+        return distinct([*pool, *self.workers.run(calls)])[: self.options.n_solutions]
 
     def _borrowed(self, k: int) -> Solution:
         """Best tree of the points done for the penalties of point k, as it is."""
@@ -320,20 +380,20 @@ class _SweepState:
         """Try the neighbours' trees and the one that is best as it is, at point k."""
         begun, before = time.perf_counter(), self.best[k]
         values = self._values(k, self.best)
-        others = self.grid.neighbours(k)
-        if values.min() < values[k] * (1.0 - _GAIN):
+        others = self.grid.neighbours(k)[: 1 if self.options.brief else None]
+        if values.min() < values[k] * (1.0 - GAIN):
             others = [int(np.argmin(values)), *others]
         for n in others:
             other = self.best[n]
             known = any(one is other for one in tried)
-            if known or _same_signs(other, self.best[k]) or self.stop[0] != 0:
+            if known or same_signs(other, self.best[k]) or self.stop[0] != 0:
                 continue
             tried.append(other)
             solution = self._finished(k, other, bar=float(values[k]))
             if solution.better_than(self.best[k]):
                 self.best[k] = solution
         self.seconds[k] += time.perf_counter() - begun
-        return _gains(self.best[k], before)
+        return gains(self.best[k], before)
 
     def settle(self) -> None:
         """Take over every tree that still beats a point's own, as it is if need be.
@@ -383,9 +443,9 @@ class _SweepState:
             found, margin = solution, (1.0 + _POOL_MARGIN) * bar
             if not at_once:
                 tree = solution.params, solution.multiplier
-                found = _race(problem, *tree, stop=self.stop, bar=margin)
+                found = raced(problem, *tree, stop=self.stop, bar=margin)
             if at_once or found.objective < bar:
-                found = _carry(self.options.solver, problem, found, self.stop)
+                found = carried_on(self.options.solver, problem, found, self.stop)
             return without_idle_cuts(problem, found)
 
         return next(self.workers.run([solve]))
@@ -404,93 +464,7 @@ class _SweepState:
         """The same tree, with its certificate at point k."""
         problem = self.problems[k]
         still = replace(self.options.solver, max_iter=1, max_rounds=1)
-        return _carry(still, problem, solution, never())
-
-
-def _start(polisher: Polisher, seed: int, n: int, stop: IntArray) -> Solution:
-    if n > 0 and stop[0] != 0:
-        return polisher.empty
-    return polisher.polish(draw_start(polisher.problem, seed, n, stop).params, stop)
-
-
-def _carry(
-    solver: AugmentedLagrangian, problem: Problem, solution: Solution, stop: IntArray
-) -> Solution:
-    """Descend from a solution of a neighbouring problem, its multipliers included."""
-    return solver.solve(
-        problem, solution.params, multiplier=solution.multiplier, stop=stop
-    )
-
-
-def _race(
-    problem: Problem,
-    params: Params,
-    multiplier: FloatArray | None,
-    *,
-    stop: IntArray,
-    bar: float = np.inf,
-    at_once: bool = False,
-) -> Solution:
-    """Descend quickly, and roughly to the end if the tree may get below the bar.
-
-    Any other tree is left as it is: it cannot win at this point, but may at the next.
-    """
-    if not at_once:
-        quick = _QUICK.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
-        if quick.objective > bar or stop[0] != 0:
-            return quick
-        params, multiplier = quick.params, quick.multiplier
-    return ROUGH.solve(problem, params, multiplier=multiplier, stop=stop, bar=bar)
-
-
-def _move(
-    polisher: Polisher, chain: Chain, key: tuple[int, int, int, int], stop: IntArray
-) -> Solution:
-    if stop[0] != 0:
-        return chain.incumbent
-    seed, *spawn_key = key
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=spawn_key))
-    params = move(polisher, chain, rng, stop).params
-    leader = chain.incumbent
-    bar = (1.0 + _MOVE_MARGIN) * leader.objective if leader.feasible else np.inf
-    return _race(polisher.problem, params, leader.multiplier, stop=stop, bar=bar)
-
-
-def _distinct(solutions: list[Solution]) -> list[Solution]:
-    """Solutions without repetitions, the best first."""
-    kept: list[Solution] = []
-    for solution in sorted(solutions, key=_rank):
-        if not any(_equal(solution, other) for other in kept):
-            kept.append(solution)
-    return kept
-
-
-def _rank(solution: Solution) -> tuple[float, float]:
-    """Order of ``better_than``."""
-    if solution.feasible:
-        return 0.0, solution.objective
-    return solution.violation, 0.0
-
-
-def _equal(one: Solution, other: Solution) -> bool:
-    """Whether two trees are one, up to mirroring: by objective and cost."""
-    near = abs(one.objective - other.objective) <= _SAME * abs(other.objective) + 1e-9
-    return near and abs(one.cost - other.cost) <= _SAME_COST * abs(other.cost) + 1e-8
-
-
-def _same_signs(one: Solution, other: Solution) -> bool:
-    """Whether two trees have the same labels and coefficients of the same signs."""
-    a, b = one.params, other.params
-    return np.array_equal(a.leaf_class, b.leaf_class) and np.array_equal(
-        np.sign(a.penalised), np.sign(b.penalised)
-    )
-
-
-def _gains(solution: Solution, before: Solution) -> bool:
-    """Whether a solution is clearly better than the one before."""
-    if not (solution.feasible and before.feasible):
-        return solution.better_than(before)
-    return solution.objective < before.objective * (1.0 - _GAIN) - 1e-12
+        return carried_on(still, problem, solution, never())
 
 
 def _late(solution: Solution, solver: AugmentedLagrangian) -> Solution:

@@ -17,7 +17,7 @@ tau_B, tau_L          ``n_branches``,     D                      ``depth``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,11 @@ class Params:
     leaf_proba: FloatArray | None = None
     leaf_value: FloatArray | None = None
     leaf_coef: FloatArray | None = None
+
+    def flattened(self, share: float) -> Params:
+        """The same with a share of every coefficient and threshold of its cuts."""
+        coef, threshold = share * self.coef, share * self.threshold
+        return replace(self, coef=coef, threshold=threshold)
 
     @property
     def penalised(self) -> FloatArray:
