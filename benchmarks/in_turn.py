@@ -26,6 +26,7 @@ STARTS = [
 ]
 PATHS = [f"path {name} 0 0" for name in ("iris", "wine", "cancer")]
 PREDICTIONS = ["predict dense 0 0", "predict sparse 0 0.02"]
+CHOICES = [f"choice {name} 0 0" for name in ("iris", "wine", "cancer")]
 
 
 def main() -> None:
@@ -39,6 +40,7 @@ def main() -> None:
         ("Twenty starts", STARTS, 15),
         ("17-point paths", PATHS, 5),
         ("Prediction, 1 000 000 x 50", PREDICTIONS, 9),
+        ("SORCTClassifierCV at the defaults of each", CHOICES, 3),
     ):
         _compare(title, tasks, times, workers)
 
@@ -150,7 +152,10 @@ def _answer() -> None:
         tree, X = fitted[name]
         tree.predict(X)
 
-    kinds = {"starts": starts, "path": path, "predict": predict}
+    def choice(name: str, *_: float) -> None:
+        sorct.SORCTClassifierCV(random_state=0, n_jobs=1).fit(*tables[name])
+
+    kinds = {"starts": starts, "path": path, "predict": predict, "choice": choice}
     for line in sys.stdin:
         kind, name, *alphas = line.split()
         begun = time.process_time()
