@@ -380,7 +380,7 @@ class _SweepState:
         """Try the neighbours' trees and the one that is best as it is, at point k."""
         begun, before = time.perf_counter(), self.best[k]
         values = self._values(k, self.best)
-        others = self.grid.neighbours(k)[: 1 if self.options.brief else None]
+        others = self.grid.neighbours(k)
         if values.min() < values[k] * (1.0 - GAIN):
             others = [int(np.argmin(values)), *others]
         for n in others:
