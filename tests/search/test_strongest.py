@@ -8,6 +8,7 @@ import pytest
 from sorct.estimators.fitting import Model, Prepared
 from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
+from sorct.search import strongest
 from sorct.search.polish import ROUGH
 from sorct.search.starts import draw_start
 from sorct.search.strongest import emptying_strength
@@ -66,3 +67,17 @@ def test_where_nothing_helps_there_is_no_strength():
     X, y = np.ones((20, 2)), np.arange(20) % 2
     problem = Prepared.of(X, y, None, Model(2, loss="cost")).problem
     assert emptying_strength(problem, 0) == 0.0
+
+
+def test_little_time_is_spent_on_gentle_cuts(monkeypatch):
+    """They tell most of it: what ends early is the look at steep ones."""
+    problem, stop = problem_of("log", 3, gamma="steep"), never()
+    whole, best = emptying_strength(problem, 0), strongest._best
+
+    def ended(*arguments):
+        found = best(*arguments)
+        stop[0] = 1
+        return found
+
+    monkeypatch.setattr(strongest, "_best", ended)
+    assert emptying_strength(problem, 0, stop=stop) >= 0.5 * whole

@@ -12,9 +12,10 @@ from sorct.datasets import make_planted_tree
 
 import sorct.data.samples
 from sorct.data.encoder import TableEncoder
+from sorct.estimators.fitting import Model, Prepared
 from sorct.problem.penalty import Strengths
 from sorct.search.log import SearchLog
-from sorct.search.sweep import Grid, Sweep
+from sorct.search.sweep import Grid, Sweep, _SweepState
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.solution import FEASIBLE, Status
 from sorct.tree.params import Params
@@ -459,28 +460,83 @@ def test_a_sweep_returns_plain_trees():
 # -- steep cuts begin with gentler ones ------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["iris with floors", "wine", "planted"])
-def test_steep_cuts_are_never_worse_than_the_gentler_ones_they_begin_with(name):
-    """They do the same with smaller coefficients, under penalties in proportion."""
-    steep = replace(problem_of(truth_of(name)), gamma=8192.0)
-    share = 128.0 / steep.gamma
-    gentle = replace(steep, gamma=128.0)
-    before = sweep(gentle, SMALL.scaled(share), n_solutions=4, brief=True)
-    after = sweep(steep, SMALL, n_solutions=4, brief=True, gentler=gentle.gamma)
+STEEP, GENTLE = 8192.0, 128.0
+HARD = Grid((50.0, 200.0, 500.0, 1000.0), (0.0,))
+
+
+def likely():
+    """A problem of likelihood whose steep cuts find nothing from a start of theirs."""
+    planted = make_planted_tree(300, 6, 2, 3, 2, random_state=0)
+    model = Model(2, gamma=STEEP, loss="log")
+    return Prepared.of(planted.X, planted.y, None, model).problem
+
+
+def gentle_path(problem, grid, n_solutions):
+    """What a sweep of steep cuts begins with, as trees of gentler ones."""
+    brief = Sweep(replace(SOLVER, tol=1e-4), n_solutions, 1, brief=True)
+    gentle = replace(problem, gamma=GENTLE)
+    return brief.run(gentle, grid.scaled(GENTLE / STEEP), SEED).solutions
+
+
+def assert_no_worse(after, before):
+    """Every point has a tree that is at least as good."""
     for one, other in zip(before, after, strict=True):
         assert other.feasible or not one.feasible
         assert other.objective <= one.objective * (1.0 + ROUNDING) + 1e-9
 
 
+def test_steep_cuts_are_never_worse_than_the_gentler_ones_they_begin_with():
+    """They do the same with smaller coefficients, under penalties in proportion."""
+    problem, before = likely(), gentle_path(likely(), HARD, 1)
+    assert_no_worse(sweep(problem, HARD, n_solutions=1, gentler=GENTLE), before)
+    alone = sweep(problem, HARD, n_solutions=1)
+    with pytest.raises(AssertionError):  # so that there is something to promise
+        assert_no_worse(alone, before)
+
+
+@pytest.mark.parametrize("floor", [0.3, 0.8])
+def test_gentler_cuts_help_where_floors_hold_on_some_of_the_rows(floor, monkeypatch):
+    """The search's rows have higher floors; trees are judged by what all rows say."""
+    monkeypatch.setattr(sorct.data.samples, "MANY_ROWS", 60)
+    truth = replace(truth_of("iris with floors"), floor=np.full(3, floor))
+    problem = replace(problem_of(truth), gamma=STEEP)
+    before = gentle_path(problem, SMALL, 2)
+    assert_no_worse(sweep(problem, SMALL, n_solutions=2, gentler=GENTLE), before)
+
+
 def test_gentler_cuts_first_are_the_same_on_any_number_of_jobs():
     """To the last bit."""
-    steep = replace(problem_of(truth_of("planted")), gamma=8192.0)
-    one, two = (sweep(steep, SMALL, n_jobs, gentler=128.0) for n_jobs in (1, 2))
+    steep = replace(problem_of(truth_of("planted")), gamma=STEEP)
+    one, two = (sweep(steep, SMALL, n_jobs, gentler=GENTLE) for n_jobs in (1, 2))
     assert_identical(one, two)
 
 
-def test_no_time_for_gentler_cuts_still_gives_a_whole_path():
-    """Every point has a tree."""
-    steep = replace(problem_of(truth_of("wine")), gamma=8192.0)
-    solutions = sweep(steep, SMALL, gentler=128.0, time_limit=1e-9)
-    assert all(solution.feasible for solution in solutions)
+def test_trees_of_gentler_cuts_are_kept_when_time_ends_after_them(monkeypatch):
+    """Every point has the one that suits it best, and says that it is late."""
+    problem, begin = likely(), _SweepState.begin
+
+    def last(state):
+        begin(state)
+        if state.options.gentler is not None:
+            state.stop[0] = 1
+
+    before = gentle_path(problem, HARD, 2)
+    monkeypatch.setattr(_SweepState, "begin", last)
+    solutions = sweep(problem, HARD, n_solutions=2, gentler=GENTLE)
+    assert_no_worse(solutions[1:], before[1:])
+    assert Status.TIME_LIMIT in {solution.status for solution in solutions}
+
+
+@pytest.mark.parametrize(
+    ("model", "gentler"),
+    [
+        (Model(gamma="steep"), 64.0 * 3),
+        (Model(gamma="auto"), None),
+        (Model(gamma="gentle"), None),
+        (Model(gamma=512.0 * 3), None),
+        (Model(gamma="steep", of_quantity=True, loss="square"), None),
+    ],
+)
+def test_who_begins_with_gentler_cuts(model, gentler):
+    """Classes under the name alone: a number is swept as the paper does."""
+    assert model.gentler(3) == gentler

@@ -337,34 +337,15 @@ class _FirstLook:
         """
         known = self._known if len(rows.y) == len(self.rows.y) else []
         fresh = [one for one in listed if all(one != other for other, _ in known)]
-        alone = self._without_twin(fresh, known)
-        tasks = [_with_settings(self._contest.task, one) for one in alone]
+        tasks = [_with_settings(self._contest.task, one) for one in fresh]
         until = self._contest.clock.halfway(RACE)
         tasks = [replace(one, until=until) for one in tasks]
         calls = [delayed(with_grid)(task, rows) for task in tasks]
         found = self._contest.run_all(calls) if calls else []
         self.ended |= any(one.is_late for one in found)
         found = [replace(one, until=None) for one in found]
-        known += zip(alone, found, strict=True)
-        for one in fresh:
-            if one not in alone:
-                twin = next(
-                    task for other, task in known if one.differs_in_gamma(other)
-                )
-                task = _with_settings(self._contest.task, one)
-                known.append((one, task.with_grid_of(twin)))
+        known += zip(fresh, found, strict=True)
         return [task for one in listed for other, task in known if other == one]
-
-    def _without_twin(
-        self, fresh: list[Settings], known: list[tuple[Settings, PathTask]]
-    ) -> list[Settings]:
-        """Settings whose strengths are not known from cuts of another steepness."""
-        alone: list[Settings] = []
-        for one in fresh:
-            others = [*(settings for settings, _ in known), *alone]
-            if not any(one.differs_in_gamma(other) for other in others):
-                alone.append(one)
-        return alone
 
 
 def n_drawings(n_rows: int) -> int | None:

@@ -117,10 +117,9 @@ class Model:
 
     def gentler(self, n_groups: int) -> float | None:
         """Steepness of the path that one of steep cuts begins with, if any."""
-        steep = not self.of_quantity and isinstance(self.gamma, str)
-        if not steep or self.gamma != "steep":
+        if self.of_quantity or not isinstance(self.gamma, str):
             return None
-        return STEEPNESS["auto"] * n_groups
+        return STEEPNESS["auto"] * n_groups if self.gamma == "steep" else None
 
     @property
     def by_log(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import r2_score
@@ -31,10 +31,6 @@ from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, QuantityScorer, takes_weights
 from sorct.tree.path import NO_LIMITS, Limits, Path
 from sorct.tree.tree import Tree
-
-if TYPE_CHECKING:
-    pass
-
 
 # A first look at settings; and how exactly trees are solved that only serve to be
 # scored.
@@ -113,18 +109,6 @@ class PathTask:
         if self.alphas_global is None:
             linf = self._thinned(linf, prepared)
         return replace(self, alphas_local=local, alphas_global=linf)
-
-    def with_grid_of(self, other: PathTask) -> PathTask:
-        """The same with the other one's strengths, in proportion to the steepness."""
-        share = self.model.steepness(1) / other.model.steepness(1)
-        assert other.alphas_local is not None
-        assert other.alphas_global is not None
-        local, linf = self.alphas_local, self.alphas_global
-        return replace(
-            self,
-            alphas_local=share * other.alphas_local if local is None else local,
-            alphas_global=share * other.alphas_global if linf is None else linf,
-        )
 
     def _thinned(self, strengths: FloatArray, prepared: Prepared) -> FloatArray:
         """Some of the default strengths; of a quantity, no weak ones on wide tables.

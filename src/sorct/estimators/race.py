@@ -22,7 +22,6 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.estimators.effort import InfeasibleError
-from sorct.estimators.fitting import LOSSES
 from sorct.tree.params import MIXED
 
 if TYPE_CHECKING:
@@ -37,7 +36,8 @@ DEEPEST = 4
 #: Settings count as equally good if they differ by less than chance may, or by less
 #: than this share of what the best gain over a tree that is next to empty.
 LITTLE = 0.02
-# Scores that differ by less are of the same trees.
+# Scores that differ by less than this share of what there is to gain are of the same
+# trees.
 _SAME = 1e-4
 # Settings that are behind by more than so many standard errors, and by more than this
 # share of what there is to gain, are not traced in full.
@@ -59,16 +59,6 @@ class Settings:
     mixed: float = MIXED
     link: str = "identity"
     categorical: str | None = None
-
-    def differs_in_gamma(self, other: Settings) -> bool:
-        """Whether strengths for one of them, in proportion, suit the other.
-
-        What a cut does is its steepness times its coefficients. But leaves of a
-        quantity have values and slopes that no steepness changes.
-        """
-        of_classes = self.loss in LOSSES
-        named = isinstance(self.gamma, str) == isinstance(other.gamma, str)
-        return of_classes and named and replace(self, gamma=other.gamma) == other
 
 
 @dataclass(frozen=True)
@@ -416,9 +406,9 @@ class Race:
     def _finalists(self) -> list[Settings]:
         """The leader, and the best of the smallest trees, by likelihood if possible.
 
-        Where these are the same, the best of the others. Of heats with the same score,
-        such as of bounds on steepness that no cut reaches, one is enough; what is far
-        behind the leader cannot be chosen.
+        Where these are the same, or the smallest are far behind, the best of the
+        others. Of heats with the same score, such as of bounds on steepness that no cut
+        reaches, one is enough; what is far behind the leader cannot be chosen.
         """
         order = sorted(self._running, key=lambda heat: -heat.best)
         smallest = min(self.choices.depths)
@@ -427,10 +417,11 @@ class Race:
         kept = preferred[:1] if self.choices.keeps_smallest else []
         found: list[Heat] = []
         for heat in [self.leader, *kept, *order]:
-            if all(abs(heat.best - one.best) > _SAME for one in found):
+            gaps = [abs(heat.best - one.best) for one in found]
+            other = all(gap > self._share(_SAME) for gap in gaps)
+            if other and not self._is_far_behind(heat):
                 found.append(heat)
-        found = found[: self.choices.n_finalists]
-        return [heat.settings for heat in found if not self._is_far_behind(heat)]
+        return [heat.settings for heat in found[: self.choices.n_finalists]]
 
     def _is_far_behind(self, heat: Heat) -> bool:
         """Whether settings cannot be chosen; without a score that is not known.

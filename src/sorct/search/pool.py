@@ -26,6 +26,7 @@ GAIN = 1e-6
 
 
 def started(polisher: Polisher, seed: int, n: int, stop: IntArray) -> Solution:
+    """Start n of a seed, polished; only the first when there is no time."""
     if n > 0 and stop[0] != 0:
         return polisher.empty
     return polisher.polish(draw_start(polisher.problem, seed, n, stop).params, stop)
@@ -64,6 +65,7 @@ def raced(
 def moved(
     polisher: Polisher, chain: Chain, key: tuple[int, int, int, int], stop: IntArray
 ) -> Solution:
+    """A move of the best tree, taken further if it may beat it."""
     if stop[0] != 0:
         return chain.incumbent
     seed, *spawn_key = key

@@ -62,13 +62,13 @@ def emptying_strength(
     gammas = [gamma for gamma in gammas if gamma < problem.gamma]
     if problem.of_quantity or not gammas:
         return _best(problem, problem.gamma, seed, linf, stop, n_starts).ratio
-    best = _best(problem, problem.gamma, seed, linf, stop, _STEEP_STARTS)
     for gamma in gammas:
-        gentle = _best(problem, gamma, seed, linf, stop, n_starts)
-        if gentle.ratio > 0.0:
-            gentle = _raised(problem, *gentle, linf, stop)
-            return max(best.ratio, gentle.ratio)
-    return best.ratio
+        best = _best(problem, gamma, seed, linf, stop, n_starts)
+        if best.ratio > 0.0:
+            best = _raised(problem, *best, linf, stop)
+            break
+    steep = _best(problem, problem.gamma, seed, linf, stop, _STEEP_STARTS)
+    return max(best.ratio, steep.ratio)
 
 
 class _Reached(NamedTuple):

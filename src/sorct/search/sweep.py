@@ -52,8 +52,8 @@ _MOST_ROUNDS, _IDLE_ROUNDS, _BRIEF_ROUNDS = 6, 2, 2
 _MOVES_SHARE = 0.1
 # Rounds in which points learn from each other, and take over trees, at most.
 _LEARNING_ROUNDS, _SETTLING_ROUNDS = 6, 3
-# Size of the pool of gentler cuts.
-_GENTLE_SOLUTIONS = 4
+# Size of the pool of gentler cuts, and how exactly they are solved.
+_GENTLE_SOLUTIONS, _GENTLE_TOL = 4, 1e-4
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,8 @@ class Sweep:
     brief : bool
         Whether the trees only serve to be scored: the search ends sooner.
     gentler : float or None
-        A steepness below the problem's, whose path is swept first.
+        A steepness below the problem's, whose path is swept first; callbacks hear
+        nothing of that.
     """
 
     solver: AugmentedLagrangian
@@ -227,27 +228,34 @@ class _SweepState:
         Steep cuts can do what these do, with smaller coefficients, under penalties that
         are stronger in the same proportion.
         """
-        gamma = self.options.gentler
+        gamma, solver = self.options.gentler, self.options.solver
         if gamma is None:
             return
         gentle, share = replace(self.problem, gamma=gamma), gamma / self.problem.gamma
-        few = min(self.options.n_solutions, _GENTLE_SOLUTIONS)
-        options = replace(self.options, n_solutions=few, brief=True, gentler=None)
+        options = replace(
+            self.options,
+            solver=replace(solver, tol=max(solver.tol, _GENTLE_TOL)),
+            n_solutions=min(self.options.n_solutions, _GENTLE_SOLUTIONS),
+            brief=True,
+            gentler=None,
+        )
         sweep = _SweepState(
             options, gentle, self.grid.scaled(share), self.seed, None, self.workers,
             self.stop,
         )  # fmt: skip
         sweep.go()
-        still = replace(ROUGH, max_iter=1, max_rounds=1)
-        flat = [replace(one, params=one.params.flattened(share)) for one in sweep.best]
-        calls = [
-            partial(carried_on, still, self.subsampled, one, never()) for one in flat
-        ]
-        self.known, self.spent = list(self.workers.run(calls)), sweep.seconds
+        self.known = [self._flattened(one, share) for one in sweep.best]
+        self.spent = sweep.seconds
         steepest = max(np.abs(one.params.coef).max() for one in self.known)
-        if steepest < share:
-            # No cut would be steeper if it could: there is little more to find.
+        if self.options.brief and 0.0 < steepest < share:
+            # No cut would be steeper if it could: to be scored these trees will do.
             self.options = replace(self.options, n_solutions=1)
+
+    def _flattened(self, solution: Solution, share: float) -> Solution:
+        """The same tree as one of this problem, whose cuts are steeper."""
+        params = solution.params.flattened(share)
+        norms = self.problem.penalty.norms(params.penalised)
+        return replace(solution, params=params, norms=norms)
 
     # -- forward: the pool from point to point ---------------------------------------
 
@@ -309,11 +317,7 @@ class _SweepState:
         """The tree of gentler cuts that is best at a point, taken further."""
         if not self.known:
             return []
-        values = [
-            one.cost + problem.penalty.value_of(one.norms) if one.feasible else np.inf
-            for one in self.known
-        ]
-        tree = self.known[int(np.argmin(values))]
+        tree = min(self.known, key=lambda one: _worth(one, problem))
         call = partial(raced, problem, tree.params, tree.multiplier, stop=self.stop)
         return list(self.workers.run([partial(call, at_once=True)]))
 
@@ -350,9 +354,9 @@ class _SweepState:
         return distinct([*pool, *self.workers.run(calls)])[: self.options.n_solutions]
 
     def _borrowed(self, k: int) -> Solution:
-        """Best tree of the points done for the penalties of point k, as it is."""
-        values = self._values(k, self.best)
-        return self._still(k, self.best[int(np.argmin(values))])
+        """Best tree that is known for the penalties of point k, as it is."""
+        trees = [*self.best, *self.known]
+        return self._still(k, trees[int(np.argmin(self._values(k, trees)))])
 
     def _tell(self, k: int, n_done: int, solution: Solution) -> None:
         if self.callback is None:
@@ -380,7 +384,7 @@ class _SweepState:
         """Try the neighbours' trees and the one that is best as it is, at point k."""
         begun, before = time.perf_counter(), self.best[k]
         values = self._values(k, self.best)
-        others = self.grid.neighbours(k)
+        others = self.grid.neighbours(k)[: 1 if self.options.brief else None]
         if values.min() < values[k] * (1.0 - GAIN):
             others = [int(np.argmin(values)), *others]
         for n in others:
@@ -404,10 +408,11 @@ class _SweepState:
         for _ in range(_SETTLING_ROUNDS):
             beaten = False
             for k in reversed(range(len(self.strengths))):
-                values = self._values(k, self.best)
+                trees = [*self.best, *self.known]
+                values = self._values(k, trees)
                 n = int(np.argmin(values))
                 if values[n] < values[k] * (1.0 - _BEATEN):
-                    found = [self._held(k, n), self._still(k, self.best[n])]
+                    found = [self._held(k, trees[n]), self._still(k, trees[n])]
                     worth = self._values(k, found)
                     if worth.min() < values[k]:
                         self.best[k], beaten = found[int(np.argmin(worth))], True
@@ -450,9 +455,9 @@ class _SweepState:
 
         return next(self.workers.run([solve]))
 
-    def _held(self, k: int, n: int) -> Solution:
-        """Solve point k from the tree of point n, by steps that never lead higher."""
-        problem, tree = self.problems[k], self.best[n]
+    def _held(self, k: int, tree: Solution) -> Solution:
+        """Solve point k from a tree, by steps that never lead higher."""
+        problem = self.problems[k]
         careful = replace(self.options.solver, monotone=True)
         found = careful.solve(
             problem, tree.params, multiplier=tree.multiplier, stiffness=HOLD,
@@ -465,6 +470,13 @@ class _SweepState:
         problem = self.problems[k]
         still = replace(self.options.solver, max_iter=1, max_rounds=1)
         return carried_on(still, problem, solution, never())
+
+
+def _worth(solution: Solution, problem: Problem) -> tuple[float, float]:
+    """What a tree comes to under the penalties of a problem; less is better."""
+    if not solution.feasible:
+        return solution.violation, 0.0
+    return 0.0, solution.cost + problem.penalty.value_of(solution.norms)
 
 
 def _late(solution: Solution, solver: AugmentedLagrangian) -> Solution:
