@@ -29,6 +29,8 @@ class QuantityChoices(Choices):
     keeps_smallest = False
     # The same settings end in trees of rather different errors from fold to fold.
     patience = LITTLE
+    # Scores of one line and of a tree of two may be that close.
+    same = 1e-6
     # Where little is left unexplained, a small gain is a large part of it.
     most_gain = MOST_GAIN
 

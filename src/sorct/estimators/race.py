@@ -36,9 +36,6 @@ DEEPEST = 4
 #: Settings count as equally good if they differ by less than chance may, or by less
 #: than this share of what the best gain over a tree that is next to empty.
 LITTLE = 0.02
-# Scores that differ by less than this share of what there is to gain are of the same
-# trees.
-_SAME = 1e-4
 # Settings that are behind by more than so many standard errors, and by more than this
 # share of what there is to gain, are not traced in full.
 _FAR_ERRORS, _FAR = 3.0, 0.05
@@ -95,6 +92,8 @@ class Choices:
     # Share of what there is to gain by which settings that are less simple than the
     # leader may be behind it on the first of these folds and still run on the others.
     patience = 0.0
+    # Scores that differ by less than this share of it are of the same trees.
+    same = 1e-4
 
     @property
     def all(self) -> list[Settings]:
@@ -408,7 +407,8 @@ class Race:
 
         Where these are the same, or the smallest are far behind, the best of the
         others. Of heats with the same score, such as of bounds on steepness that no cut
-        reaches, one is enough; what is far behind the leader cannot be chosen.
+        reaches, one is enough; what is far behind the leader cannot be chosen. Of a
+        quantity nothing takes its place.
         """
         order = sorted(self._running, key=lambda heat: -heat.best)
         smallest = min(self.choices.depths)
@@ -418,10 +418,11 @@ class Race:
         found: list[Heat] = []
         for heat in [self.leader, *kept, *order]:
             gaps = [abs(heat.best - one.best) for one in found]
-            other = all(gap > self._share(_SAME) for gap in gaps)
-            if other and not self._is_far_behind(heat):
+            left = self.choices.keeps_smallest and self._is_far_behind(heat)
+            if all(gap > self._share(self.choices.same) for gap in gaps) and not left:
                 found.append(heat)
-        return [heat.settings for heat in found[: self.choices.n_finalists]]
+        found = found[: self.choices.n_finalists]
+        return [heat.settings for heat in found if not self._is_far_behind(heat)]
 
     def _is_far_behind(self, heat: Heat) -> bool:
         """Whether settings cannot be chosen; without a score that is not known.
