@@ -99,9 +99,9 @@ class SORCTClassifier(TreeClassifier):
         Promise ``min_recall`` of one class on new rows with this probability: the limit
         of the decision is set by held-out rows of the class. None means that floors
         hold on the training rows.
-    gamma : float or "auto", default="auto"
-        Steepness of the cuts; the larger, the harder the decisions. "auto" is 64 per
-        variable, so that columns which mean nothing change nothing; the paper's is 512.
+    gamma : float, "auto", "gentle" or "steep", default="auto"
+        Steepness of the cuts; the larger, the harder the decisions: 64 per variable (16,
+        512), so that columns which mean nothing change nothing; the paper's is 512.
     n_starts : int or "auto", default="auto"
         "auto" searches for the best tree: chains of starts and improving moves, run
         anew until independent runs agree. A number means that many independent starts.

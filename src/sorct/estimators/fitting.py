@@ -91,7 +91,7 @@ class Model:
     def check(self) -> None:
         """Check what can be checked without data."""
         if not (isinstance(self.gamma, str) and self.gamma in STEEPNESS):
-            expected = 'a finite number > 0 or "auto"'
+            expected = 'a finite number > 0, "auto", "gentle" or "steep"'
             check_real("gamma", self.gamma, expected, positive=True)
         if self.of_quantity:
             check_quantity_model(self)
