@@ -100,8 +100,8 @@ class SORCTClassifier(TreeClassifier):
         of the decision is set by held-out rows of the class. None means that floors
         hold on the training rows.
     gamma : float, "auto", "gentle" or "steep", default="auto"
-        Steepness of the cuts; the larger, the harder the decisions. Names: 64, 16 or 512
-        per variable, so columns that mean nothing change nothing; the paper's is 512.
+        Steepness of the cuts; the larger, the harder the decisions. Names are 64, 16 or
+        512 per variable, so that useless columns change nothing; the paper's is 512.
     n_starts : int or "auto", default="auto"
         "auto" searches for the best tree: chains of starts and improving moves, run
         anew until independent runs agree. A number means that many independent starts.
