@@ -125,12 +125,17 @@ def tree_result(clf, X):
     }
 
 
+def path_of_17(random_state=0):
+    """Table of a path, its target, and the path."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, y, sorct_path(
+        X, y, alphas_local=PAPER_ALPHAS, relax=False, random_state=random_state, **PAPER
+    )
+
+
 def path_result():
     """A path of 17 penalties, its table, its choices and its report."""
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    path = sorct_path(
-        X, y, alphas_local=PAPER_ALPHAS, relax=False, random_state=0, **PAPER
-    )
+    X, y, path = path_of_17()
     summary = json.loads(path.report(X, y).json())
     for point in summary["points"]:
         point["training"] = without_varying(point["training"])
