@@ -128,8 +128,17 @@ def tree_result(clf, X):
 def path_of_17(random_state=0):
     """Table of a path, its target, and the path."""
     X, y = load_iris(return_X_y=True, as_frame=True)
-    return X, y, sorct_path(
-        X, y, alphas_local=PAPER_ALPHAS, relax=False, random_state=random_state, **PAPER
+    return (
+        X,
+        y,
+        sorct_path(
+            X,
+            y,
+            alphas_local=PAPER_ALPHAS,
+            relax=False,
+            random_state=random_state,
+            **PAPER,
+        ),
     )
 
 

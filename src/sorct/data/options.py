@@ -11,7 +11,9 @@ from sorct.data.variables import UNKNOWN_POLICIES
 from sorct.data.wording import listed, shown
 
 CATEGORICAL = ("whole", "dummies")
-SCALINGS = ("auto", "minmax", "standard", "quantile", "bent")
+#: Scaling with which lines may bend.
+BENT = "bent"
+SCALINGS = ("auto", "minmax", "standard", "quantile", BENT)
 MISSING_POLICIES = ("error", "typical")
 
 

@@ -19,7 +19,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
-from sorct.data.options import TableOptions
+from sorct.data.options import BENT, TableOptions
 from sorct.data.sources import Source
 from sorct.data.table import as_table, has_numbers
 from sorct.data.target import Classes, plain_labels
@@ -58,7 +58,9 @@ from sorct.estimators.tree_search import TreeSearch, listed_values
 #: For a setting that is left to the race.
 CHOOSE = "choose"
 #: Scalings that a race tries on a table with numbers.
-CHOSEN_SCALINGS = ("auto", "quantile", "standard")
+CHOSEN_SCALINGS = ("auto", "quantile", "standard", BENT)
+# Variables from which on lines are not bent: every number has a column for each part.
+_MANY_VARIABLES = 100
 # Share of the time for choosing where there is more to do with what is chosen.
 _CHOOSING = 0.5
 # Scorers under which every row counts the same, however rare its class.
@@ -117,7 +119,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     relax : bool, default=True
         Whether the relaxed trees of the paths are among those to choose from.
     scaling : "choose", or as in ``SORCTClassifier``, default="choose"
-        "choose" tries "auto", "quantile" and "standard".
+        "choose" tries "auto", "quantile", "standard" and, on at most 100 variables,
+        "bent".
     class_weight : "balanced", mapping from class to float, or None, default=None
         As in ``SORCTClassifier``; where ``scoring`` is None, rows that are scored count
         by it as well. With a ``scoring`` under which rare classes count more than their
@@ -446,7 +449,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         gammas = listed_values("gamma", self.gamma)
         scalings: tuple[Any, ...] = (self.scaling,)
         if isinstance(self.scaling, str) and self.scaling == CHOOSE:
-            scalings = CHOSEN_SCALINGS if has_numbers(X) else ("auto",)
+            scalings = _scalings(X)
         for loss in losses:
             for gamma in gammas:
                 Model(loss=loss, gamma=gamma).check()
@@ -477,3 +480,10 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         """Whether some setting is left to choose."""
         given = (self.depths, self.loss, self.scaling)
         return any(isinstance(one, str) and one == CHOOSE for one in given)
+
+
+def _scalings(X: Any) -> tuple[str, ...]:
+    """Scalings to choose from."""
+    if not has_numbers(X):
+        return CHOSEN_SCALINGS[:1]
+    return CHOSEN_SCALINGS[:-1] if X.shape[1] > _MANY_VARIABLES else CHOSEN_SCALINGS

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from sorct.data.options import BENT
 from sorct.estimators.race import LITTLE, Choices, Settings, fresh_of
 
 # Depths at which every kind of leaf is tried before anything is known; of these, depths
 # at which linear leaves are tried on logarithms, and along lines that bend.
 _FIRST_DEPTHS, _FIRST_SHALLOW = 3, 2
-#: Scaling with which lines may bend.
-BENT = "bent"
 #: What trees of a quantity gain counts for no more than so many times what they leave.
 MOST_GAIN = 2.5
 

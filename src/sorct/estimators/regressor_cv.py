@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import validate_data
 
-from sorct.data.options import TableOptions
+from sorct.data.options import BENT, TableOptions
 from sorct.data.quantity import LINKS, Quantity, number_column
 from sorct.data.sources import Source
 from sorct.data.table import as_table, has_levels, has_numbers
@@ -44,7 +44,7 @@ from sorct.estimators.group_bounds import (
 )
 from sorct.estimators.path import warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
-from sorct.estimators.quantity_choices import BENT, QuantityChoices
+from sorct.estimators.quantity_choices import QuantityChoices
 from sorct.estimators.race import FINALISTS
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.rows import Data
