@@ -29,7 +29,8 @@ def raced(monkeypatch, table):
     tree = model.fit(*table).tree_
     assert len(tree.variables_used) == 5
     settings = {"relaxed": 1.0, "alpha_local": 0.0, "alpha_global": 0.0}
-    found = Raced(tree, {**settings, "scaling": "auto"}, pd.DataFrame(), True)
+    model = SORCTForestClassifier()._model()
+    found = Raced(tree, settings, pd.DataFrame(), model, True)
     monkeypatch.setattr(Raced, "of", lambda *asked: found)
     return tree
 
@@ -122,5 +123,7 @@ def test_without_a_race_the_rule_is_refused(table):
         SORCTForestClassifier(rule="fewest", depth=1).fit(X, y)
     with pytest.raises(ValueError, match="with 'selection' there is none"):
         SORCTForestClassifier(rule="fewest", selection="path").fit(X, y)
+    with pytest.raises(ValueError, match="needs a race, and with 'depth' there is"):
+        SORCTForestRegressor(rule="fewest", depth=1).fit(X, X.a)
     with pytest.raises(ValueError, match="rule must be one of"):
-        SORCTForestRegressor(rule="fewest").fit(X, X.a)
+        SORCTForestRegressor(rule="paired").fit(X, X.a)

@@ -42,8 +42,8 @@ def raced(monkeypatch, chosen):
 
     def of(whole):
         settings = {"relaxed": 1.0, "alpha_local": 3.0, "alpha_global": 0.0}
-        settings["scaling"] = "auto"
-        found = Raced(chosen, settings, pd.DataFrame(), whole)
+        model = SORCTForestClassifier()._model()
+        found = Raced(chosen, settings, pd.DataFrame(), model, whole)
         monkeypatch.setattr(Raced, "of", lambda *asked: found)
 
     return of

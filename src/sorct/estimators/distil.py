@@ -9,6 +9,7 @@ import numpy as np
 from sorct.data.kinds import options_for
 from sorct.data.quantity import number_column
 from sorct.data.table import as_table, take_rows
+from sorct.data.variables import levels_of
 from sorct.estimators.checks import checked_samples
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.regressor import SORCTRegressor
@@ -33,8 +34,8 @@ def distil(
     **options
         Of ``SORCTClassifier``, whose loss is "log" here unless it is given, or of
         ``SORCTRegressor``. The table is read as the forest reads it, unless they say
-        otherwise: which columns are categories and go along quantiles, and what is done
-        with new levels and missing cells.
+        otherwise: which columns are categories, go along quantiles or bend, and what is
+        done with new levels and missing cells.
 
     Returns
     -------
@@ -69,10 +70,12 @@ def distil(
 def _reading(forest: Forest) -> dict[str, Any]:
     """Options with which a table is read as a forest reads it."""
     encoder = forest.encoder
-    whole = encoder.n_groups <= len(encoder.variables)
+    whole = not any(one.separate for one in encoder.variables if levels_of(one))
     told: dict[str, Any] = {
         "handle_unknown": encoder.unknown,
         "handle_missing": encoder.missing,
         "categorical": "whole" if whole else "dummies",
     }
+    if forest.of_quantity:
+        told["link"] = forest.quantity.link
     return told | options_for(encoder.variables)

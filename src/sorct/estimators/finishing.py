@@ -60,7 +60,7 @@ def finished_on_all(
     from sorct.search.workers import deadline
 
     prepared = Prepared.of(data.X, data.y, data.weight, task.model, task.call)
-    told, params = tree.training, _params_of(tree, prepared)
+    told, params = tree.training, params_of(tree, prepared)
     alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
     problem = prepared.problem.at(Strengths(*alphas))
     problem = replace(problem, penalty=problem.penalty.scaled(told.relaxed or 1.0))
@@ -122,7 +122,7 @@ def _solved_on(
     return replace(solution, params=small.up(solution.params))
 
 
-def _params_of(tree: Tree, prepared: Prepared) -> Params:
+def params_of(tree: Tree, prepared: Prepared) -> Params:
     """The tree in the units of a problem."""
     from sorct.problem.residual import SLOPE_UNIT
 

@@ -7,27 +7,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from sorct._typing import FloatArray
+from sorct._typing import AnyArray, FloatArray
 from sorct.data.options import TableOptions
-from sorct.data.wording import listed
-from sorct.estimators.checks import check_one_of
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
-from sorct.estimators.forest_raced import FEWEST, Raced
+from sorct.estimators.forest_raced import FEWEST
+from sorct.estimators.tree_search import TreeSearch
 from sorct.tree.forest import Forest
 
 __all__ = ["SORCTForestClassifier"]
 
-# What a race chooses, and time limits, which it does not heed, as by default.
-_OPEN: dict[str, Any] = {
-    "depth": None,
-    "alpha_local": 0.0,
-    "alpha_global": None,
-    "loss": "log",
-    "gamma": "auto",
-    "time_limit": None,
-    "relax": True,
-}
+# Folds of a race, which need a row of every class each, and the loss of its forests.
+_FOLDS, _LOSS = 5, "log"
 
 
 class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[misc]
@@ -147,8 +138,6 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     True
     """
 
-    _rules = (*ForestEstimator._rules, FEWEST)
-
     def __init__(
         self,
         n_trees: Any = 25,
@@ -244,34 +233,25 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
             class_weight=self.class_weight,
         )
 
-    def _raced(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Raced | None:
-        check_one_of("selection", self.selection, ("auto", "race", "path"))
-        given = [name for name, usual in _OPEN.items() if getattr(self, name) != usual]
-        given += ["bootstrap"] if self.bootstrap is False else []
-        given += ["n_trees"] if len(self._numbers_of_trees()) > 1 else []
-        if self.selection == "race" and given:
-            raise ValueError(
-                f"selection='race' chooses {listed(given)} itself, or cannot heed it. "
-                "Leave it as by default, or give selection='path'."
-            )
-        if self.selection == "path" or given:
-            self._refuse_fewest(given)
-            return None
-        raced = Raced.of(self, X, y, sample_weight, seed)
-        if self.selection == "race" and raced is None:
-            raise ValueError(
-                "selection='race' needs at least five rows of every class; give more "
-                "rows, or selection='path'."
-            )
-        return raced
+    def _search(self, seed: int) -> TreeSearch:
+        from sorct.estimators.cross_validated import SORCTClassifierCV
 
-    def _refuse_fewest(self, given: list[str]) -> None:
-        if self.rule == FEWEST:
-            names = listed(["selection"] if self.selection == "path" else given)
-            raise ValueError(
-                f"rule={FEWEST!r} needs a race, and with {names} there is none. Leave "
-                "it as by default, or give another rule."
-            )
+        return SORCTClassifierCV(
+            rule="best" if self.rule in (None, FEWEST) else self.rule,
+            class_weight=self.class_weight,
+            cost_matrix=self.cost_matrix,
+            positive_class=self.positive_class,
+            random_state=seed,
+            **self._asked,
+        )
+
+    def _too_few(self, y: AnyArray) -> str | None:
+        least = int(np.unique(y, return_counts=True)[1].min())
+        return "at least five rows of every class" if least < _FOLDS else None
+
+    @property
+    def _given_beside(self) -> list[str]:
+        return ["loss"] if self.loss != _LOSS else []
 
     def _keep(self, forest: Forest) -> None:
         super()._keep(forest)

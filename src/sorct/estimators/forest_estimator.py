@@ -12,7 +12,7 @@ from sorct._typing import AnyArray, FloatArray
 from sorct.data.bags import ALL, BOOTSTRAP, HALF
 from sorct.data.encoder import rows_stood_for
 from sorct.data.table import as_table
-from sorct.data.wording import shown
+from sorct.data.wording import listed, shown
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES
 from sorct.estimators.checks import (
@@ -25,16 +25,33 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
-from sorct.estimators.forest_fitting import ForestFit, ForestPlan
-from sorct.estimators.forest_raced import Raced, RacedFit
+from sorct.estimators.forest_fitting import LOOK_ROWS, ForestFit, ForestPlan
+from sorct.estimators.forest_raced import FEWEST, Raced, RacedFit
+from sorct.estimators.rows import Data
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_estimator import WholeEstimator
+from sorct.estimators.tree_search import TreeSearch
 from sorct.solvers.solution import Status
 from sorct.tree.forest import Forest
 from sorct.tree.path import Limits
 
 _KINDS = {True: BOOTSTRAP, "half": HALF, False: ALL}
 _MOST_TREES = 10_000
+# What a race chooses, and time limits, which it does not heed, as by default.
+_OPEN: dict[str, Any] = {
+    "depth": None,
+    "alpha_local": 0.0,
+    "alpha_global": None,
+    "gamma": "auto",
+    "time_limit": None,
+    "relax": True,
+}
+# What a race is asked of what users ask of any forest.
+_ASKED = (
+    "max_features", "max_features_per_cut", "max_cost", "loss", "n_jobs", "categorical",
+    "categorical_features", "min_frequency", "handle_unknown", "handle_missing",
+    "monotonic_cst", "feature_cost",
+)  # fmt: skip
 # Shares of a time limit until choosing ends, and until growing trees ends; the rest is
 # for what is told of them.
 _CHOOSING_SHARE, _GROWING_SHARE = 0.6, 0.85
@@ -62,9 +79,11 @@ class ForestEstimator(WholeEstimator):
     n_jobs: int | None
     random_state: Any
     feature_cost: Any
+    selection: str
+    scaling: Any
 
     # The rule "paired" compares folds; forests are compared row by row.
-    _rules: tuple[str, ...] = RULES[:2]
+    _rules: tuple[str, ...] = (*RULES[:2], FEWEST)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the forest.
@@ -108,10 +127,12 @@ class ForestEstimator(WholeEstimator):
         stood = rows_stood_for(weight)
         n_draws = len(weight) if stood is None else float(stood.sum())
         seed, plan = effort.seed(), self._plan(n_draws)
-        raced = self._raced(X, y, sample_weight, seed)
+        raced = self._raced(X, y, sample_weight, model, seed)
         if raced is not None:
-            table = replace(model.table, scaling=raced.params["scaling"])
-            model = replace(model, table=table)
+            own = raced.model
+            model = replace(
+                model, table=own.table, leaf=own.leaf, mixed=own.mixed, link=own.link
+            )
         prepared = Prepared.of(X, y, sample_weight, model, call)
         self._keep(self._grown(prepared, model, effort, seed, plan, raced))
 
@@ -141,9 +162,65 @@ class ForestEstimator(WholeEstimator):
         self.cv_results_ = fit.results
         return found
 
-    def _raced(self, X: Any, y: Any, sample_weight: Any, seed: int) -> Raced | None:
-        """What a race chooses, if forests of this kind have one."""
+    # -- race ------------------------------------------------------------------------
+
+    def _search(self, seed: int) -> TreeSearch:
+        """Race that the first tree is chosen by, with what users ask of a forest."""
+        raise NotImplementedError
+
+    def _too_few(self, y: AnyArray) -> str | None:
+        """Which rows a race would need more of; None if there are enough."""
+        raise NotImplementedError
+
+    def _raced(
+        self, X: Any, y: Any, sample_weight: Any, model: Model, seed: int
+    ) -> Raced | None:
+        """What a race chooses; None where something is given that it would choose."""
+        check_one_of("selection", self.selection, ("auto", "race", "path"))
+        given = [name for name, usual in _OPEN.items() if getattr(self, name) != usual]
+        given += ["bootstrap"] if self.bootstrap is False else []
+        given += ["n_trees"] if len(self._numbers_of_trees()) > 1 else []
+        given += self._given_beside
+        if self.selection == "race" and given:
+            raise ValueError(
+                f"selection='race' chooses {listed(given)} itself, or cannot heed it. "
+                "Leave it as by default, or give selection='path'."
+            )
+        if self.selection == "path" or given:
+            self._refuse_fewest(given)
+            return None
+        weight = None if sample_weight is None else np.asarray(sample_weight)
+        rows = Data(X, model.read(y), weight).seen
+        few = self._too_few(rows.some(LOOK_ROWS).y)
+        if few is None:
+            return Raced.of(self._search(seed), rows)
+        if self.selection == "race":
+            raise ValueError(
+                f"selection='race' needs {few}; give more rows, or selection='path'."
+            )
         return None
+
+    @property
+    def _given_beside(self) -> list[str]:
+        """What else is given that a race would choose."""
+        return []
+
+    def _refuse_fewest(self, given: list[str]) -> None:
+        if self.rule == FEWEST:
+            names = listed(["selection"] if self.selection == "path" else given)
+            raise ValueError(
+                f"rule={FEWEST!r} needs a race, and with {names} there is none. Leave "
+                "it as by default, or give another rule."
+            )
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        """What a race is asked, whatever is predicted."""
+        is_open = isinstance(self.scaling, str) and self.scaling == "auto"
+        asked = {name: getattr(self, name) for name in _ASKED}
+        return asked | {"scaling": "choose" if is_open else self.scaling}
+
+    # -- options ---------------------------------------------------------------------
 
     @property
     def _limits(self) -> Limits:
@@ -196,14 +273,14 @@ class ForestEstimator(WholeEstimator):
         """Numbers of trees to choose from, rising, checked."""
         given = self.n_trees
         several = isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) == 1
-        listed = list(given) if several else [given]
-        if not listed:
+        numbers = list(given) if several else [given]
+        if not numbers:
             raise ValueError(
                 "n_trees must be a whole number, or several, got an empty list."
             )
-        for one in listed:
+        for one in numbers:
             check_whole("n_trees", one, most=_MOST_TREES)
-        return tuple(sorted({int(one) for one in listed}))
+        return tuple(sorted({int(one) for one in numbers}))
 
     def _keep(self, forest: Forest) -> None:
         """Set what users of scikit-learn look for, all of it read from the forest."""

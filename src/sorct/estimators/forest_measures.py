@@ -89,7 +89,9 @@ def out_of_bag_score(
     if rows.response is None:
         right = predicted_codes(mean, decision_cost) == rows.codes
         return float(np.average(right[known], weights=weight)), loss
-    return _r2(rows.response[known], mean[0, known], weight), loss
+    assert isinstance(prepared.target, Quantity)
+    said, y = (prepared.target.in_spreads(one) for one in (mean[0], rows.response))
+    return _r2(y[known], said[known], weight), loss
 
 
 def training_score(prepared: Prepared, forest: Forest) -> float | None:
@@ -104,8 +106,10 @@ def training_score(prepared: Prepared, forest: Forest) -> float | None:
     if rows.response is None:
         own = said[rows.codes, np.arange(rows.codes.size)]
         return float(np.average(own, weights=weight))
-    assert isinstance(prepared.target, Quantity)
-    return _r2(rows.response, prepared.target.scaled(said[0]), weight)
+    target = prepared.target
+    assert isinstance(target, Quantity)
+    found = target.in_spreads(target.scaled(said[0]))
+    return _r2(target.in_spreads(rows.response), found, weight)
 
 
 def _own_weight(prepared: Prepared, rows: Rows) -> FloatArray:

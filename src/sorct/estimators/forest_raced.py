@@ -1,7 +1,8 @@
 """Forest raced: the tree that a race chooses, and trees on bags beside it.
 
-The race (``SORCTClassifierCV``) chooses scaling, depth, steepness, penalty and, within
-the limits, the variables. Its tree is the first of the forest and counts as much as all
+The race (``SORCTClassifierCV`` or ``SORCTRegressorCV``) chooses scaling, depth,
+steepness, penalty, what the leaves of a quantity say and, within the limits, the
+variables. Its tree is the first of the forest and counts as much as all
 others together: these are grown on bags of rows from the same variables, one cut deeper
 and under a small share of its penalty, so that they see what it had to leave out.
 Variables that such a forest has no use for may be left out (``forest_pruning.py``).
@@ -15,16 +16,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
 from sorct._typing import IntArray
 from sorct.data.bags import ALL
-from sorct.data.target import plain_labels
-from sorct.estimators.fitting import STEEPNESS
+from sorct.estimators.finishing import params_of
+from sorct.estimators.fitting import STEEPNESS, Model
 from sorct.estimators.forest_fitting import LOOK_ROWS, ForestFit
 from sorct.estimators.forest_pruning import N_BAGS, useful_variables
 from sorct.estimators.forest_setting import LEAST, with_setting
 from sorct.estimators.rows import Data
+from sorct.estimators.tree_search import TreeSearch
 from sorct.tree.forest import Forest
 from sorct.tree.importance import variable_importances
 from sorct.tree.params import Params
@@ -42,13 +43,6 @@ FEWEST = "fewest"
 _SHARE = 0.5
 # Trees beside it are one cut deeper, but not deeper than this on their own account.
 _DEEP = 3
-# What the race is asked of what users ask of a forest.
-_ASKED = (
-    "max_features", "max_features_per_cut", "max_cost", "class_weight", "cost_matrix",
-    "loss", "n_jobs", "categorical", "categorical_features", "min_frequency",
-    "handle_unknown", "handle_missing", "monotonic_cst", "positive_class",
-    "feature_cost",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,6 +56,8 @@ class Raced:
         Its settings, see ``SORCTClassifierCV.best_params_``.
     results : DataFrame
         What it was chosen from.
+    model : Model
+        The same as trees are trained with.
     whole : bool
         Whether the race has seen all rows: of very many it sees some.
     """
@@ -69,33 +65,17 @@ class Raced:
     tree: Tree
     params: dict[str, Any]
     results: pd.DataFrame
+    model: Model
     whole: bool
 
     @classmethod
-    def of(
-        cls, forest: Any, X: Any, y: Any, sample_weight: Any, seed: int
-    ) -> Raced | None:
-        """Run the race with what was asked of a forest.
-
-        None where a class has too few rows to be held out.
-        """
-        from sorct.estimators.cross_validated import SORCTClassifierCV
-
-        is_open = isinstance(forest.scaling, str) and forest.scaling == "auto"
-        search = SORCTClassifierCV(
-            rule="best" if forest.rule in (None, FEWEST) else forest.rule,
-            scaling="choose" if is_open else forest.scaling,
-            random_state=seed,
-            **{name: getattr(forest, name) for name in _ASKED},
-        )
-        weight = None if sample_weight is None else np.asarray(sample_weight)
-        data = Data(X, plain_labels(column_or_1d(y)), weight).seen
-        some = data.some(LOOK_ROWS)
-        if np.unique(some.y, return_counts=True)[1].min() < search.cv:
-            return None
+    def of(cls, search: TreeSearch, rows: Data) -> Raced:
+        """Run the race on rows, or on some of very many."""
+        some = rows.some(LOOK_ROWS)
         search.fit(some.X, some.y, some.weight)
-        found = search.tree_, search.best_params_, search.cv_results_
-        return cls(*found, some is data)
+        assert search._model is not None
+        found = search.tree_, search.best_params_, search.cv_results_, search._model
+        return cls(*found, some is rows)
 
 
 @dataclass
@@ -198,4 +178,6 @@ class RacedFit(ForestFit):
             some = tuple(one.subsampled for one in grove.problems)
             return self._all_thin(grove, replace(grove, problems=some).anew(groups))
         tree = self.raced.tree
+        if tree.of_quantity:
+            return [params_of(tree, self.prepared)]
         return [Params(tree.coef, tree.threshold, tree.leaf_class, tree.leaf_proba)]

@@ -2,41 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sklearn.base import RegressorMixin
 
+from sorct._typing import AnyArray
 from sorct.data.options import TableOptions
+from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
+from sorct.estimators.forest_raced import FEWEST
+from sorct.estimators.tree_search import TreeSearch
 
 __all__ = ["SORCTForestRegressor"]
+
+# Rows that a race needs.
+_FEWEST_ROWS = 10
 
 
 class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[misc]
     """Forest of sparse randomized regression trees that share a budget of variables.
 
-    It predicts the mean of what its trees predict; all else is as in
-    ``SORCTForestClassifier``, with the losses and leaves of ``SORCTRegressor``.
+    By default the first tree is the one that ``SORCTRegressorCV`` would choose, and the
+    others are grown on bags of rows from its variables; the forest predicts the mean of
+    what its trees predict. All else is as in ``SORCTForestClassifier``, with the losses
+    and leaves of ``SORCTRegressor``.
 
     Parameters
     ----------
     n_trees : int or sequence of int, default=25
     depth : int or None, default=None
-        Depth of every tree; None chooses 1, 2 or 3 by the out-of-bag loss.
+        Depth of every tree; None leaves it to the race or, where there is none, chooses
+        1, 2 or 3 by the out-of-bag loss.
     alpha_local, alpha_global, max_features, max_features_per_cut, max_cost, bootstrap,
-    relax, rule, n_folds, early_stopping, gamma, n_starts, time_limit, n_jobs,
-    random_state
+    relax, n_folds, early_stopping, gamma, n_starts, time_limit, n_jobs, random_state
         As in ``SORCTForestClassifier``.
     loss : {"square", "absolute", "huber", "quantile"}, default="square"
         As in ``SORCTRegressor``.
     quantile : float, default=0.5
         Level of the quantile that is predicted, with ``loss="quantile"``.
-    leaf : {"constant", "linear"}, default="constant"
-        What a leaf says: a number, or a sparse linear model.
-    categorical, categorical_features, min_frequency, handle_unknown, handle_missing,
-    scaling, monotonic_cst, feature_cost
-        As in ``SORCTRegressor``. Directions hold for every tree, and so for their mean.
+    leaf : {"choose", "constant", "linear"}, default="choose"
+        What a leaf says: a number, or a sparse linear model. "choose" leaves it to the
+        race, and is a number along a path.
+    link : {"choose", "identity", "log"}, default="choose"
+        As in ``SORCTRegressor``; with "log" the forest predicts the number whose
+        logarithm is the mean of what its trees say. "choose" leaves it to the race, and
+        is "identity" along a path.
+    rule : {"one-standard-error", "best", "fewest"} or None, default=None
+        As in ``SORCTForestClassifier``, but that a race goes by the rule "paired" of
+        ``SORCTRegressorCV`` where this is None or "fewest".
+    selection : {"auto", "race", "path"}, default="auto"
+        As in ``SORCTForestClassifier``; the race is that of ``SORCTRegressorCV``, which
+        needs ten rows.
+    categorical : {"choose", "whole", "dummies"}, default="choose"
+        As in ``SORCTRegressor``; "choose" leaves it to the race, and is "whole" along a
+        path.
+    categorical_features, min_frequency, handle_unknown, handle_missing, scaling,
+    monotonic_cst, feature_cost
+        As in ``SORCTRegressor``; a race chooses in place of ``scaling="auto"``.
+        Directions hold for every tree, and so for their mean.
 
     Attributes
     ----------
@@ -71,9 +96,11 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         bootstrap: bool | str = True,
         loss: str = "square",
         quantile: float = 0.5,
-        leaf: str = "constant",
+        leaf: str = CHOOSE,
+        link: str = CHOOSE,
         relax: bool = True,
-        rule: str = "one-standard-error",
+        rule: str | None = None,
+        selection: str = "auto",
         n_folds: int = 3,
         early_stopping: bool = False,
         gamma: float | str = "auto",
@@ -81,7 +108,7 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        categorical: str = "whole",
+        categorical: str = CHOOSE,
         categorical_features: Any = "from_dtype",
         min_frequency: float = 5,
         handle_unknown: str = "other",
@@ -101,8 +128,10 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         self.loss = loss
         self.quantile = quantile
         self.leaf = leaf
+        self.link = link
         self.relax = relax
         self.rule = rule
+        self.selection = selection
         self.n_folds = n_folds
         self.early_stopping = early_stopping
         self.gamma = gamma
@@ -120,14 +149,38 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         self.feature_cost = feature_cost
 
     def _model(self) -> Model:
+        table = TableOptions.of(self)
+        if _is_free(self.categorical):
+            table = replace(table, categorical="whole")
         return Model(
             self.depth,
             gamma=self.gamma,
-            table=TableOptions.of(self),
+            table=table,
             monotonic_cst=self.monotonic_cst,
             feature_cost=self.feature_cost,
             loss=self.loss,
             of_quantity=True,
-            leaf=self.leaf,
+            leaf="constant" if _is_free(self.leaf) else self.leaf,
             quantile=self.quantile,
+            link="identity" if _is_free(self.link) else self.link,
         )
+
+    def _search(self, seed: int) -> TreeSearch:
+        from sorct.estimators.regressor_cv import SORCTRegressorCV
+
+        return SORCTRegressorCV(
+            rule="paired" if self.rule in (None, FEWEST) else self.rule,
+            quantile=self.quantile,
+            leaf=self.leaf,
+            link=self.link,
+            random_state=seed,
+            **self._asked,
+        )
+
+    def _too_few(self, y: AnyArray) -> str | None:
+        return "at least ten rows" if len(y) < _FEWEST_ROWS else None
+
+
+def _is_free(given: Any) -> bool:
+    """Whether a setting is left to the race."""
+    return isinstance(given, str) and given == CHOOSE

@@ -1,8 +1,9 @@
 """Forest: trees that answer together, immutable, in the units of the user's table.
 
 Plain data beside ``Tree``: all trees read the same table and predict the same target.
-A forest says the weighted mean of what its trees say. It is saved as JSON, what trees
-have in common being written once, and reading a file executes no code.
+A forest says the weighted mean of what its trees say; of trees of the logarithm, the
+number of which that mean is the logarithm. It is saved as JSON, what trees have in
+common being written once, and reading a file executes no code.
 """
 
 from __future__ import annotations
@@ -191,6 +192,11 @@ class Forest:
         return self.trees[0].of_quantity
 
     @property
+    def quantity(self) -> Quantity:
+        """The quantity predicted."""
+        return self.trees[0].quantity
+
+    @property
     def variables_used(self) -> tuple[str, ...]:
         """Names of the variables that some tree uses."""
         return tuple(self.encoder.names[i] for i in self.variables_at())
@@ -239,10 +245,10 @@ class Forest:
     def predict_of_table(self, table: Table) -> FloatArray:
         """Probabilities (n, n_classes) of a checked table, or predictions (n,)."""
         if self.of_quantity:
-            total = np.zeros(table.n_samples)
+            mixed = np.zeros(table.n_samples)
             for weight, tree in zip(self.weights, self.trees, strict=True):
-                total += weight * tree.predict_table(table)
-            return total
+                mixed += weight * tree.mixed_table(table)
+            return np.asarray(self.quantity.told(mixed))
         total = np.zeros((table.n_samples, len(self.classes)))
         for weight, tree in zip(self.weights, self.trees, strict=True):
             total += weight * tree.predict_proba_table(table)
@@ -313,11 +319,11 @@ class Forest:
         for weight, tree in zip(self.weights, self.trees, strict=True):
             score = tree.scores(scaled)
             if self.of_quantity:
-                own = tree.values_of_scores(score, tree.leaf_says(scaled))[np.newaxis]
+                own = tree.mixed_of_scores(score, tree.leaf_says(scaled))[np.newaxis]
             else:
                 own = tree.proba_of_scores(score)
             total += weight * own
-        return total
+        return np.asarray(self.quantity.told(total)) if self.of_quantity else total
 
     # -- text and files --------------------------------------------------------------
 

@@ -176,8 +176,11 @@ class Tree(TreeFields):
 
     def values_of_scores(self, score: FloatArray, said: FloatArray) -> FloatArray:
         """Predicted quantities (n,) for scores of cuts and what leaves say."""
-        mixed = np.sum(self.reach_of_scores(score) * said, axis=0)
-        return np.asarray(self.quantity.told(mixed))
+        return np.asarray(self.quantity.told(self.mixed_of_scores(score, said)))
+
+    def mixed_of_scores(self, score: FloatArray, said: FloatArray) -> FloatArray:
+        """What leaves say, mixed (n,): with the link "log" a logarithm."""
+        return np.asarray(np.sum(self.reach_of_scores(score) * said, axis=0))
 
     def leaf_says(self, scaled: FloatArray) -> FloatArray:
         """What every leaf says of scaled samples (n, n_columns), (n_leaves, n)."""

@@ -29,14 +29,13 @@ NAMES = [name for name in MAKERS if name not in SPOKEN]
 def tree_and_rows(rng, name):
     """A model of numbers on the rows of a maker.
 
-    Every second has linear leaves, and every third tree is one of logarithms.
+    Every second has linear leaves, and every third is one of logarithms.
     """
     made, X = MAKERS[name](rng)
-    linear = NAMES.index(name) % 2 == 0
+    kind = {"linear": NAMES.index(name) % 2 == 0, "log": NAMES.index(name) % 3 == 0}
     if not isinstance(made, Forest):
-        log = NAMES.index(name) % 3 == 0
-        return valued(rng, made, linear=linear, log=log), X
-    trees = tuple(valued(rng, tree, linear=linear) for tree in made.trees)
+        return valued(rng, made, **kind), X
+    trees = tuple(valued(rng, tree, **kind) for tree in made.trees)
     return Forest(trees, made.weights), X
 
 

@@ -276,8 +276,6 @@ def _mean(forest: Forest) -> Formula:
             "Expected a forest of trees that are not calibrated one by one: the mean "
             "of calibrated trees has no export yet."
         )
-    if forest.of_quantity and any(tree.quantity.is_log for tree in forest.trees):
-        raise ValueError("Expected a forest of trees with link='identity'.")
     scores: list[Score] = []
     routes: list[Route] = []
     leaves: list[Score] = []
@@ -308,6 +306,7 @@ def _mean(forest: Forest) -> Formula:
         decision=_by_prediction(forest.decision_cost),
         leaves=tuple(leaves),
         sizes=tuple(sizes),
+        ends=_ends(forest),
     )
 
 
@@ -334,7 +333,7 @@ def _of_tree(tree: Tree) -> Formula:
             scores=tuple(_score(tree, cut) for cut in cuts),
             routes=routes,
             leaves=tuple(_leaf(tree, n, route) for n, route in enumerate(routes, 1)),
-            ends=tree.quantity.log_ends if tree.quantity.is_log else None,
+            ends=_ends(tree),
         )
     return Formula(
         labels=_plain(tree.classes.tolist(), "Class labels"),
@@ -344,6 +343,12 @@ def _of_tree(tree: Tree) -> Formula:
         maps=() if tree.calibration is None else tree.calibration.maps,
         decision=_by_prediction(tree.decision_cost),
     )
+
+
+def _ends(model: Tree | Forest) -> tuple[float, float] | None:
+    """Least and largest sum, where what is summed up is a logarithm."""
+    is_log = model.of_quantity and model.quantity.is_log
+    return model.quantity.log_ends if is_log else None
 
 
 def _by_prediction(cost: FloatArray | None) -> tuple[tuple[float, ...], ...] | None:

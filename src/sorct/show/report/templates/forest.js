@@ -16,13 +16,15 @@ const joint = {
 
 function saidByTree(model, values) {
   const reach = nodeReach(report, model, values);
-  return isQuantity ? [predictedValue(report, model, values, reach)] : classProba(report, model, reach);
+  return isQuantity ? [mixedValue(report, model, values, reach)] : classProba(report, model, reach);
 }
 
+// Of logarithms the mean comes first.
 function saidByAll(values) {
   const each = report.trees.map((model) => saidByTree(model, values));
   const mean = each[0].map((_, k) => each.reduce((sum, said, b) => sum + report.weights[b] * said[k], 0));
-  return { each, mean };
+  if (!isQuantity) return { each, mean };
+  return { each: each.map(([said]) => [toldValue(report, said)]), mean: [toldValue(report, mean[0])] };
 }
 
 function agreementOf({ each, mean }) {

@@ -103,11 +103,19 @@ function firstLargest(list) {
 
 // A quantity: what leaves say, by the probabilities of ending there.
 function predictedValue(report, model, values, reach = nodeReach(report, model, values)) {
+  return toldValue(report, mixedValue(report, model, values, reach));
+}
+
+function mixedValue(report, model, values, reach) {
   const nCuts = model.threshold.length, x = model.leaf_coef ? scaleRow(report, values) : null;
-  const mixed = model.leaf_value.reduce((sum, value, leaf) => {
+  return model.leaf_value.reduce((sum, value, leaf) => {
     const slopes = x ? model.leaf_coef.reduce((total, row, j) => total + row[leaf] * x[j], 0) : 0;
     return sum + (value + slopes) * reach[nCuts + leaf];
   }, 0);
+}
+
+// Leaves may say logarithms; no number is told beyond those of training then.
+function toldValue(report, mixed) {
   const { link, low, high } = report.quantity;
   return link === "log" ? Math.min(Math.max(Math.exp(mixed), low), high) : mixed;
 }
