@@ -267,8 +267,11 @@ def test_where_no_folds_are_left_the_leader_of_the_race_is_taken(monkeypatch, ta
     found = search(task, LONG, cv=5)
     assert OUT_OF_TIME in found.why_
     assert found.tree_.training.cv_folds <= MOST_FIRST_FOLDS
-    best = found.race_.loc[found.race_["finalist"], "first_score"].max()
-    assert found.cv_results_["mean_score"].max() == pytest.approx(best)
+    # Another finalist may be ahead by chance: the leader is the simplest of those near.
+    finalists = found.race_[found.race_["finalist"]]
+    simplest = finalists.sort_values("depth", kind="stable").iloc[0]
+    told = found.best_params_["scaling"], found.cv_results_["mean_score"].max()
+    assert told == (simplest["scaling"], pytest.approx(simplest["first_score"]))
     assert found.tree_.variables_used
 
 

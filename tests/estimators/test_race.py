@@ -141,6 +141,23 @@ def test_every_loss_and_scaling_is_tried_with_the_leader():
         assert Settings(**{**leader, **other}) in tried
 
 
+@pytest.mark.parametrize("ahead", ["bent", "quantile"])
+def test_where_lines_bend_deeper_trees_are_tried_with_straight_ones_too(ahead):
+    """Bends may lead at a depth where straight lines want one more cut."""
+    plain = by_depth(-0.4, -0.3, -0.2, -0.1)
+
+    def worth(one):
+        if one.scaling == ahead:
+            return -0.35
+        return plain(one)
+
+    bending = replace(FREE, losses=("log",), scalings=("auto", ahead))
+    race, _, tried = run(bending, worth)
+    deeper = replace(SIMPLE, depth=2)
+    assert (deeper in tried) == (ahead == "bent")
+    assert race.leader.settings.depth == (4 if ahead == "bent" else 1)
+
+
 @pytest.mark.parametrize("loss", ["log", "cost"])
 def test_steeper_cuts_are_tried_of_the_loss_that_is_ahead(loss):
     """Under the likelihood they only move the bound that cuts are steep up to."""
@@ -256,6 +273,22 @@ def test_a_leader_of_the_smallest_trees_has_the_next_best_beside_it():
 
     _, found, _ = run(Choices(("log",), (1, 2), ("auto",), ("auto", "quantile")), worth)
     assert found == [SIMPLE, Settings("log", 1, "auto", "quantile")]
+
+
+def test_what_may_be_ahead_by_chance_is_traced_beside_a_leader_of_one_cut():
+    """Two folds cannot tell; all folds can. Others of one cut are further behind."""
+
+    def try_out(waiting, n_strengths, n_done):
+        folds = {1: (-0.3, -0.3), 2: (-0.1, -0.32)}
+        return [
+            [np.array([EMPTY, s - 0.05 * (one.gamma != "auto"), EMPTY]) for s in own]
+            for one in waiting
+            for own in [folds.get(one.depth, (-0.5, -0.5))]
+        ]
+
+    one_loss = replace(FREE, losses=("log",), scalings=("auto",))
+    race = Race(one_loss, try_out)
+    assert race.run() == [SIMPLE, replace(SIMPLE, depth=2)]
 
 
 @pytest.mark.every_case
@@ -424,7 +457,7 @@ def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
     """In a table, and in two sentences."""
     race, results = raced.race_, raced.cv_results_
     assert {"log", "cost"} == set(race["loss"])
-    assert {"auto", "quantile", "standard"} == set(race["scaling"])
+    assert {"auto", "quantile", "standard", "bent"} == set(race["scaling"])
     assert {1, 2} <= set(race["depth"]) <= set(range(1, DEEPEST + 1))
     finalists = race[race["finalist"]]
     assert 1 <= len(finalists) <= FINALISTS

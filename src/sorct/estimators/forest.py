@@ -11,7 +11,6 @@ from sorct._typing import AnyArray, FloatArray
 from sorct.data.options import TableOptions
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
-from sorct.estimators.forest_raced import FEWEST
 from sorct.estimators.tree_search import TreeSearch
 from sorct.tree.forest import Forest
 
@@ -237,7 +236,6 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         from sorct.estimators.cross_validated import SORCTClassifierCV
 
         return SORCTClassifierCV(
-            rule="best" if self.rule in (None, FEWEST) else self.rule,
             class_weight=self.class_weight,
             cost_matrix=self.cost_matrix,
             positive_class=self.positive_class,

@@ -217,8 +217,12 @@ class ForestEstimator(WholeEstimator):
     def _asked(self) -> dict[str, Any]:
         """What a race is asked, whatever is predicted."""
         is_open = isinstance(self.scaling, str) and self.scaling == "auto"
-        asked = {name: getattr(self, name) for name in _ASKED}
-        return asked | {"scaling": "choose" if is_open else self.scaling}
+        # A forest wants what is best; averages need no sparser tree to be steady.
+        return {
+            **{name: getattr(self, name) for name in _ASKED},
+            "rule": "best" if self.rule in (None, FEWEST) else self.rule,
+            "scaling": "choose" if is_open else self.scaling,
+        }
 
     # -- options ---------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from sorct.data.options import TableOptions
 from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
-from sorct.estimators.forest_raced import FEWEST
 from sorct.estimators.tree_search import TreeSearch
 
 __all__ = ["SORCTForestRegressor"]
@@ -50,8 +49,7 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         logarithm is the mean of what its trees say. "choose" leaves it to the race, and
         is "identity" along a path.
     rule : {"one-standard-error", "best", "fewest"} or None, default=None
-        As in ``SORCTForestClassifier``, but that a race goes by the rule "paired" of
-        ``SORCTRegressorCV`` where this is None or "fewest".
+        As in ``SORCTForestClassifier``.
     selection : {"auto", "race", "path"}, default="auto"
         As in ``SORCTForestClassifier``; the race is that of ``SORCTRegressorCV``, which
         needs ten rows.
@@ -169,7 +167,6 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         from sorct.estimators.regressor_cv import SORCTRegressorCV
 
         return SORCTRegressorCV(
-            rule="paired" if self.rule in (None, FEWEST) else self.rule,
             quantile=self.quantile,
             leaf=self.leaf,
             link=self.link,

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.options import BENT
 from sorct.estimators.effort import InfeasibleError
 from sorct.tree.params import MIXED
 
@@ -131,6 +132,9 @@ class Choices:
     def next(self, tried: list[Settings], best: Settings) -> list[Settings]:
         """Settings worth trying, given what was tried and which was the best."""
         found = self._deeper(best)
+        if best.scaling == BENT:
+            # Bends and further cuts do similar things: neither tells of the other.
+            found += self._deeper(replace(best, scaling=self.scalings[0]))
         found += [replace(best, scaling=scaling) for scaling in self.scalings]
         fresh = fresh_of(self._possible(found), tried)
         if fresh:
@@ -405,18 +409,20 @@ class Race:
     def _finalists(self) -> list[Settings]:
         """The leader, and the best of the smallest trees, by likelihood if possible.
 
-        Where these are the same, or the smallest are far behind, the best of the
+        Where the leader is such a tree, or these are far behind, the best of the
         others. Of heats with the same score, such as of bounds on steepness that no cut
         reaches, one is enough; what is far behind the leader cannot be chosen. Of a
         quantity nothing takes its place.
         """
-        order = sorted(self._running, key=lambda heat: -heat.best)
+        order, leader = sorted(self._running, key=lambda heat: -heat.best), self.leader
         smallest = min(self.choices.depths)
         simple = [heat for heat in order if heat.settings.depth == smallest]
         preferred = [heat for heat in simple if heat.settings.loss == "log"] or simple
         kept = preferred[:1] if self.choices.keeps_smallest else []
+        if any(heat is leader for heat in preferred):
+            kept = []
         found: list[Heat] = []
-        for heat in [self.leader, *kept, *order]:
+        for heat in [leader, *kept, *order]:
             gaps = [abs(heat.best - one.best) for one in found]
             left = self.choices.keeps_smallest and self._is_far_behind(heat)
             if all(gap > self._share(self.choices.same) for gap in gaps) and not left:
