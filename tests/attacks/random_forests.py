@@ -27,9 +27,11 @@ def _regrown(rng, tree, rows):
         leaf_class=rng.integers(0, n_classes, n_leaves),
         mass=mass / mass.sum(),
         **{**none, "leaf_miss": None, "routed": None, "calibration": None},
+        followed_at=None,
     )
     if tree.of_quantity:
-        return replace(with_values(rng, other), target=tree.target)
+        told = with_values(rng, other, log=tree.quantity.is_log)
+        return replace(told, target=tree.target)
     if rng.random() < 0.7:
         other = replace(other, leaf_proba=random_shares(rng, other), routed=other.mass)
     return other

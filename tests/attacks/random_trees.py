@@ -304,10 +304,14 @@ def random_tree(rng, max_depth=5, n_variables=None):
     return (with_words(rng, tree) if rng.random() < 0.5 else tree), rows
 
 
-def with_values(rng, tree):
-    """Draw leaves that say numbers, or linear models, of any size for the same cuts."""
-    n_leaves = tree.n_leaves
+def with_values(rng, tree, log=None):
+    """Draw leaves that say numbers, or linear models, of any size for the same cuts.
+
+    Some say logarithms: those of a fifth of the trees, if that is left open.
+    """
+    n_leaves, log = tree.n_leaves, rng.random() < 0.2 if log is None else log
     size = 10.0 ** (rng.uniform(-3, 6) if rng.random() < 0.7 else rng.uniform(-60, 60))
+    size = rng.choice([0.1, 2.0]) if log else size
     value = size * (rng.normal(size=n_leaves) + rng.choice([0.0, 30.0]))
     value[rng.random(n_leaves) < 0.1] = value[0]
     words = {"leaf_value": value}
@@ -317,13 +321,17 @@ def with_values(rng, tree):
         slope[tree.encoder.constant_columns] = 0.0
         words["leaf_coef"] = slope
     if rng.random() < 0.7:
-        words["leaf_mean"] = rng.normal(size=n_leaves) * size
+        words["leaf_mean"] = np.exp(value) if log else rng.normal(size=n_leaves) * size
         words["leaf_miss"] = rng.choice([0.0, 0.1, 1e-9], n_leaves) * size
         words["routed"] = rng.dirichlet(np.ones(n_leaves))[np.newaxis]
+    ends = value.mean(), size, value.min(), value.max()
+    target = Quantity(*map(float, ends))
+    if log:
+        target = Quantity(*map(float, np.exp(ends))).of_log(target)
     return replace(
         tree,
         leaf_class=np.zeros_like(tree.leaf_class),
-        target=Quantity(float(value.mean()), size, float(value.min()), value.max()),
+        target=target,
         cost_matrix=np.zeros((1, 1)),
         mass=tree.mass.sum(axis=0, keepdims=True),
         **{"leaf_proba": None, "decision_cost": None, "calibration": None, **words},

@@ -15,7 +15,7 @@ from tests.show.report.reading import percent, text
 from tests.show.valued import valued
 
 
-def forest_on(rng, X, n_trees=4, of_quantity=False, n_classes=3):
+def forest_on(rng, X, n_trees=4, of_quantity=False, n_classes=3, log=False):
     """Random trees on one table, with weights of their own and a record."""
     first = tree_on(rng, X, n_classes=n_classes)
     trees = []
@@ -25,7 +25,7 @@ def forest_on(rng, X, n_trees=4, of_quantity=False, n_classes=3):
         threshold = threshold / first.encoder.n_groups
         leaves = rng.permutation(first.leaf_class)
         tree = replace(first, coef=coef, threshold=threshold, leaf_class=leaves)
-        trees.append(valued(rng, tree, linear=True) if of_quantity else tree)
+        trees.append(valued(rng, tree, linear=True, log=log) if of_quantity else tree)
     told = ForestRecord(oob_score=0.75, oob_scoring="accuracy", drop={"age": 0.5})
     weights = rng.dirichlet(np.full(n_trees, 9.0))
     return Forest(tuple(trees), weights, training=told)
@@ -155,9 +155,11 @@ def test_the_page_says_what_the_forest_says(visit, told):
     assert text(page, "#rules-text") == str(forest).replace("\u00a0", " ")
 
 
-def test_the_page_of_a_quantity_and_of_no_rows(visit, rng):
+@pytest.mark.every_case
+@pytest.mark.parametrize("log", [False, True])
+def test_the_page_of_a_quantity_and_of_no_rows(visit, rng, log):
     X = every_kind(rng)
-    forest = forest_on(rng, X, of_quantity=True)
+    forest = forest_on(rng, X, of_quantity=True, log=log)
     report = forest.report(X, forest.predict(X), rows=5)
     page = visit(report)
     listed = [sample["name"] for sample in report.summary["samples"]]
