@@ -95,12 +95,15 @@ def test_several_numbers_of_trees_are_chosen_from(table, capsys):
     assert "chosen by the loss on held-out rows" in capsys.readouterr().out
 
 
-def test_a_quantity(table, capsys):
-    frame = table.assign(y=3.0 * table["a"] + (table["c"] == "u"))
+@pytest.mark.every_case
+@pytest.mark.parametrize("given", [{}, {"leaf": "choose", "link": "log"}])
+def test_a_quantity(table, capsys, given):
+    frame = table.assign(y=9.0 + 3.0 * table["a"] + (table["c"] == "u"))
     frame.to_csv("data.csv", index=False)
-    assert main([*FIT, "--out", "model.json"]) == 0
+    flags = [word for name, value in given.items() for word in (f"--{name}", value)]
+    assert main([*FIT, *flags, "--out", "model.json"]) == 0
     forest, X = Forest.from_json("model.json"), frame[["a", "b", "c"]]
-    own = SORCTForestRegressor(**OPTIONS).fit(X, frame["y"])
+    own = SORCTForestRegressor(**OPTIONS, **given).fit(X, frame["y"])
     assert forest == own.forest_
     assert main(["predict", "model.json", "data.csv", "--out", "said.csv"]) == 0
     said = pd.read_csv("said.csv")["prediction"]

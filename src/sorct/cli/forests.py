@@ -22,6 +22,8 @@ _OF_TREES: dict[str, Any] = {
     "followable": None, "min_recall": [], "confidence": None, "calibration": None,
     "min_followed": None, "paper": False,
 }  # fmt: skip
+# What forests of a quantity choose if they are asked to, which is the default.
+_CHOSEN = ("leaf", "link")
 
 
 def check_forest(args: Namespace) -> None:
@@ -30,7 +32,7 @@ def check_forest(args: Namespace) -> None:
         if getattr(args, name) != usual:
             flag = name.replace("_", "-")
             raise UsageError(f"--{flag} is for single trees; leave out it or --trees")
-    check_single(args, "with --trees")
+    check_single(args, "with --trees", _CHOSEN)
     if args.n_starts == "auto":
         raise UsageError("--n-starts takes a whole number with --trees")
 

@@ -30,8 +30,8 @@ _WEIGHTS = "balanced"
 # -- loss and steepness ----------------------------------------------------------------
 
 
-def check_single(args: Namespace, where: str) -> None:
-    """Refuse several values, or a choice, where nothing is chosen."""
+def check_single(args: Namespace, where: str, chosen: tuple[str, ...] = ()) -> None:
+    """Refuse several values, or a choice, where nothing is chosen but some options."""
     for name in ("depth", "gamma"):
         given = getattr(args, name)
         if given is not None and len(given) > 1:
@@ -43,7 +43,7 @@ def check_single(args: Namespace, where: str) -> None:
         "link": args.link,
     }
     for name, given in choices.items():
-        if given == CHOOSE:
+        if given == CHOOSE and name not in chosen:
             raise UsageError(f"--{name} cannot be '{CHOOSE}' {where}: say which")
 
 
