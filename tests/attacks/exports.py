@@ -108,8 +108,7 @@ def _near(case, values, atol):
     if tree.quantity.is_log:
         values, truth = np.log(values), np.log(truth)
     size = sum(
-        weight * _size(tree, scaled)
-        for tree, weight in zip(*_trees(tree), strict=True)
+        weight * _size(tree, scaled) for tree, weight in zip(*_trees(tree), strict=True)
     )
     wrong = np.abs(values - truth) / size
     assert (wrong <= atol).all(), f"a value is wrong by {wrong.max():.1e} of its size"
