@@ -23,10 +23,10 @@ _FEWEST_ROWS = 10
 class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[misc]
     """Forest of sparse randomized regression trees that share a budget of variables.
 
-    By default the first tree is the one that ``SORCTRegressorCV`` would choose, and the
-    others are grown on bags of rows from its variables; the forest predicts the mean of
-    what its trees predict. All else is as in ``SORCTForestClassifier``, with the losses
-    and leaves of ``SORCTRegressor``.
+    By default the first tree is the one that ``SORCTRegressorCV(rule="best")`` would
+    choose, and the others are grown on bags of rows from its variables; the forest
+    predicts the mean of what its trees predict. All else is as in
+    ``SORCTForestClassifier``, with the losses and leaves of ``SORCTRegressor``.
 
     Parameters
     ----------
