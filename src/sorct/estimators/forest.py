@@ -24,9 +24,9 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     """Forest of sparse randomized trees that share a budget of variables.
 
     By default the first tree is the one that ``SORCTClassifierCV(rule="best")`` would
-    choose, and the others are grown on bags of rows from its variables; the forest says the mean of
-    their probabilities. Variables are chosen for the whole forest, however many trees
-    and cuts use them, so that the form to fill in stays short.
+    choose, and the others are grown on bags of rows from its variables; the forest says
+    the mean of their probabilities. Variables are chosen for the whole forest, however
+    many trees and cuts use them, so that the form to fill in stays short.
 
     Parameters
     ----------
