@@ -191,9 +191,10 @@ def record(table: str, split: int, seed: int) -> dict[str, Any]:
         random_state=seed, stratify=problem.y_train,
     )  # fmt: skip
     usual = {"random_state": 0, "handle_missing": "typical"}
-    search = SORCTClassifierCV(loss="log", **usual).fit(X, y)
+    search = SORCTClassifierCV(loss="log", rule="best", **usual).fit(X, y)
     tree = search.tree_
-    raced = Raced(tree, search.best_params_, search.cv_results_, True)
+    found = search.best_params_, search.cv_results_, search._model
+    raced = Raced(tree, *found, True)
 
     def member(kind: Kind, names: list[str]) -> tuple[Member, Forest]:
         fit = _MemberForest(**usual).given(raced, kind, names).fit(X, y)

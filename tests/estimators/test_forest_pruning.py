@@ -31,7 +31,7 @@ def raced(monkeypatch, table):
     settings = {"relaxed": 1.0, "alpha_local": 0.0, "alpha_global": 0.0}
     model = SORCTForestClassifier()._model()
     found = Raced(tree, settings, pd.DataFrame(), model, True)
-    monkeypatch.setattr(Raced, "of", lambda *asked: found)
+    monkeypatch.setattr(Raced, "of", lambda *asked, **more: found)
     return tree
 
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from sorct import Forest, SORCTClassifier, SORCTClassifierCV, SORCTForestClassifier
-from sorct.estimators import forest_raced
+from sorct.estimators import forest_estimator
 from sorct.estimators.forest_raced import Raced
 from sorct.tree.forest import of_one_steepness
 from tests.estimators.contract import each_check
@@ -44,7 +44,7 @@ def raced(monkeypatch, chosen):
         settings = {"relaxed": 1.0, "alpha_local": 3.0, "alpha_global": 0.0}
         model = SORCTForestClassifier()._model()
         found = Raced(chosen, settings, pd.DataFrame(), model, whole)
-        monkeypatch.setattr(Raced, "of", lambda *asked: found)
+        monkeypatch.setattr(Raced, "of", lambda *asked, **more: found)
 
     return of
 
@@ -89,7 +89,7 @@ def test_it_is_grown_anew_on_all_rows_if_it_has_seen_some(table, chosen, raced):
     ],
 )
 def test_there_is_no_race_where_something_is_given(table, monkeypatch, options):
-    def refuse(*asked):
+    def refuse(*asked, **more):
         raise AssertionError("a race")
 
     monkeypatch.setattr(Raced, "of", refuse)
@@ -115,8 +115,9 @@ def test_a_race_that_is_asked_for_is_held_or_refused(table):
         SORCTForestClassifier([2, 3], depth=1, selection="race").fit(*table)
     X, y = table
     few = np.r_[np.flatnonzero(y == "yes")[:3], np.flatnonzero(y == "no")[:9]]
-    with pytest.raises(ValueError, match="five rows of every class"):
-        SORCTForestClassifier(2, selection="race").fit(X.iloc[few], y[few])
+    for options in ({"selection": "race"}, {"rule": "fewest"}):
+        with pytest.raises(ValueError, match="five rows of every class"):
+            SORCTForestClassifier(2, **options).fit(X.iloc[few], y[few])
 
 
 def test_trees_of_one_steepness_say_the_same(table, chosen):
@@ -132,7 +133,7 @@ def test_trees_of_one_steepness_say_the_same(table, chosen):
 @pytest.mark.parametrize("most", [4096, 60])
 def test_the_race_is_that_of_the_single_tree(monkeypatch, most):
     """It chooses what ``SORCTClassifierCV`` does, limits included."""
-    monkeypatch.setattr(forest_raced, "LOOK_ROWS", most)
+    monkeypatch.setattr(forest_estimator, "LOOK_ROWS", most)
     X, y = load_iris(return_X_y=True, as_frame=True)
     # Of two classes a race is soon over.
     X, y = X[50:], y[50:]
@@ -143,7 +144,8 @@ def test_the_race_is_that_of_the_single_tree(monkeypatch, most):
     if most < len(X):
         return
     seed = np.random.RandomState(0).randint(2**31 - 1)
-    single = SORCTClassifierCV(loss="log", max_features=2, random_state=seed).fit(X, y)
+    options = {"loss": "log", "max_features": 2, "rule": "best"}
+    single = SORCTClassifierCV(**options, random_state=seed).fit(X, y)
     np.testing.assert_array_equal(
         forest.trees[0].predict_proba(X), single.tree_.predict_proba(X)
     )

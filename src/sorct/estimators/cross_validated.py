@@ -53,14 +53,12 @@ from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, scorer_name
 from sorct.estimators.settling import searched_model, settled
 from sorct.estimators.streaming import begin, choice_on_all, source_of
-from sorct.estimators.tree_search import TreeSearch, listed_values
+from sorct.estimators.tree_search import TreeSearch, is_free, listed_values
 
-#: For a setting that is left to the race.
-CHOOSE = "choose"
 #: Scalings that a race tries on a table with numbers.
 CHOSEN_SCALINGS = ("auto", "quantile", "standard", BENT)
-# Variables from which on lines are not bent: every number has a column for each part.
-_MANY_VARIABLES = 100
+# Variables up to which lines are bent: every number has a column for each part.
+_MOST_BENT = 100
 # Share of the time for choosing where there is more to do with what is chosen.
 _CHOOSING = 0.5
 # Scorers under which every row counts the same, however rare its class.
@@ -397,7 +395,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         Following.of(self.min_followed)
         self._limits.check_with(self.feature_cost)
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
-        chosen = isinstance(self.scaling, str) and self.scaling == CHOOSE
+        chosen = is_free(self.scaling)
         table = TableOptions.of(self)
         model = Model(
             None,
@@ -441,19 +439,19 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         """Values of every setting; what was listed is a choice of its own."""
         smallest = checked_topology(None, len(target)).depth
         # Depth depends on the classes, of which a fold may miss one.
-        free = isinstance(self.depths, str) and self.depths == CHOOSE
+        free = is_free(self.depths)
         if free:
             depths = list(range(smallest, max(DEEPEST, smallest) + 1))
         else:
             listed = listed_values("depths", self.depths)
             depths = [checked_topology(depth, len(target)).depth for depth in listed]
-        if isinstance(self.loss, str) and self.loss == CHOOSE:
+        if is_free(self.loss):
             losses: tuple[str, ...] = ("log", "cost")
         else:
             losses = (self.loss,)
         gammas = listed_values("gamma", self.gamma)
         scalings: tuple[Any, ...] = (self.scaling,)
-        if isinstance(self.scaling, str) and self.scaling == CHOOSE:
+        if is_free(self.scaling):
             scalings = _scalings(X)
         for loss in losses:
             for gamma in gammas:
@@ -484,11 +482,13 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     def _is_race(self) -> bool:
         """Whether some setting is left to choose."""
         given = (self.depths, self.loss, self.scaling)
-        return any(isinstance(one, str) and one == CHOOSE for one in given)
+        return any(map(is_free, given))
 
 
 def _scalings(X: Any) -> tuple[str, ...]:
     """Scalings to choose from."""
     if not has_numbers(X):
-        return CHOSEN_SCALINGS[:1]
-    return CHOSEN_SCALINGS[:-1] if X.shape[1] > _MANY_VARIABLES else CHOSEN_SCALINGS
+        return ("auto",)
+    if X.shape[1] <= _MOST_BENT:
+        return CHOSEN_SCALINGS
+    return tuple(one for one in CHOSEN_SCALINGS if one != BENT)

@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.data.options import TableOptions
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
-from sorct.estimators.tree_search import TreeSearch
+from sorct.estimators.tree_search import CHOOSE, TreeSearch
 from sorct.tree.forest import Forest
 
 __all__ = ["SORCTForestClassifier"]
@@ -99,9 +98,11 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
     random_state : int, RandomState or None, default=None
         Seed of bags, starts and folds.
     categorical, categorical_features, min_frequency, handle_unknown, handle_missing,
-    scaling, monotonic_cst, positive_class, feature_cost
-        As in ``SORCTClassifier``; a race chooses in place of ``scaling="auto"``.
-        Directions hold for every tree, and so for their mean.
+    monotonic_cst, positive_class, feature_cost
+        As in ``SORCTClassifier``. Directions hold for every tree, and so for their
+        mean.
+    scaling : "choose", or as in ``SORCTClassifier``, default="choose"
+        "choose" leaves it to the race, and is "auto" along a path.
 
     Attributes
     ----------
@@ -166,7 +167,7 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         min_frequency: float = 5,
         handle_unknown: str = "other",
         handle_missing: str = "error",
-        scaling: Any = "auto",
+        scaling: Any = CHOOSE,
         monotonic_cst: Any = None,
         positive_class: Any = None,
         feature_cost: Any = None,
@@ -224,7 +225,7 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
             self.cost_matrix,
             None,
             self.gamma,
-            TableOptions.of(self),
+            self._table,
             self.monotonic_cst,
             self.positive_class,
             feature_cost=self.feature_cost,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.bags import ALL, BOOTSTRAP, HALF
 from sorct.data.encoder import rows_stood_for
+from sorct.data.options import TableOptions
 from sorct.data.table import as_table
 from sorct.data.wording import listed, shown
 from sorct.estimators.call import call_text
@@ -30,7 +31,7 @@ from sorct.estimators.forest_raced import FEWEST, Raced, RacedFit
 from sorct.estimators.rows import Data
 from sorct.estimators.streaming import refuse_source
 from sorct.estimators.tree_estimator import WholeEstimator
-from sorct.estimators.tree_search import TreeSearch
+from sorct.estimators.tree_search import TreeSearch, is_free
 from sorct.solvers.solution import Status
 from sorct.tree.forest import Forest
 from sorct.tree.path import Limits
@@ -46,11 +47,11 @@ _OPEN: dict[str, Any] = {
     "time_limit": None,
     "relax": True,
 }
-# What a race is asked of what users ask of any forest.
+# Options of a forest that are those of the race, too, whatever is predicted.
 _ASKED = (
     "max_features", "max_features_per_cut", "max_cost", "loss", "n_jobs", "categorical",
     "categorical_features", "min_frequency", "handle_unknown", "handle_missing",
-    "monotonic_cst", "feature_cost",
+    "scaling", "monotonic_cst", "feature_cost",
 )  # fmt: skip
 # Shares of a time limit until choosing ends, and until growing trees ends; the rest is
 # for what is told of them.
@@ -191,13 +192,16 @@ class ForestEstimator(WholeEstimator):
             return None
         weight = None if sample_weight is None else np.asarray(sample_weight)
         rows = Data(X, model.read(y), weight).seen
-        few = self._too_few(rows.some(LOOK_ROWS).y)
+        some = rows.some(LOOK_ROWS)
+        few = self._too_few(some.y)
         if few is None:
-            return Raced.of(self._search(seed), rows)
-        if self.selection == "race":
-            raise ValueError(
-                f"selection='race' needs {few}; give more rows, or selection='path'."
-            )
+            return Raced.of(self._search(seed), some, whole=some is rows)
+        for name, racing in (("selection", "race"), ("rule", FEWEST)):
+            if getattr(self, name) == racing:
+                raise ValueError(
+                    f"{name}={racing!r} needs {few}; give more rows, or leave {name} "
+                    "as by default."
+                )
         return None
 
     @property
@@ -216,13 +220,19 @@ class ForestEstimator(WholeEstimator):
     @property
     def _asked(self) -> dict[str, Any]:
         """What a race is asked, whatever is predicted."""
-        is_open = isinstance(self.scaling, str) and self.scaling == "auto"
         # A forest wants what is best; averages need no sparser tree to be steady.
-        return {
-            **{name: getattr(self, name) for name in _ASKED},
-            "rule": "best" if self.rule in (None, FEWEST) else self.rule,
-            "scaling": "choose" if is_open else self.scaling,
-        }
+        rule = "best" if self.rule in (None, FEWEST) else self.rule
+        return {"rule": rule, **{name: getattr(self, name) for name in _ASKED}}
+
+    @property
+    def _table(self) -> TableOptions:
+        """How a table is read where no race chooses that."""
+        table = TableOptions.of(self)
+        if is_free(table.scaling):
+            table = replace(table, scaling="auto")
+        if is_free(table.categorical):
+            table = replace(table, categorical="whole")
+        return table
 
     # -- options ---------------------------------------------------------------------
 

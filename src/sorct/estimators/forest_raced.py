@@ -69,13 +69,14 @@ class Raced:
     whole: bool
 
     @classmethod
-    def of(cls, search: TreeSearch, rows: Data) -> Raced:
-        """Run the race on rows, or on some of very many."""
-        some = rows.some(LOOK_ROWS)
-        search.fit(some.X, some.y, some.weight)
-        assert search._model is not None
-        found = search.tree_, search.best_params_, search.cv_results_, search._model
-        return cls(*found, some is rows)
+    def of(cls, search: TreeSearch, rows: Data, *, whole: bool) -> Raced:
+        """Run the race on rows, which may be some of very many."""
+        search.fit(rows.X, rows.y, rows.weight)
+        model = search._model
+        # Only a race that time has ended may lack it, and none has a limit here.
+        assert model is not None
+        found = search.tree_, search.best_params_, search.cv_results_, model
+        return cls(*found, whole)
 
 
 @dataclass
@@ -179,5 +180,6 @@ class RacedFit(ForestFit):
             return self._all_thin(grove, replace(grove, problems=some).anew(groups))
         tree = self.raced.tree
         if tree.of_quantity:
+            # Leaves say numbers in units of y, which training has not.
             return [params_of(tree, self.prepared)]
         return [Params(tree.coef, tree.threshold, tree.leaf_class, tree.leaf_proba)]

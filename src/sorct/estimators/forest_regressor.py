@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from sklearn.base import RegressorMixin
 
 from sorct._typing import AnyArray
-from sorct.data.options import TableOptions
-from sorct.estimators.cross_validated import CHOOSE
+from sorct.data.options import CATEGORICAL
+from sorct.data.quantity import LINKS
+from sorct.estimators.checks import check_one_of
 from sorct.estimators.fitting import Model
 from sorct.estimators.forest_estimator import ForestEstimator
-from sorct.estimators.tree_search import TreeSearch
+from sorct.estimators.quantities import LEAVES
+from sorct.estimators.tree_search import CHOOSE, TreeSearch, is_free
 
 __all__ = ["SORCTForestRegressor"]
 
-# Rows that a race needs.
-_FEWEST_ROWS = 10
+# Rows that a race needs: a fold of fewer than ten says nothing of settings.
+_FEWEST_ROWS = 50
 
 
 class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[misc]
@@ -51,15 +52,16 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
     rule : {"one-standard-error", "best", "fewest"} or None, default=None
         As in ``SORCTForestClassifier``.
     selection : {"auto", "race", "path"}, default="auto"
-        As in ``SORCTForestClassifier``; the race is that of ``SORCTRegressorCV``, which
-        needs ten rows.
+        As in ``SORCTForestClassifier``, but that the race is that of
+        ``SORCTRegressorCV``, which heeds any ``loss`` and needs fifty rows.
     categorical : {"choose", "whole", "dummies"}, default="choose"
         As in ``SORCTRegressor``; "choose" leaves it to the race, and is "whole" along a
         path.
-    categorical_features, min_frequency, handle_unknown, handle_missing, scaling,
-    monotonic_cst, feature_cost
-        As in ``SORCTRegressor``; a race chooses in place of ``scaling="auto"``.
-        Directions hold for every tree, and so for their mean.
+    scaling : "choose", or as in ``SORCTRegressor``, default="choose"
+        "choose" leaves it to the race, and is "auto" along a path.
+    categorical_features, min_frequency, handle_unknown, handle_missing, monotonic_cst,
+    feature_cost
+        As in ``SORCTRegressor``. Directions hold for every tree, and so for their mean.
 
     Attributes
     ----------
@@ -111,7 +113,7 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         min_frequency: float = 5,
         handle_unknown: str = "other",
         handle_missing: str = "error",
-        scaling: Any = "auto",
+        scaling: Any = CHOOSE,
         monotonic_cst: Any = None,
         feature_cost: Any = None,
     ) -> None:
@@ -147,20 +149,20 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         self.feature_cost = feature_cost
 
     def _model(self) -> Model:
-        table = TableOptions.of(self)
-        if _is_free(self.categorical):
-            table = replace(table, categorical="whole")
+        check_one_of("leaf", self.leaf, (CHOOSE, *LEAVES))
+        check_one_of("link", self.link, (CHOOSE, *LINKS))
+        check_one_of("categorical", self.categorical, (CHOOSE, *CATEGORICAL))
         return Model(
             self.depth,
             gamma=self.gamma,
-            table=table,
+            table=self._table,
             monotonic_cst=self.monotonic_cst,
             feature_cost=self.feature_cost,
             loss=self.loss,
             of_quantity=True,
-            leaf="constant" if _is_free(self.leaf) else self.leaf,
+            leaf="constant" if is_free(self.leaf) else self.leaf,
             quantile=self.quantile,
-            link="identity" if _is_free(self.link) else self.link,
+            link="identity" if is_free(self.link) else self.link,
         )
 
     def _search(self, seed: int) -> TreeSearch:
@@ -175,9 +177,4 @@ class SORCTForestRegressor(RegressorMixin, ForestEstimator):  # type: ignore[mis
         )
 
     def _too_few(self, y: AnyArray) -> str | None:
-        return "at least ten rows" if len(y) < _FEWEST_ROWS else None
-
-
-def _is_free(given: Any) -> bool:
-    """Whether a setting is left to the race."""
-    return isinstance(given, str) and given == CHOOSE
+        return "at least fifty rows" if len(y) < _FEWEST_ROWS else None

@@ -32,7 +32,6 @@ from sorct.estimators.checks import (
 )
 from sorct.estimators.clock import SearchClock
 from sorct.estimators.contest import FEW_ROWS, Contest, run_in_parallel
-from sorct.estimators.cross_validated import CHOOSE
 from sorct.estimators.effort import Effort
 from sorct.estimators.finishing import finished_on_all
 from sorct.estimators.fitting import Model
@@ -55,7 +54,7 @@ from sorct.estimators.streaming import (
     comes_in_batches,
     source_of,
 )
-from sorct.estimators.tree_search import TreeSearch, listed_values
+from sorct.estimators.tree_search import TreeSearch, is_free, listed_values
 from sorct.tree.params import MIXED
 
 # Of the default strengths of a path, every second is tried.
@@ -338,9 +337,9 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         self._limits.check_with(self.feature_cost)
         check_whole("n_solutions", self.n_solutions, most=MOST_STARTS)
         table = TableOptions.of(self)
-        if _is_free(self.scaling):
+        if is_free(self.scaling):
             table = replace(table, scaling="auto")
-        if _is_free(self.categorical):
+        if is_free(self.categorical):
             table = replace(table, categorical="whole")
         model = Model(
             table=table,
@@ -348,10 +347,10 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             feature_cost=self.feature_cost,
             loss=self.loss,
             of_quantity=True,
-            leaf="linear" if _is_free(self.leaf) else self.leaf,
+            leaf="linear" if is_free(self.leaf) else self.leaf,
             quantile=self.quantile,
-            mixed=MIXED if _is_free(self.mixed) else self.mixed,
-            link="identity" if _is_free(self.link) else self.link,
+            mixed=MIXED if is_free(self.mixed) else self.mixed,
+            link="identity" if is_free(self.link) else self.link,
         )
         effort = Effort(
             self.tol, self.max_iter, self.time_limit, self.n_jobs, self._seed()
@@ -374,8 +373,8 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 
     def _choices(self, X: Any, target: Quantity) -> QuantityChoices:
         """Values of every setting; what was listed is a choice of its own."""
-        leaves = LEAVES if _is_free(self.leaf) else (self.leaf,)
-        free, wide = _is_free(self.depths), X.shape[1] > _MANY_VARIABLES
+        leaves = LEAVES if is_free(self.leaf) else (self.leaf,)
+        free, wide = is_free(self.depths), X.shape[1] > _MANY_VARIABLES
         depths = list(DEPTHS[:_WIDE_DEPTHS] if wide else DEPTHS)
         if not free:
             most = "linear" if "linear" in leaves else "constant"
@@ -385,7 +384,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         for gamma in gammas:
             Model(gamma=gamma).check()
         scalings: tuple[Any, ...] = (self.scaling,)
-        if _is_free(self.scaling):
+        if is_free(self.scaling):
             scalings = self._scalings(X, wide=wide)
         shares = _SHARES[:1] if wide else _SHARES
         small = len(X) <= PATH_ROWS and not wide
@@ -396,7 +395,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
             scalings,
             every_depth=not free,
             leaves=tuple(leaves),
-            shares=shares if _is_free(self.mixed) else (float(self.mixed),),
+            shares=shares if is_free(self.mixed) else (float(self.mixed),),
             links=self._links(target),
             categoricals=self._categoricals(X),
             tries_steepness=small,
@@ -415,7 +414,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 
     def _links(self, target: Quantity) -> tuple[str, ...]:
         """Links to choose from."""
-        if not _is_free(self.link):
+        if not is_free(self.link):
             return (self.link,)
         means = self.loss in ("square", "huber")
         skewed = target.low > 0.0 and target.high >= _LOG_RATIO * target.low
@@ -423,7 +422,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 
     def _categoricals(self, X: Any) -> tuple[str | None, ...]:
         """Ways to read categories; a direction is one of whole ones."""
-        free = _is_free(self.categorical) and self.monotonic_cst is None
+        free = is_free(self.categorical) and self.monotonic_cst is None
         named = not isinstance(self.categorical_features, str)
         return _CATEGORICAL if free and (named or has_levels(X)) else (None,)
 
@@ -431,10 +430,5 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
     def _is_race(self) -> bool:
         """Whether some setting is left to choose."""
         return any(
-            map(_is_free, (self.depths, self.leaf, self.mixed, self.scaling, self.link))
+            map(is_free, (self.depths, self.leaf, self.mixed, self.scaling, self.link))
         )
-
-
-def _is_free(given: Any) -> bool:
-    """Whether a setting is left to the race."""
-    return isinstance(given, str) and given == CHOOSE

@@ -25,6 +25,14 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     import pandas as pd
 
+#: For a setting that is left to the race.
+CHOOSE = "choose"
+
+
+def is_free(given: Any) -> bool:
+    """Whether a setting is left to the race."""
+    return isinstance(given, str) and given == CHOOSE
+
 
 class TreeSearch(TreeEstimator):
     """Chooses among the trees of paths, and keeps one."""

@@ -171,8 +171,11 @@ def _cost(problem: Problem, params: Params) -> float:
 
 
 def _losses(problem: Problem, solution: Solution) -> FloatArray:
-    """What every leaf adds to the fit, and a little more so that none is ruled out."""
-    loss = problem.leaf_losses(solution.params, solution.mass)
+    """What every leaf adds to the fit, and a little more so that none is ruled out.
+
+    Losses of quantiles, rounded off, can be a little below 0.
+    """
+    loss = np.maximum(problem.leaf_losses(solution.params, solution.mass), 0.0)
     return np.asarray(loss + 0.1 * loss.mean() + 1e-12)
 
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 # Places, as shares of its range, at which a number is shown; levels at most.
 _PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _MOST_LEVELS = 8
+_OF_LOGARITHMS = (
+    "The trees are of the logarithm: the forest says the geometric mean of what they "
+    "say, within the least and the largest number of training."
+)
 # A curve that falls by at most this share of its range is said to rise.
 _LITTLE = 0.02
 
@@ -104,6 +108,8 @@ def forest_text(forest: Forest) -> str:
     depths = sorted({tree.depth for tree in forest.trees})
     trees = f"{forest.n_trees} trees of depth {' and '.join(map(str, depths))}"
     lines = [f"Forest of {trees}, {used.size} of {len(names)} variables."]
+    if forest.of_quantity and forest.quantity.is_log:
+        lines += wrapped(_OF_LOGARITHMS)
     lines += _out_of_bag_lines(forest)
     order = used[np.argsort(-forest.importances[used], kind="stable")]
     for i in order.tolist():

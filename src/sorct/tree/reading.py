@@ -58,7 +58,7 @@ class Reading:
     Attributes
     ----------
     summands : tuple of Summand
-        Largest weight in scaled units first.
+        Largest weight in scaled units first, but for parts of one number.
     columns, variables : tuple of int
         The column of every summand, and the position of its variable.
     weights : tuple of float
@@ -110,7 +110,8 @@ def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
     """Summands and their variables, largest first; a missing cell after its variable.
 
     It counts as much as its variable, lest a cut be read in units of what is missing.
-    Parts of a bent number stand together, where the largest of them would.
+    Parts of a bent number stand together, where the largest of them would: that one,
+    and the others from left to right, so that the shape of the curve can be read.
     """
     found = []
     for i, term in terms.items():
@@ -123,7 +124,10 @@ def _by_size(terms: Terms) -> list[tuple[Summand, int]]:
                 continue
             follows, size = summand.is_missing and bool(known), abs(summand.weight)
             rank = max(known) if follows or bent else size
-            place = (i, follows, -size) if bent else (-1, follows, 0.0)
+            begin = -np.inf
+            if summand.part is not None and size < rank:
+                begin = summand.part[0]
+            place = (i, follows, begin) if bent else (-1, follows, begin)
             found.append(((-rank, *place), summand, i))
     found.sort(key=lambda entry: entry[0])
     return [(summand, i) for _, summand, i in found]
