@@ -1,10 +1,12 @@
 """Forests of a quantity around the tree of a race, whatever that tree is."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from sorct.export import to_python
 
@@ -202,6 +204,20 @@ def test_the_race_is_that_of_the_single_tree(monkeypatch, table, most):
     every = SORCTForestRegressor(3, random_state=0).fit(X, y).forest_
     assert {"a", "b", "town"} <= set(fewest.variables_used)
     assert set(fewest.variables_used) < set(every.variables_used)
+
+
+@pytest.mark.slow
+def test_a_quantile_is_above_that_share_of_the_rows():
+    """The race of its trees once ended in negative weights of leaves."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"a": rng.random(200), "b": rng.random(200)})
+    X["c"] = rng.choice(list("uvw"), 200)
+    y = np.exp(2 * X.a + 2 * X.b**2 + (X.c == "u") + 0.1 * rng.normal(size=200))
+    options = {"loss": "quantile", "quantile": 0.9, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SORCTForestRegressor(4, **options).fit(X, y)
+    assert 0.8 < np.mean(y <= model.predict(X)) < 0.99
 
 
 @pytest.mark.slow

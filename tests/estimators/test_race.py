@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sorct import InfeasibleError, SORCTClassifierCV
 from sorct.estimators.candidates import Candidates
 from sorct.estimators.contest import not_far_behind
+from sorct.estimators.cross_validated import _scalings
 from sorct.estimators.following import Following
 from sorct.estimators.marks import Marks
 from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Settings
@@ -476,6 +477,21 @@ def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
         assert words in why
     refitted = chosen["relaxed"] < 1.0 and chosen["alpha_local"] > 0.0
     assert ("refitted" in why) == refitted
+
+
+def test_many_variables_are_not_bent():
+    """Every number would have a column for each of its parts."""
+    X = np.random.default_rng(0).random((20, 101))
+    assert "bent" in _scalings(X[:, :100])
+    assert set(_scalings(X)) == {"auto", "quantile", "standard"}
+    assert _scalings(pd.DataFrame({"a": ["u", "v"]})) == ("auto",)
+
+
+def test_the_default_rule_is_paired(raced):
+    """The fewest variables that are not behind the best, fold by fold."""
+    assert raced.get_params()["rule"] == raced.tree_.training.cv_rule == "paired"
+    fewer = len(raced.select("paired").variables_used)
+    assert fewer <= len(raced.select("best").variables_used)
 
 
 def test_few_rows_have_their_folds_drawn_twice(raced, two_clouds):

@@ -1,11 +1,14 @@
 """Moves: whatever they change, a tree of the problem comes out."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sorct.problem.evaluation import never
+from sorct.problem.residual import Residual
+from sorct.search import moves
 from sorct.search.moves import Chain, move, wasted_cuts
 from sorct.search.polish import Polisher
 from sorct.search.subtrees import random_tree
@@ -133,3 +136,13 @@ def test_wasted_cuts_by_hand(rng, draw_case, label, mass, wasted):
     shares = np.outer([0.3, 0.7], mass)
     solution = replace(chain.incumbent, params=params, mass=shares)
     assert wasted_cuts(solution) == wasted
+
+
+def test_leaves_are_weighed_by_what_they_cost_also_where_losses_are_below_zero():
+    """As those of quantiles can be: their kink is rounded off."""
+    low = float(Residual.of("quantile", 0.9).loss(np.array([-0.016]))[0])
+    assert low < 0.0
+    problem = SimpleNamespace(leaf_losses=lambda *_: np.array([4e-3, low, low]))
+    weight = moves._losses(problem, SimpleNamespace(params=None, mass=None))
+    assert (weight > 0.0).all()
+    assert weight[0] > weight[1] == weight[2]

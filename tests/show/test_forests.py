@@ -149,6 +149,24 @@ def test_a_quantity_is_told_in_its_units(table):
     assert near > 0.95
 
 
+def test_trees_of_the_logarithm_are_told_as_such(table):
+    """Contributions are differences of what the forest says, and not of its trees."""
+    X, _ = table
+    y = np.exp(0.05 * X.age + (X.town == "north"))
+    model = SORCTForestRegressor(
+        3, 1, 0.0, 0.01, link="log", gamma=60.0, n_starts=1, random_state=0
+    ).fit(X, y)
+    text = " ".join(str(model.forest_).split())
+    assert "the geometric mean of what they say" in text
+    row = X.iloc[[0]]
+    told = explain(model.forest_, row)
+    assert told.predicted == pytest.approx(model.predict(row)[0])
+    one = next(one for one in told.influences if one.variable == "age")
+    usual = model.predict(row.assign(age=one.typical))[0]
+    assert one.without == pytest.approx(usual)
+    assert one.contribution == pytest.approx(told.predicted - usual)
+
+
 def test_the_distilled_tree_is_the_nearest_by_divergence(forest, table):
     """No worse than any tree of the forest, and without a label in sight."""
     X, _ = table

@@ -368,7 +368,8 @@ def add_choice(group: _ArgumentGroup, scoring: str) -> None:
         help="the best mean score, the sparsest tree within one standard error of it, "
         "or (paired) within one of the difference, fold by fold; compare knows the "
         "first two; fewest, with --trees, leaves out what a forest does not miss "
-        f"(default: {_DEFAULT_RULE}; paired for a quantity, best for a forest)",
+        f"(default: {_DEFAULT_RULE}; paired for a quantity; for a forest best, if a "
+        "race chooses its first tree)",
     )
 
 
