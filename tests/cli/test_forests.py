@@ -110,6 +110,20 @@ def test_a_quantity(table, capsys, given):
     np.testing.assert_allclose(said, forest.predict(X))
 
 
+@pytest.mark.slow
+def test_a_quantity_is_raced_for(table, capsys):
+    """Nothing is given but the number of trees; the output says what was chosen."""
+    frame = table.assign(y=9.0 + 3.0 * table["a"] + (table["c"] == "u"))
+    frame.to_csv("data.csv", index=False)
+    line = "fit data.csv --target y --trees 3 --out model.json"
+    assert main(line.split()) == 0
+    forest = Forest.from_json("model.json")
+    assert forest.weights[0] == 0.5
+    told, leaf = capsys.readouterr().out, forest.trees[0].leaf_kind
+    assert f"A race chose the first tree: depth {forest.trees[0].depth}, {leaf}" in told
+    assert forest.training.oob_score > 0.9
+
+
 def test_policies_of_new_cells_hold_for_all_trees(table, capsys):
     assert main([*FIT, "--out", "model.json", "-q"]) == 0
     rows = table.assign(a=np.nan)

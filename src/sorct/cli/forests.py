@@ -68,9 +68,12 @@ def fit_forest(
 def _lines(forest: Forest) -> list[str]:
     """How the forest came about."""
     told, first = forest.training, forest.trees[0]
+    raced = forest.weights[0] > forest.weights[-1]
+    leaves = f", {first.leaf_kind} leaves" if forest.of_quantity else ""
     lines = [
-        f"Depth {first.depth}, steepness {first.gamma:g}, alpha_local "
-        f"{told.alpha_local or 0.0:g}, alpha_global {told.alpha_global or 0.0:.4g}."
+        f"{'A race chose the first tree: depth' if raced else 'Depth'} {first.depth}"
+        f"{leaves}, steepness {first.gamma:g}, alpha_local {told.alpha_local or 0.0:g},"
+        f" alpha_global {told.alpha_global or 0.0:.4g}."
     ]
     if told.cv_loss is not None:
         lines.append(
