@@ -10,6 +10,9 @@ from sorct.export import to_onnx
 
 from sorct.data.options import TableOptions
 from sorct.data.target import Classes
+from sorct.data.terms import LinearTerm
+from sorct.show.export.formula import Formula, Score
+from sorct.show.export.onnx_precision import check_float32
 from sorct.tree.calibration import Calibration, LogisticMap
 from tests.show.export.exported_trees import (
     MAKERS,
@@ -160,6 +163,19 @@ def test_single_precision_away_from_zero(rng):
     tree = random_tree(rng, X, 2)
     labels, proba = run(to_onnx(tree), X.astype(np.float32).astype(np.float64))
     assert_same(tree, X.astype(np.float32), labels, proba, atol=1e-3)
+
+
+def test_what_rounded_inputs_may_move_adds_up_over_the_terms_of_a_cut():
+    """Each moves a chance by .0007 at most, two of them by more than a thousandth."""
+    step = float(np.spacing(np.float32(8192.0)))
+    terms = tuple(LinearTerm(name, 8192.0, 1.0, 0.003 / step) for name in "ab")
+    for n, refused in ((1, False), (2, True)):
+        formula = Formula([0, 1], (), (Score(1, 0.0, terms[:n]),), ())
+        if not refused:
+            check_float32(formula)
+            continue
+        with pytest.raises(ValueError, match="float32 cannot tell the values of colum"):
+            check_float32(formula)
 
 
 @dtypes

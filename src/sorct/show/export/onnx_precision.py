@@ -7,8 +7,9 @@ import numpy as np
 from sorct.data.terms import BentTerm, CurveTerm, LinearTerm, Term
 from sorct.show.export.formula import Formula, known_part
 
-# A score that the rounding of inputs may move by more than this is not worth having.
-_MOST_MOVED = 0.01
+# A score that the rounding of inputs may move by more than this is not worth having: it
+# moves the chance of going left by at most a quarter of that, a thousandth.
+_MOST_MOVED = 0.004
 
 
 def check_float32(formula: Formula) -> None:
@@ -17,16 +18,17 @@ def check_float32(formula: Formula) -> None:
     # What moves a value counts beside what leaves say where terms are small; a chance
     # moves by at most a quarter of what its score does, a value by all of it.
     said = 0.25 * _size_said(formula)
-    checked = [(known_part(t), 1.0) for one in formula.scores for t in one.terms]
-    checked += [(known_part(t), said) for one in formula.leaves for t in one.terms]
-    for term, unit in checked:
-        for lower, span, rise in _lines(term):
-            if not _suits_float32(lower, span, rise / unit):
-                raise ValueError(
-                    f"float32 cannot tell the values of column {term.name!r} well "
-                    f"enough apart (from {lower!r} on, over {span!r}); pass "
-                    "dtype='float64'."
-                )
+    sums = [(one, 1.0) for one in formula.scores]
+    for one, unit in sums + [(leaf, said) for leaf in formula.leaves]:
+        moved = [_most_moved(known_part(term)) for term in one.terms]
+        # Terms that are rounded to one side add up.
+        if sum(moved) > unit * _MOST_MOVED:
+            worst = known_part(one.terms[int(np.argmax(moved))])
+            lower, span, _ = max(_lines(worst), key=lambda line: _moved(*line))
+            raise ValueError(
+                f"float32 cannot tell the values of column {worst.name!r} well enough "
+                f"apart (from {lower!r} on, over {span!r}); pass dtype='float64'."
+            )
 
 
 def _size_said(formula: Formula) -> float:
@@ -66,10 +68,15 @@ def _lines(term: Term) -> list[tuple[float, float, float]]:
     return list(zip(term.at, np.diff(term.at).tolist(), rises, strict=False))
 
 
-def _suits_float32(lower: float, span: float, rise: float) -> bool:
+def _most_moved(term: Term) -> float:
+    """How far the rounding of a cell can move what a term adds."""
+    return max((_moved(*line) for line in _lines(term)), default=0.0)
+
+
+def _moved(lower: float, span: float, rise: float) -> float:
+    """How far a straight line moves; infinite where float32 has no such numbers."""
     tiny, huge = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
     size = max(abs(lower), abs(lower + span))
     if not (size < huge and span > tiny and rise < huge):
-        return False
-    step = float(np.spacing(np.float32(size)))
-    return step / span * rise <= _MOST_MOVED
+        return np.inf
+    return float(np.spacing(np.float32(size))) / span * rise
