@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 from sorct import InfeasibleError, SORCTClassifierCV
 from sorct.estimators.candidates import Candidates
@@ -15,6 +16,7 @@ from sorct.estimators.contest import not_far_behind
 from sorct.estimators.cross_validated import _scalings
 from sorct.estimators.following import Following
 from sorct.estimators.marks import Marks
+from sorct.problem.datafit import PSEUDO
 from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Settings
 from tests.budget import examples
 from tests.estimators.test_cross_validated import assert_same_search
@@ -384,6 +386,59 @@ def test_nothing_more_is_tried_where_nothing_is_left_to_gain():
     assert len(rounds) > 2
 
 
+#: The same, and a greedy tree may say which variables to begin with.
+GREEDY = replace(FREE, preselects=("none", "greedy"))
+
+
+@pytest.mark.parametrize(
+    ("levels", "depth"),
+    [
+        # Depth 3 is as good as 4; depth 1 is never begun with a greedy tree.
+        ((-0.1, -0.3, -0.1, -0.1), 3),
+        ((-0.1, -0.45, -0.45, -0.45), 2),
+        # As they are, they are far behind the leader, which has -0.4.
+        ((-0.1, -0.8, -0.8, -0.7), None),
+        ((-0.1, np.nan, np.nan, np.nan), None),
+        ((np.nan, np.nan, -0.3, np.nan), 3),
+    ],
+)
+def test_greedy_trees_begin_a_search_where_they_are_good_as_they_are(levels, depth):
+    """Of the simplest depth that is near their best, and never again."""
+    asked, scouted = [], []
+
+    def try_out(waiting, n_strengths, n_done):
+        asked.extend(waiting)
+        return [[np.array([EMPTY, -0.4, EMPTY])] * 2 for _ in waiting]
+
+    def scout(one):
+        scouted.append(one)
+        return [np.array(levels)] * 2
+
+    race = Race(GREEDY, try_out, scout=scout)
+    race.run()
+    assert [(one.depth, one.gamma, one.preselect) for one in scouted] == [
+        (4, "steep", "greedy")
+    ]
+    found = [one for one in asked if one.preselect == "greedy"]
+    assert [one.depth for one in found] == ([] if depth is None else [depth])
+
+
+def test_where_a_greedy_tree_leads_only_depth_is_left_to_try():
+    """The next depth, then nothing more: its cuts are steep, and its columns few."""
+    asked = []
+
+    def try_out(waiting, n_strengths, n_done):
+        asked.extend(waiting)
+        worth = [-0.1 if one.preselect == "greedy" else -0.5 for one in waiting]
+        return [[np.array([EMPTY, one, EMPTY])] * 2 for one in worth]
+
+    race = Race(GREEDY, try_out, scout=lambda _: [np.array([-0.9, -0.3, -0.3, -0.3])])
+    race.run()
+    greedy = [one for one in asked if one.preselect == "greedy"]
+    assert [one.depth for one in greedy] == [2, 3]
+    assert race.leader.settings == greedy[0]
+
+
 def test_paths_that_no_rule_would_choose_are_not_traced_to_the_end():
     """Those more than a standard error behind the best on half of the folds."""
 
@@ -634,6 +689,64 @@ def test_rules_that_must_be_followed_are(two_clouds):
     assert free.tree_.training.followed < most
     strict = model(depths=2, min_followed=most).fit(*two_clouds)
     assert strict.tree_.training.followed >= most
+
+
+def limits(rng, n=300):
+    """Three classes that are told by sharp limits on four of twelve columns."""
+    X = rng.random((n, 12))
+    high = np.where(X[:, 3] < 0.4, 1, 2 * (X[:, 6] > 0.5))
+    low = 2 * ((X[:, 0] < 0.1) & (X[:, 9] > 0.5))
+    return X, np.where(X[:, 0] > 0.8, high, low)
+
+
+def test_sharp_limits_are_found_by_a_greedy_tree(rng):
+    """With the columns that count and no others, which penalties alone do not find."""
+    X, y = limits(rng)
+    few = {"cv": 2, "depths": 3, "loss": "log", "n_solutions": 1}
+    search = SORCTClassifierCV(random_state=0, **few).fit(X, y)
+    assert search.best_params_["preselect"] == "greedy"
+    assert "preselect greedy" in search.why_
+    assert set(search.tree_.variables_used) == {"x0", "x3", "x6", "x9"}
+    X, y = limits(rng)
+    assert search.score(X, y) > 0.94
+
+
+@pytest.mark.parametrize("given", [{"preselect": "none"}, {"gamma": 64.0}])
+def test_variables_are_left_to_the_penalties_where_that_is_asked_for(rng, given):
+    """Also where steepness is given, which greedy trees need for themselves."""
+    search = model(depths=2, loss="log", **given).fit(*limits(rng, 100))
+    assert "preselect" not in search.best_params_
+    assert "preselect" not in search.race_
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"preselect": "best"}, "preselect must be one of"),
+        ({"preselect": "greedy", "monotonic_cst": [1, 0, 0]}, "nothing of directions"),
+    ],
+)
+def test_what_greedy_trees_cannot_do_is_refused(two_clouds, given, message):
+    """Before any path is traced."""
+    with pytest.raises(ValueError, match=message):
+        model(**given).fit(*two_clouds)
+
+
+def test_all_paths_begin_with_greedy_trees_if_asked_for(rng):
+    """Whatever is left to choose, and also where nothing is."""
+    X, y = limits(rng, 150)
+    grower = DecisionTreeClassifier(
+        criterion="entropy",
+        max_depth=DEEPEST,
+        min_weight_fraction_leaf=PSEUDO,
+        random_state=0,
+    )
+    grower.fit(X, y)
+    greedy = {f"x{j}" for j in np.flatnonzero(grower.feature_importances_)}
+    assert len(greedy) < 12
+    for free in ({}, {"depths": 2, "loss": "log", "scaling": "auto"}):
+        search = model(preselect="greedy", **free).fit(X, y)
+        assert set(search.tree_.variables_used) <= greedy
 
 
 # -- a rare class ----------------------------------------------------------------------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _OF_TREES: dict[str, Any] = {
     "alphas_local": None, "alphas_global": None, "scoring": None, "n_solutions": None,
     "followable": None, "min_recall": [], "confidence": None, "calibration": None,
-    "min_followed": None, "paper": False,
+    "min_followed": None, "preselect": None, "paper": False,
 }  # fmt: skip
 # What forests of a quantity choose if they are asked to, which is the default.
 _CHOSEN = ("leaf", "link")

@@ -124,6 +124,12 @@ def _add_fit(verbs: Verbs) -> None:
         help="least share of the rows for which following the rules by hand gives the "
         "class predicted (default: 0.99, less where that is better by far)",
     )
+    group.add_argument(
+        "--preselect",
+        choices=("choose", "none", "greedy"),
+        help="variables to begin with: all, those of a greedy tree, or whichever is "
+        "better (default: choose)",
+    )
     group = parser.add_argument_group("penalties, fixed")
     for axis, what in (("local", "a cut"), ("global", "the tree")):
         group.add_argument(

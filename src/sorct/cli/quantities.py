@@ -27,7 +27,7 @@ LOSSES = ("square", "absolute", "huber", "quantile")
 _OF_CLASSES: dict[str, Any] = {
     "min_recall": [], "cost_matrix": None, "class_weight": [], "calibration": None,
     "confidence": None, "positive_class": None, "followable": None,
-    "min_followed": None, "paper": False,
+    "min_followed": None, "preselect": None, "paper": False,
 }  # fmt: skip
 _OF_QUANTITIES: dict[str, Any] = {"quantile": None, "leaf": None, "link": None}
 # Numbers of a target that may be a quantity, though they are taken for classes.

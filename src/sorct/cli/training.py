@@ -75,6 +75,7 @@ _PATH_CV, _RULE = 3, "one-standard-error"
 _CHOOSING = {
     "alphas_local", "alphas_global", "cv", "scoring", "rule", "max_features",
     "max_features_per_cut", "max_cost", "min_followed", "n_solutions", "relax",
+    "preselect",
 }  # fmt: skip
 _FIXED = {"n_starts"}
 
@@ -252,7 +253,7 @@ def _fit_chosen(args: Namespace, data: Training) -> _Fitted:
         **grid(args),
         **given_options(
             args, "scoring", "max_features", "max_features_per_cut", "max_cost",
-            "min_followed", "time_limit",
+            "min_followed", "preselect", "time_limit",
         ),
         **_shared(args, data),
     )  # fmt: skip

@@ -62,6 +62,9 @@ def default_alphas(
         some = problem.subsampled
         problem = replace(some, data=some.data.fewer(_STRENGTH_ROWS))
         n_starts = _STARTS_OF_QUANTITY
+    greedy = prepared.greedy(problem)
+    if greedy is not None:
+        problem = greedy.restriction.part
     stop = never()
     with deadline(seconds, stop):
         strongest = emptying_strength(

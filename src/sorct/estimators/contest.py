@@ -20,6 +20,7 @@ from sorct.estimators.clock import FOLDS, PATH, RACE, SearchClock
 from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.folds import (
     PathTask,
+    score_greedy,
     score_in_time,
     trace_in_time,
     with_grid,
@@ -112,7 +113,9 @@ class Contest:
         look = _FirstLook(self)
         most = getattr(self.scorer, "most", np.inf)
         is_late = partial(self.clock.is_over, RACE)
-        race = Race(self.choices, look, [], len(look.folds), most, is_late)
+        race = Race(
+            self.choices, look, [], len(look.folds), most, look.greedy, is_late
+        )
         listed, lengths = self.choices.all, dict[int, int | None]()
         spare: Scored | None = None
         if self.is_race and len(listed) > 1:
@@ -312,6 +315,14 @@ class _FirstLook:
         weigh = partial(_weighed_scores, following=contest.following)
         return [weigh(found) if found else [] for found in marks]
 
+    def greedy(self, settings: Settings) -> list[FloatArray]:
+        """Scores on all folds of greedy trees as they are, level by level."""
+        task = _with_settings(self._contest.task, settings)
+        scorer = self._contest.scorer
+        calls = [delayed(score_greedy)(task, *fold, scorer) for fold in self.folds]
+        found: list[FloatArray] = self._contest.run_all(calls)
+        return found
+
     def _note(
         self,
         settings: Settings,
@@ -473,5 +484,6 @@ def _with_settings(task: PathTask, settings: Settings) -> PathTask:
         leaf=settings.leaf,
         mixed=settings.mixed,
         link=settings.link,
+        preselect=settings.preselect,
     )
     return replace(task, model=model)

@@ -43,7 +43,7 @@ from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.clock import SearchClock
 from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.effort import Effort
-from sorct.estimators.fitting import Model
+from sorct.estimators.fitting import PRESELECTIONS, Model
 from sorct.estimators.folds import PathTask
 from sorct.estimators.following import Following
 from sorct.estimators.path import warn_if_slow
@@ -53,7 +53,12 @@ from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, scorer_name
 from sorct.estimators.settling import searched_model, settled
 from sorct.estimators.streaming import begin, choice_on_all, source_of
-from sorct.estimators.tree_search import TreeSearch, is_free, listed_values
+from sorct.estimators.tree_search import (
+    CHOOSE,
+    TreeSearch,
+    is_free,
+    listed_values,
+)
 
 #: Scalings that a race tries on a table with numbers.
 CHOSEN_SCALINGS = ("auto", "quantile", "standard", BENT)
@@ -117,6 +122,12 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         tells if there are none. None lets a
         race choose rules that are followed for less than 0.99 where they are better
         beyond chance and by a tenth of what trees gain over the sparsest.
+    preselect : {"choose", "none", "greedy"}, default="choose"
+        Where variables come from. "none" leaves all of them to the penalties. "greedy"
+        grows a tree first whose cuts ask for one column each, as CART does; paths are
+        traced on its variables alone and begin with it. "choose" tries that with steep
+        cuts where such trees are about as good as they are, unless ``gamma`` is given
+        or directions are.
     n_solutions : int, default=6
         Trees carried along each path.
     relax : bool, default=True
@@ -239,6 +250,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         feature_cost: Any = None,
         followable: bool = True,
         min_followed: float | None = None,
+        preselect: str = "choose",
         progress: bool = False,
     ) -> None:
         self.depths = depths
@@ -275,6 +287,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         self.feature_cost = feature_cost
         self.followable = followable
         self.min_followed = min_followed
+        self.preselect = preselect
         self.progress = progress
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -390,6 +403,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     def _checked_options(self) -> tuple[Model, Effort]:
         """What trees are asked to be, and how hard to try."""
         check_one_of("rule", self.rule, RULES)
+        check_one_of("preselect", self.preselect, (CHOOSE, *PRESELECTIONS))
         checked_flag("relax", self.relax)
         checked_flag("progress", self.progress)
         Following.of(self.min_followed)
@@ -411,6 +425,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
             self.class_weight,
             self.calibration,
             self.confidence,
+            preselect=PRESELECTIONS[0] if is_free(self.preselect) else self.preselect,
         )
         effort = Effort(
             self.tol, self.max_iter, self.time_limit, self.n_jobs, self._seed()
@@ -468,7 +483,18 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
             log_depth=1 if directed else None,
             every_depth=not free,
             class_weights=self._class_weights,
+            preselects=self._preselects(gammas),
         )
+
+    def _preselects(self, gammas: list[Any]) -> tuple[str, ...]:
+        """Ways to find variables from the start.
+
+        Greedy trees have steep cuts and know nothing of directions.
+        """
+        if not is_free(self.preselect):
+            return (self.preselect,)
+        free = gammas == ["auto"] and self.monotonic_cst is None
+        return PRESELECTIONS if self._is_race and free else PRESELECTIONS[:1]
 
     @property
     def _class_weights(self) -> tuple[Any, ...]:

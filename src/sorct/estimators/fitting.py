@@ -25,6 +25,7 @@ from sorct.estimators.call import versions
 from sorct.estimators.checks import (
     check_confidence,
     check_memory,
+    check_one_of,
     check_real,
     check_table_memory,
     checked_cost_matrix,
@@ -54,6 +55,7 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     from sorct.estimators.promises import Promise
     from sorct.problem.problem import Problem
+    from sorct.search.greedy import Greedy
     from sorct.solvers.solution import Solution
 
 LOSSES = ("cost", "log")
@@ -63,6 +65,9 @@ STEEPNESS = {"gentle": 16.0, "auto": 64.0, "steep": 512.0}
 # time that preparing these rows took.
 _TELLING = 0.35
 CALIBRATIONS = ("isotonic", "sigmoid")
+#: How the variables are found that a path is traced on: it finds them itself, or a
+#: greedy tree does.
+PRESELECTIONS = ("none", "greedy")
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,7 @@ class Model:
     quantile: Any = 0.5
     mixed: Any = MIXED
     link: Any = "identity"
+    preselect: Any = "none"
 
     def check(self) -> None:
         """Check what can be checked without data."""
@@ -104,6 +110,12 @@ class Model:
             raise ValueError(
                 f"calibration must be None or one of {CALIBRATIONS}, got "
                 f"{shown(self.calibration)}."
+            )
+        check_one_of("preselect", self.preselect, PRESELECTIONS)
+        if self.preselect != "none" and self.monotonic_cst is not None:
+            raise ValueError(
+                f"preselect={self.preselect!r} knows nothing of directions; leave it or "
+                "monotonic_cst out."
             )
         check_class_weight(self.class_weight)
         check_confidence(self.confidence, self.min_recall)
@@ -164,6 +176,8 @@ class Prepared:
         When preparing began, by the clock that tells seconds.
     gentler : float or None
         Steepness of the path that one of steep cuts begins with.
+    preselect : str
+        One of PRESELECTIONS.
     """
 
     encoder: TableEncoder
@@ -181,6 +195,15 @@ class Prepared:
     telling: float = 0.0
     begun: float = 0.0
     gentler: float | None = None
+    preselect: str = "none"
+
+    def greedy(self, problem: Problem) -> Greedy | None:
+        """The problem on the variables of a greedy tree, if that is asked for."""
+        if self.preselect != "greedy":
+            return None
+        from sorct.search.greedy import Greedy
+
+        return Greedy.of(problem)
 
     def finished(
         self, problem: Problem, solution: Solution, effort: Effort
@@ -321,8 +344,9 @@ class Prepared:
         parts = encoder, target, problem, n_samples, call, spent, rules, floor
         followable = bool(model.followable)
         return cls(
-            *parts, followable, factor, telling=telling, begun=begun, gentler=gentler
-        )
+            *parts, followable, factor, telling=telling, begun=begun, gentler=gentler,
+            preselect=model.preselect,
+        )  # fmt: skip
 
     @classmethod
     def _of_quantity(

@@ -235,6 +235,28 @@ def score_fold(
     return Marks(_scores(path, table, test, scorer), followed, counts, r2)
 
 
+def score_greedy(
+    task: PathTask, train: Data, test: Data, scorer: Any
+) -> FloatArray | InfeasibleError:
+    """Scores of the greedy trees that a path may begin with, level by level.
+
+    A tree that misses the floors has none, and nor has what no cut makes better.
+    """
+    model = replace(task.model, table=task.model.table.forgiving)
+    prepared = replace(task, model=model)._prepared(train)
+    greedy = prepared.greedy(prepared.problem)
+    scores = np.full(prepared.problem.topology.depth, np.nan)
+    for k, solution in enumerate(greedy.still() if greedy is not None else []):
+        try:
+            tree = prepared.tree(solution, (0.0, 0.0))
+        except InfeasibleError:
+            continue
+        path = Path(np.zeros(1), np.zeros(1), (tree,), np.zeros(1))
+        table = tree.encoder.read(as_table(test.X), check_finite=False)
+        scores[k] = _scores(path, table, test, scorer)[0]
+    return scores
+
+
 def _r2(tree: Tree, table: Table, test: Data) -> float:
     """Share of the variance of held-out rows that a tree explains."""
     if len(test.y) < 2:

@@ -96,14 +96,14 @@ class RacedFit(ForestFit):
         self.alpha_global = params["relaxed"] * params["alpha_global"]
         self.least = Strengths(RELAXED * self.alpha_local, LEAST)
         first = self._first_grove(whole)
-        problem = with_setting(whole, self._depth, STEEPNESS["auto"] * whole.n_groups)
+        problem = with_setting(whole, self._depth, self._steepness * whole.n_groups)
         groups = self._useful_groups(problem)
         trees = self._first_tree(first, groups)
         self.prepared = replace(self.prepared, problem=problem)
         n_others = self.plan.n_trees[-1] - 1
         if n_others == 0:
             return self._forest(first, trees, np.ones(1), self._kept)
-        bags = self.grove(problem, n_others)
+        bags = replace(self.grove(problem, n_others), greedy=self._is_greedy)
         others = self._all_thin(bags, self._grown(bags, groups))
         weights = np.full(1 + len(others), (1.0 - _SHARE) / len(others))
         weights[0] = _SHARE
@@ -130,6 +130,18 @@ class RacedFit(ForestFit):
         """Depth of the trees on bags; directions hold for as many cuts as raced."""
         depth = self.raced.tree.depth
         return depth if self.prepared.rules.signs else max(depth, min(depth + 1, _DEEP))
+
+    @property
+    def _is_greedy(self) -> bool:
+        """Whether the race began with greedy trees, so that those on bags do, too."""
+        return bool(self.raced.model.preselect == "greedy")
+
+    @property
+    def _steepness(self) -> float:
+        """Steepness per group of the trees on bags; greedy ones need steep cuts."""
+        if not self._is_greedy:
+            return STEEPNESS["auto"]
+        return self.raced.tree.gamma / self.raced.tree.encoder.n_groups
 
     def _groups(self) -> IntArray:
         """Groups of columns of the variables that the race has chosen."""
@@ -171,6 +183,7 @@ class RacedFit(ForestFit):
         problem = with_setting(whole, tree.depth, per_group * whole.n_groups)
         options = ALL, 1.0, self.plan.n_starts, self.seed, self.workers, self.hard
         grove = Grove.drawn(problem, 1, *options)
+        grove = replace(grove, greedy=self._is_greedy)
         return grove.at(Strengths(self.alpha_local, self.alpha_global))
 
     def _first_tree(self, grove: Grove, groups: IntArray) -> list[Params]:

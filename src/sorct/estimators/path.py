@@ -40,7 +40,7 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     from sorct.problem.penalty import Strengths
     from sorct.problem.problem import Problem
-    from sorct.search.sweep import Grid, SweepCallback, Swept
+    from sorct.search.sweep import Grid, Sweep, SweepCallback, Swept
     from sorct.solvers.solution import Solution
 
 #: The paper's strengths: 0 and 2^-12 to 2^3.
@@ -89,6 +89,7 @@ def sorct_path(
     positive_class: Any = None,
     feature_cost: Any = None,
     followable: bool = True,
+    preselect: str = "none",
     sample_weight: Any = None,
     callback: SweepCallback | None = None,
 ) -> Path:
@@ -134,6 +135,10 @@ def sorct_path(
         such tree gets that of another point.
     groups : array of shape (n_samples,) or None
         Group of every row, for ``group_bounds``.
+    preselect : {"none", "greedy"}, default="none"
+        Of classes: "greedy" traces the path on the variables of a greedy tree alone,
+        whose cuts ask for one column each, and begins with that tree; for tables where
+        a few sharp limits tell the classes apart, with ``gamma="steep"``.
     cost_matrix, min_recall, gamma, tol, max_iter, random_state, categorical,
     categorical_features, min_frequency, handle_unknown, handle_missing, scaling,
     monotonic_cst, positive_class, feature_cost, followable
@@ -173,7 +178,7 @@ def sorct_path(
     model = Model(
         depth, cost_matrix, min_recall, gamma, table, monotonic_cst, positive_class,
         feature_cost, loss, followable, of_quantity=loss in QUANTITY_LOSSES,
-        leaf=leaf, quantile=quantile, mixed=mixed, link=link,
+        leaf=leaf, quantile=quantile, mixed=mixed, link=link, preselect=preselect,
     )  # fmt: skip
     effort = Effort(tol, max_iter, time_limit, n_jobs, random_state)
     limits = Limits(max_features, None, max_cost)
@@ -259,6 +264,11 @@ def _refuse_of_classes(model: Model) -> None:
                 f"{name} is for classes; with loss={model.loss!r} a quantity is "
                 "predicted. Leave it out."
             )
+    if model.preselect != "none":
+        raise ValueError(
+            f'preselect is for classes and must be "none" with loss={model.loss!r}, '
+            f"got {shown(model.preselect)}."
+        )
 
 
 def trace(
@@ -295,7 +305,7 @@ def trace(
     problem = prepared.problem
     in_parts = isinstance(problem.data, PartedSet)
     some = problem.subsampled if in_parts else problem
-    swept = sweep.run(some, grid, seed, callback)
+    swept = _swept(prepared, sweep, some, grid, seed, callback)
     if in_parts:
         swept = _on_all(problem, swept, grid, effort)
     first = swept.solutions[0]
@@ -317,6 +327,25 @@ def trace(
     return Path(
         alphas_local, alphas_global, tuple(trees), swept.seconds, tuple(loosened)
     )
+
+
+def _swept(
+    prepared: Prepared,
+    sweep: Sweep,
+    problem: Problem,
+    grid: Grid,
+    seed: int,
+    callback: SweepCallback | None,
+) -> Swept:
+    """Trees of all points, from the variables of a greedy tree alone if asked for."""
+    greedy = prepared.greedy(problem)
+    if greedy is None:
+        return sweep.run(problem, grid, seed, callback)
+    small = greedy.restriction
+    sweep = replace(sweep, gentler=None, begins=greedy.begins)
+    swept = sweep.run(small.part, grid, seed, callback)
+    found = [replace(one, params=small.up(one.params)) for one in swept.solutions]
+    return replace(swept, solutions=tuple(found))
 
 
 def _on_all(problem: Problem, swept: Swept, grid: Grid, effort: Effort) -> Swept:

@@ -57,6 +57,7 @@ class Settings:
     mixed: float = MIXED
     link: str = "identity"
     categorical: str | None = None
+    preselect: str = "none"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Choices:
     shares: tuple[float, ...] = (MIXED,)
     links: tuple[str, ...] = ("identity",)
     categoricals: tuple[str | None, ...] = (None,)
+    preselects: tuple[str, ...] = ("none",)
     # What is simpler leads if it is behind the best by no more than so many standard
     # errors, or by little.
     errors: float = 1.0
@@ -101,7 +103,7 @@ class Choices:
         """Every combination."""
         every = product(
             self.losses, self.depths, self.gammas, self.scalings, self.class_weights,
-            self.leaves, self.shares, self.links, self.categoricals,
+            self.leaves, self.shares, self.links, self.categoricals, self.preselects,
         )  # fmt: skip
         return self._possible([Settings(*one) for one in every])
 
@@ -111,6 +113,7 @@ class Choices:
         depths = sorted(self.depths)
         rest = depths[0], self.gammas[0], self.scalings[0], self.class_weights[0]
         simple = self._possible([Settings(loss, *rest) for loss in self.losses])[0]
+        simple = replace(simple, preselect=self.preselects[0])
         found = [replace(simple, depth=d) for d in depths[: self._n_depths]]
         found += [replace(simple, gamma=gamma) for gamma in self.gammas]
         found += [replace(simple, scaling=scaling) for scaling in self.scalings]
@@ -132,6 +135,8 @@ class Choices:
     def next(self, tried: list[Settings], best: Settings) -> list[Settings]:
         """Settings worth trying, given what was tried and which was the best."""
         found = self._deeper(best)
+        if best.preselect != self.preselects[0]:
+            return fresh_of(found, tried)
         if best.scaling == BENT:
             # Bends and further cuts do similar things: neither tells of the other.
             found += self._deeper(replace(best, scaling=self.scalings[0]))
@@ -143,6 +148,15 @@ class Choices:
         found += [replace(best, gamma=gamma) for gamma in self._steepnesses(best.loss)]
         found += [replace(best, class_weight=one) for one in self.class_weights]
         return fresh_of(self._possible(found), tried)
+
+    @property
+    def greedy(self) -> Settings | None:
+        """Settings that begin with a greedy tree, as deep and steep as may be."""
+        if self.preselects[-1] == self.preselects[0] or max(self.depths) < 2:
+            return None
+        gamma = "steep" if self.gammas == ("auto",) else self.gammas[-1]
+        simple = replace(self.first[0], gamma=gamma, preselect=self.preselects[-1])
+        return replace(simple, depth=max(self.depths))
 
     def _steepnesses(self, loss: str) -> tuple[Any, ...]:
         """Values of gamma to try beside the best settings.
@@ -260,7 +274,8 @@ class Race:
     ``try_out`` scores settings on some of the first folds, at so many of the strongest
     penalties of a coarse grid; None means all. Its last argument says on how many of
     the folds they were scored before; there are ``n_folds`` of them. No tree can have
-    a score above ``most``. When ``is_late`` says so, nothing more is tried, and
+    a score above ``most``. ``scout`` scores greedy trees as they are on the same folds,
+    level by level. When ``is_late`` says so, nothing more is tried, and
     ``ended`` that something was left; what ``try_out`` has no scores for was not tried.
     """
 
@@ -269,8 +284,10 @@ class Race:
     heats: list[Heat] = field(default_factory=list)
     n_folds: int = 0
     most: float = np.inf
+    scout: Callable[[Settings], list[Any]] = lambda _: []
     is_late: Callable[[], bool] = lambda: False
     ended: bool = False
+    _knows_greedy: bool = False
 
     def run(self) -> list[Settings]:
         """Try settings until nothing more seems worth it; return the finalists."""
@@ -280,6 +297,8 @@ class Race:
             if self.choices.thrifty:
                 n_strengths = self.leader.n_useful
             waiting = self._next()
+            if not waiting and not self.is_late():
+                waiting, n_strengths = self._greedy(), None
         self.ended |= bool(waiting)
         chosen = self._finalists()
         for heat in self.heats:
@@ -322,7 +341,7 @@ class Race:
 
         There are none where what is left to gain is too little to lead by.
         """
-        if self.choices.thrifty and self.most - self.leader.best < self._share(LITTLE):
+        if self._is_over:
             return []
         leader, known = self.leader.settings, [heat.settings for heat in self.heats]
         while found := self.choices.next(known, leader):
@@ -331,6 +350,34 @@ class Race:
                 return worth
             known += found
         return []
+
+    def _greedy(self) -> list[Settings]:
+        """Settings that begin with a greedy tree, if such trees are good as they are.
+
+        Hardly any time tells that, so tables that are not made for them lose none.
+        """
+        settings = self.choices.greedy
+        if settings is None or self._is_over or self._knows_greedy:
+            return []
+        self._knows_greedy = True
+        scores = self.scout(settings)
+        tried = [
+            Heat(replace(settings, depth=depth), [one[[depth - 1]] for one in scores])
+            for depth in sorted(self.choices.depths)
+            if depth > 1
+        ]
+        best, little = max(tried, key=lambda heat: heat.best), self._share(LITTLE)
+        found = next(heat for heat in tried if not heat.is_behind(best, little))
+        far = self._share(_FAR)
+        return [] if found.is_behind(self.leader, far) else [found.settings]
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether a perfect score would be too little ahead to lead."""
+        return bool(
+            self.choices.thrifty
+            and self.most - self.leader.best < self._share(LITTLE)
+        )
 
     def _is_hopeless(self, settings: Settings, leader: Settings) -> bool:
         """Whether settings differ from the leader's by what was behind elsewhere."""
@@ -404,6 +451,7 @@ class Race:
             choices.shares.index(settings.mixed),
             choices.links.index(settings.link),
             choices.categoricals.index(settings.categorical),
+            choices.preselects.index(settings.preselect),
         )
 
     def _finalists(self) -> list[Settings]:
@@ -459,6 +507,8 @@ class Race:
             names.append("link")
         if len(self.choices.categoricals) > 1:
             names.append("categorical")
+        if len(self.choices.preselects) > 1:
+            names.append("preselect")
         rows = [
             [
                 *(getattr(heat.settings, name) for name in names),

@@ -124,6 +124,8 @@ class TreeSearch(TreeEstimator):
         self._model = None if task is None else task.model
         if task is not None and "categorical" in self.race_:
             self.best_params_["categorical"] = task.model.table.categorical
+        if task is not None and "preselect" in self.race_:
+            self.best_params_["preselect"] = task.model.preselect
         if task is not None and len(self._class_weights) > 1:
             self.best_params_["class_weight"] = task.model.class_weight
         n_tried = max(len(self.race_), len(found.paths)), len(found.results)

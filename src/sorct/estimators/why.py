@@ -84,6 +84,7 @@ def _settings_text(params: Mapping[str, Any]) -> str:
         if name != "relaxed"
         and (name != "alpha_global" or value)
         and (name != "link" or value != "identity")
+        and (name != "preselect" or value != "none")
     ]
     share, penalised = (
         params["relaxed"],

@@ -7,7 +7,7 @@ its variables under a small share of the penalty, tree by tree (``relax.py`` say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -21,6 +21,7 @@ from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
 from sorct.problem.residual import leaf_reach, predicted
 from sorct.problem.restriction import Restriction
+from sorct.search.greedy import Greedy
 from sorct.search.polish import ROUGH, Polisher
 from sorct.search.relax import RELAXED
 from sorct.search.starts import draw_start, empty_tree
@@ -51,6 +52,8 @@ class Grove:
     seed : int
     workers : Workers
     stop : array of one integer
+    greedy : bool
+        Whether trees also begin with greedy ones of their bags.
     """
 
     problems: tuple[Problem, ...]
@@ -59,6 +62,7 @@ class Grove:
     seed: int
     workers: Workers
     stop: IntArray
+    greedy: bool = False
 
     @classmethod
     def drawn(
@@ -117,9 +121,12 @@ class Grove:
     def grown(self) -> list[Params]:
         """Every tree for itself, the best of its starts."""
         calls = [
-            partial(_grown, problem, self.seed + _APART * b, self.n_starts, self.stop)
+            partial(
+                _grown, problem, self.seed + _APART * b, self.n_starts, self.stop,
+                greedy=self.greedy,
+            )
             for b, problem in enumerate(self.problems)
-        ]
+        ]  # fmt: skip
         return list(self.workers.run(calls))
 
     def grown_in_turn(self) -> list[Params]:
@@ -224,19 +231,31 @@ def group_weights(problem: Problem, params: Sequence[Params]) -> FloatArray:
     return np.asarray(np.add.reduceat(np.sum(moved, axis=0), starts))
 
 
-def _grown(problem: Problem, seed: int, n_starts: int, stop: IntArray) -> Params:
+def _grown(
+    problem: Problem, seed: int, n_starts: int, stop: IntArray, *, greedy: bool = False
+) -> Params:
     """Best of some starts, descended to the end."""
     polisher, best = Polisher.of(problem, ROUGH, stop), None
-    for k in range(n_starts):
-        # The second of two starts is annealed, which is dearer but leads lower.
-        start = draw_start(problem, seed, 2 * (k // 2) + (k + 1) % 2, stop)
-        found = polisher.polish(start.params, stop)
+    for start in _starts(problem, seed, n_starts, stop, greedy=greedy):
+        found = polisher.polish(start, stop)
         if best is None or found.better_than(best):
             best = found
         if stop[0] != 0 or problem.is_convex:
             break
     assert isinstance(best, Solution)
     return IN_FOREST.solve(problem, best.params, stop=stop).params
+
+
+def _starts(
+    problem: Problem, seed: int, n_starts: int, stop: IntArray, *, greedy: bool
+) -> Iterator[Params]:
+    """Starts of a seed, after greedy trees if these are to begin."""
+    grown = Greedy.of(problem) if greedy else None
+    if grown is not None:
+        yield from map(grown.restriction.up, grown.deepest)
+    for k in range(n_starts):
+        # The second of two starts is annealed, which is dearer but leads lower.
+        yield draw_start(problem, seed, 2 * (k // 2) + (k + 1) % 2, stop).params
 
 
 def _relaxed(

@@ -131,6 +131,8 @@ class Sweep:
     gentler : float or None
         A steepness below the problem's, whose path is swept first; callbacks hear
         nothing of that.
+    begins : tuple of Params
+        Trees that are known before, as they are: a point is begun from the best too.
     """
 
     solver: AugmentedLagrangian
@@ -139,6 +141,7 @@ class Sweep:
     time_limit: float | None = None
     brief: bool = False
     gentler: float | None = None
+    begins: tuple[Params, ...] = ()
 
     def run(
         self,
@@ -223,12 +226,17 @@ class _SweepState:
     # -- begin: steep cuts know the path of gentler ones ------------------------------
 
     def begin(self) -> None:
-        """Sweep with gentler cuts first, if asked for, and note the trees.
+        """Note the trees that are known; sweep with gentler cuts first, if asked for.
 
         Steep cuts can do what these do, with smaller coefficients, under penalties that
         are stronger in the same proportion.
         """
         gamma, solver = self.options.gentler, self.options.solver
+        still = replace(ROUGH, max_iter=1, max_rounds=1)
+        self.known = [
+            still.solve(self.problem, one, stop=self.stop)
+            for one in self.options.begins
+        ]
         if gamma is None:
             return
         gentle, share = replace(self.problem, gamma=gamma), gamma / self.problem.gamma
@@ -238,15 +246,17 @@ class _SweepState:
             n_solutions=min(self.options.n_solutions, _GENTLE_SOLUTIONS),
             brief=True,
             gentler=None,
+            begins=(),
         )
         sweep = _SweepState(
             options, gentle, self.grid.scaled(share), self.seed, None, self.workers,
             self.stop,
         )  # fmt: skip
         sweep.go()
-        self.known = [self._flattened(one, share) for one in sweep.best]
+        flattened = [self._flattened(one, share) for one in sweep.best]
+        self.known += flattened
         self.spent = sweep.seconds
-        steepest = max(np.abs(one.params.coef).max() for one in self.known)
+        steepest = max(np.abs(one.params.coef).max() for one in flattened)
         if self.options.brief and 0.0 < steepest < share:
             # No cut would be steeper if it could: to be scored these trees will do.
             self.options = replace(self.options, n_solutions=1)

@@ -1,0 +1,117 @@
+"""Greedy: trees of one column per cut, where a search on their variables may begin."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from sorct import sorct_path
+from sorct.problem.datafit import PSEUDO, Likelihood
+from sorct.problem.penalty import Strengths
+from sorct.search.greedy import Greedy
+from sorct.search.sweep import Grid, Sweep
+from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
+from tests.cases import draw_case, problem_of
+
+SOLVER = AugmentedLagrangian(tol=1e-5, max_iter=500)
+
+
+def learning(case):
+    """The problem of a case with leaves that learn distributions."""
+    from dataclasses import replace
+
+    return replace(case.problem, datafit=Likelihood(case.truth.cost_matrix))
+
+
+def routed(problem, params):
+    """Leaf that every row comes to who goes one way at every cut."""
+    rows, topology = problem.data.rows, problem.topology
+    at = np.zeros(rows.weight.size, dtype=np.int64)
+    for _ in range(topology.depth):
+        sums = np.take_along_axis(params.coef.T @ rows.X, at[np.newaxis], axis=0)[0]
+        at = topology.descend(at, sums > problem.n_groups * params.threshold[at])
+    return at - topology.n_branches
+
+
+@pytest.mark.parametrize(("n_classes", "depth"), [(2, 2), (3, 2), (3, 3), (5, 4)])
+def test_greedy_trees_say_what_those_of_scikit_learn_say(rng, n_classes, depth):
+    """Level by level, followed by hand, but for the little that leaves are given."""
+    case = draw_case(rng, n=300, n_features=6, n_classes=n_classes, depth=depth)
+    problem = learning(case)
+    rows, greedy = problem.data.rows, Greedy.of(problem)
+    for level, tree in enumerate(greedy.trees, 1):
+        other = DecisionTreeClassifier(
+            criterion="entropy", max_depth=level, min_weight_fraction_leaf=PSEUDO,
+            min_impurity_decrease=1e-6, random_state=0,
+        ).fit(rows.X.T, rows.codes, rows.weight)  # fmt: skip
+        whole = greedy.restriction.up(tree)
+        said = whole.leaf_proba[:, routed(problem, whole)]
+        np.testing.assert_allclose(said.sum(axis=0), 1.0)
+        node = other.tree_.apply(rows.X.T.astype(np.float32))
+        weight = other.tree_.weighted_n_node_samples[node]
+        given = PSEUDO * problem.data.share[:, np.newaxis]
+        mass = other.predict_proba(rows.X.T).T * weight
+        np.testing.assert_allclose(said, (mass + given) / (weight + PSEUDO), atol=1e-9)
+        assert (np.count_nonzero(whole.coef, axis=0) <= 1).all()
+
+
+def test_the_search_is_on_the_variables_of_the_greedy_tree(rng):
+    """It has no other columns, and no point has a tree that a greedy one beats."""
+    case = draw_case(rng, n=300, n_features=8, n_classes=3, depth=2)
+    problem, grid = learning(case), Grid((0.0, 0.01, 0.1), (0.0,))
+    greedy = Greedy.of(problem)
+    part = greedy.restriction.part
+    assert 0 < part.data.n_columns < problem.data.n_columns
+    swept = Sweep(SOLVER, 2, 1, begins=greedy.begins).run(part, grid, 0)
+    still = [SOLVER.solve(part, one).params for one in greedy.begins]
+    for solution, alpha in zip(swept.solutions, grid.alphas_local, strict=True):
+        there = part.at(Strengths(alpha, 0.0))
+        for tree in still:
+            norms = there.penalty.norms(tree.penalised)
+            worth = _loss(there, tree) + there.penalty.value_of(norms)
+            assert solution.objective <= worth * (1.0 + 1e-3)
+
+
+def _loss(problem, tree):
+    """Fit of a tree as it is."""
+    still = AugmentedLagrangian(max_iter=1, max_rounds=1)
+    return still.solve(problem, tree).cost
+
+
+@pytest.mark.parametrize("coding", ["whole", "dummies"])
+def test_a_path_uses_what_the_greedy_tree_uses(rng, coding):
+    """Of numbers and categories; and predictions are those of a tree as any other."""
+    import pandas as pd
+
+    n = 400
+    X = pd.DataFrame(rng.random((n, 5)), columns=list("abcde"))
+    X["where"] = rng.choice(list("xyz"), n)
+    y = ((X["a"] > 0.6) & (X["where"] == "y")) | (X["c"] < 0.2)
+    path = sorct_path(
+        X, y, depth=3, loss="log", gamma="steep", categorical=coding, n_solutions=3,
+        preselect="greedy", random_state=0,
+    )  # fmt: skip
+    for tree in path.offered:
+        assert {one.split("=")[0] for one in tree.variables_used} <= {"a", "c", "where"}
+    best = max(path.offered, key=lambda tree: (tree.predict(X) == y).mean())
+    assert (best.predict(X) == y).mean() > 0.97
+
+
+def test_where_no_cut_helps_nothing_is_left_out(rng):
+    """A table of constants and of one class too few to part gives the empty tree."""
+    case = draw_case(rng, n=60, n_features=3, depth=2)
+    problem = problem_of(case.truth)
+    flat = problem.data.from_data(
+        np.full((60, 3), 0.5), case.truth.y, np.ones(60), case.truth.n_classes
+    )
+    from dataclasses import replace
+
+    assert Greedy.of(replace(problem, data=flat)) is None
+
+
+def test_what_cannot_be_preselected_is_refused(rng):
+    """Before any work: an unknown word, and a quantity."""
+    X, y = rng.random((50, 3)), rng.random(50)
+    with pytest.raises(ValueError, match="preselect must be one of"):
+        sorct_path(X, y > 0.5, preselect="best")
+    with pytest.raises(ValueError, match="preselect is for classes"):
+        sorct_path(X, y, loss="square", preselect="greedy")
