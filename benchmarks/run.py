@@ -8,7 +8,7 @@ from importlib import import_module
 
 PARTS = (
     "kernels", "starts", "predict", "memory", "startup", "accuracy", "search",
-    "planted", "noise", "promise", "path", "quantity", "logistic", "report",
+    "planted", "noise", "limits", "promise", "path", "quantity", "logistic", "report",
     "scale", "forest",
 )  # fmt: skip
 

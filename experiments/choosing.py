@@ -33,10 +33,10 @@ from sorct.data.planted import make_planted_tree
 from sorct.data.table import as_table, has_numbers
 from sorct.data.target import Classes
 from sorct.estimators.checks import checked_cost_matrix, checked_topology
+from sorct.estimators.choices import Settings
 from sorct.estimators.contest import FOLLOWED, _with_settings
 from sorct.estimators.folds import score_fold, trace_all, with_grid
 from sorct.estimators.marks import Marks
-from sorct.estimators.race import Settings
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer
 

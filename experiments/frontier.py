@@ -42,7 +42,7 @@ KEYS = ["table", "split", "method"]
 #: whenever that may be another tree, so that these are fitted anew.
 OURS, DEFAULT = ("ours", "ours-1se", "ours-3", "ours-5"), 11
 #: The same number for forests.
-FOREST, FOREST_DEFAULT = "ours-forest", 4
+FOREST, FOREST_DEFAULT = "ours-forest", 5
 #: Stands for every table that has no entry of its own.
 ANY = "any"
 COLUMNS = (

@@ -12,12 +12,18 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sorct import InfeasibleError, SORCTClassifierCV
 from sorct.estimators.candidates import Candidates
+from sorct.estimators.choices import (
+    DEEPEST,
+    FINALISTS,
+    Choices,
+    Settings,
+    scalings_for,
+)
 from sorct.estimators.contest import not_far_behind
-from sorct.estimators.cross_validated import _scalings
 from sorct.estimators.following import Following
 from sorct.estimators.marks import Marks
+from sorct.estimators.race import Heat, Race
 from sorct.problem.datafit import PSEUDO
-from sorct.estimators.race import DEEPEST, FINALISTS, Choices, Heat, Race, Settings
 from tests.budget import examples
 from tests.estimators.test_cross_validated import assert_same_search
 
@@ -537,9 +543,9 @@ def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
 def test_many_variables_are_not_bent():
     """Every number would have a column for each of its parts."""
     X = np.random.default_rng(0).random((20, 101))
-    assert "bent" in _scalings(X[:, :100])
-    assert set(_scalings(X)) == {"auto", "quantile", "standard"}
-    assert _scalings(pd.DataFrame({"a": ["u", "v"]})) == ("auto",)
+    assert "bent" in scalings_for(X[:, :100])
+    assert set(scalings_for(X)) == {"auto", "quantile", "standard"}
+    assert scalings_for(pd.DataFrame({"a": ["u", "v"]})) == ("auto",)
 
 
 def test_the_default_rule_is_paired(raced):

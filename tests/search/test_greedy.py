@@ -1,6 +1,9 @@
 """Greedy: trees of one column per cut, where a search on their variables may begin."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -11,14 +14,13 @@ from sorct.search.greedy import Greedy
 from sorct.search.sweep import Grid, Sweep
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from tests.cases import draw_case, problem_of
+from tests.estimators.large_tables import shrink
 
 SOLVER = AugmentedLagrangian(tol=1e-5, max_iter=500)
 
 
 def learning(case):
     """The problem of a case with leaves that learn distributions."""
-    from dataclasses import replace
-
     return replace(case.problem, datafit=Likelihood(case.truth.cost_matrix))
 
 
@@ -32,24 +34,34 @@ def routed(problem, params):
     return at - topology.n_branches
 
 
+def _node_at(level, tree, X):
+    """Node of a tree of scikit-learn that every row has come to after so many cuts."""
+    at = np.zeros(len(X), dtype=np.int64)
+    for _ in range(level):
+        left = X[np.arange(len(X)), tree.feature[at]] <= tree.threshold[at]
+        below = np.where(left, tree.children_left[at], tree.children_right[at])
+        at = np.where(tree.children_left[at] < 0, at, below)
+    return at
+
+
 @pytest.mark.parametrize(("n_classes", "depth"), [(2, 2), (3, 2), (3, 3), (5, 4)])
 def test_greedy_trees_say_what_those_of_scikit_learn_say(rng, n_classes, depth):
     """Level by level, followed by hand, but for the little that leaves are given."""
     case = draw_case(rng, n=300, n_features=6, n_classes=n_classes, depth=depth)
     problem = learning(case)
     rows, greedy = problem.data.rows, Greedy.of(problem)
+    other = DecisionTreeClassifier(
+        criterion="entropy", max_depth=depth, min_weight_fraction_leaf=PSEUDO,
+        ccp_alpha=np.log2(300 * 6) / 300, random_state=0,
+    ).fit(rows.X.T, rows.codes, rows.weight)  # fmt: skip
     for level, tree in enumerate(greedy.trees, 1):
-        other = DecisionTreeClassifier(
-            criterion="entropy", max_depth=level, min_weight_fraction_leaf=PSEUDO,
-            min_impurity_decrease=1e-6, random_state=0,
-        ).fit(rows.X.T, rows.codes, rows.weight)  # fmt: skip
         whole = greedy.restriction.up(tree)
         said = whole.leaf_proba[:, routed(problem, whole)]
         np.testing.assert_allclose(said.sum(axis=0), 1.0)
-        node = other.tree_.apply(rows.X.T.astype(np.float32))
+        node = _node_at(level, other.tree_, rows.X.T.astype(np.float32))
         weight = other.tree_.weighted_n_node_samples[node]
         given = PSEUDO * problem.data.share[:, np.newaxis]
-        mass = other.predict_proba(rows.X.T).T * weight
+        mass = other.tree_.value[node, 0].T * weight
         np.testing.assert_allclose(said, (mass + given) / (weight + PSEUDO), atol=1e-9)
         assert (np.count_nonzero(whole.coef, axis=0) <= 1).all()
 
@@ -80,8 +92,6 @@ def _loss(problem, tree):
 @pytest.mark.parametrize("coding", ["whole", "dummies"])
 def test_a_path_uses_what_the_greedy_tree_uses(rng, coding):
     """Of numbers and categories; and predictions are those of a tree as any other."""
-    import pandas as pd
-
     n = 400
     X = pd.DataFrame(rng.random((n, 5)), columns=list("abcde"))
     X["where"] = rng.choice(list("xyz"), n)
@@ -96,6 +106,35 @@ def test_a_path_uses_what_the_greedy_tree_uses(rng, coding):
     assert (best.predict(X) == y).mean() > 0.97
 
 
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_no_tree_of_a_path_has_other_columns(rng, tmp_path, monkeypatch, in_parts):
+    """Nor one whose cuts were merged, or that was found on some rows of a file."""
+    X = pd.DataFrame(rng.random((600, 10))).add_prefix("x")
+    y = np.where(X["x0"] > 0.5, X["x1"] > 0.4, 2 * (X["x2"] > 0.6)).astype(int)
+    y = np.where(rng.random(600) < 0.05, rng.integers(3, size=600), y)
+    if in_parts:
+        shrink(monkeypatch)
+        X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+        X, y = str(tmp_path / "rows.parquet"), "y"
+    path = sorct_path(
+        X, y, depth=4, loss="log", gamma="steep", n_solutions=2, preselect="greedy",
+        tol=5e-3, random_state=0,
+    )  # fmt: skip
+    used = {name for tree in path.offered for name in tree.variables_used}
+    assert {"x0", "x1", "x2"} <= used
+    assert len(used) <= 5
+
+
+def test_columns_that_mean_nothing_are_cut_seldom(rng):
+    """Cuts gain more than the best of all possible ones does by chance."""
+    found = []
+    for _ in range(20):
+        case = draw_case(rng, n=200, n_features=20, depth=3)
+        truth = replace(case.truth, X=rng.permutation(case.truth.X))
+        found.append(Greedy.of(problem_of(truth)))
+    assert sum(one is not None for one in found) <= 2
+
+
 def test_where_no_cut_helps_nothing_is_left_out(rng):
     """A table of constants and of one class too few to part gives the empty tree."""
     case = draw_case(rng, n=60, n_features=3, depth=2)
@@ -103,8 +142,6 @@ def test_where_no_cut_helps_nothing_is_left_out(rng):
     flat = problem.data.from_data(
         np.full((60, 3), 0.5), case.truth.y, np.ones(60), case.truth.n_classes
     )
-    from dataclasses import replace
-
     assert Greedy.of(replace(problem, data=flat)) is None
 
 

@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from sorct._typing import FloatArray
 from sorct.data.quantity import Quantity
+from sorct.estimators.choices import Choices, Settings
 from sorct.estimators.clock import FOLDS, PATH, RACE, SearchClock
 from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.folds import (
@@ -31,9 +32,7 @@ from sorct.estimators.progress import progress_bar
 from sorct.estimators.race import (
     FIRST_FOLDS,
     MOST_FIRST_FOLDS,
-    Choices,
     Race,
-    Settings,
 )
 from sorct.estimators.rows import Data
 from sorct.tree.path import NO_LIMITS, Path
@@ -113,9 +112,7 @@ class Contest:
         look = _FirstLook(self)
         most = getattr(self.scorer, "most", np.inf)
         is_late = partial(self.clock.is_over, RACE)
-        race = Race(
-            self.choices, look, [], len(look.folds), most, look.greedy, is_late
-        )
+        race = Race(self.choices, look, [], len(look.folds), most, look.greedy, is_late)
         listed, lengths = self.choices.all, dict[int, int | None]()
         spare: Scored | None = None
         if self.is_race and len(listed) > 1:

@@ -8,7 +8,6 @@ through joblib.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,9 +18,9 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
-from sorct.data.options import BENT, TableOptions
+from sorct.data.options import TableOptions
 from sorct.data.sources import Source
-from sorct.data.table import as_table, has_numbers
+from sorct.data.table import as_table
 from sorct.data.target import Classes, plain_labels
 from sorct.data.wording import shown
 from sorct.estimators.alphas import checked_alphas
@@ -38,6 +37,7 @@ from sorct.estimators.checks import (
     checked_topology,
     require_target,
 )
+from sorct.estimators.choices import DEEPEST, Choices, scalings_for
 from sorct.estimators.class_weights import class_factors
 from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.clock import SearchClock
@@ -48,7 +48,6 @@ from sorct.estimators.folds import PathTask
 from sorct.estimators.following import Following
 from sorct.estimators.path import warn_if_slow
 from sorct.estimators.promises import Kept, Promise, hold_out
-from sorct.estimators.race import DEEPEST, Choices
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer, scorer_name
 from sorct.estimators.settling import searched_model, settled
@@ -60,10 +59,6 @@ from sorct.estimators.tree_search import (
     listed_values,
 )
 
-#: Scalings that a race tries on a table with numbers.
-CHOSEN_SCALINGS = ("auto", "quantile", "standard", BENT)
-# Variables up to which lines are bent: every number has a column for each part.
-_MOST_BENT = 100
 # Share of the time for choosing where there is more to do with what is chosen.
 _CHOOSING = 0.5
 # Scorers under which every row counts the same, however rare its class.
@@ -365,20 +360,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         found = Candidates.of(traced, name, following if asks else None)
         settle = partial(settled, data=data, asked=asked, promise=promise, clock=clock)
         self._keep(found, settle, ended=ended)
-        self._warn_if_not_followed()
+        following.warn_if_not_met(self.tree_.training.followed, stacklevel=6)
         warn_if_slow(self.path_, effort, stacklevel=6)
-
-    def _warn_if_not_followed(self) -> None:
-        """Say so where no tree has rules that can be followed as asked."""
-        share = self.tree_.training.followed or 0.0
-        if self.min_followed is not None and share < self.min_followed:
-            warnings.warn(
-                f"No tree compared is followed by hand for {self.min_followed:g} of "
-                f"the training rows (min_followed); tree_ is for {share:.4g}. Allow "
-                "less, or trees of one cut (depths=1, two classes).",
-                UserWarning,
-                stacklevel=7,
-            )
 
     def _fit_source(self, source: Source) -> None:
         """Choose on the rows of the search, and train with that on all rows."""
@@ -467,7 +450,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         gammas = listed_values("gamma", self.gamma)
         scalings: tuple[Any, ...] = (self.scaling,)
         if is_free(self.scaling):
-            scalings = _scalings(X)
+            scalings = scalings_for(X)
         for loss in losses:
             for gamma in gammas:
                 Model(loss=loss, gamma=gamma).check()
@@ -509,12 +492,3 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         """Whether some setting is left to choose."""
         given = (self.depths, self.loss, self.scaling)
         return any(map(is_free, given))
-
-
-def _scalings(X: Any) -> tuple[str, ...]:
-    """Scalings to choose from."""
-    if not has_numbers(X):
-        return ("auto",)
-    if X.shape[1] <= _MOST_BENT:
-        return CHOSEN_SCALINGS
-    return tuple(one for one in CHOSEN_SCALINGS if one != BENT)

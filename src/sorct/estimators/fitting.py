@@ -114,8 +114,8 @@ class Model:
         check_one_of("preselect", self.preselect, PRESELECTIONS)
         if self.preselect != "none" and self.monotonic_cst is not None:
             raise ValueError(
-                f"preselect={self.preselect!r} knows nothing of directions; leave it or "
-                "monotonic_cst out."
+                f"preselect={self.preselect!r} knows nothing of directions; leave it "
+                "or monotonic_cst out."
             )
         check_class_weight(self.class_weight)
         check_confidence(self.confidence, self.min_recall)

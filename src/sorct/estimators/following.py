@@ -7,6 +7,7 @@ every tree.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,3 +67,15 @@ class Following:
         gain = best - sparsest
         off = _AHEAD * gain if np.isfinite(gain) else 0.0
         return np.where(self.met(followed), 0.0, max(off, 0.0))
+
+    def warn_if_not_met(self, followed: float | None, stacklevel: int) -> None:
+        """Say so where no tree has rules that can be followed as asked."""
+        share = followed or 0.0
+        if self.strict and share < self.least:
+            warnings.warn(
+                f"No tree compared is followed by hand for {self.least:g} of the "
+                f"training rows (min_followed); tree_ is for {share:.4g}. Allow less, "
+                "or trees of one cut (depths=1, two classes).",
+                UserWarning,
+                stacklevel=stacklevel + 1,
+            )

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sorct._typing import FloatArray
 from sorct.data.options import TableOptions
-from sorct.data.parts import PartedSet
 from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.alphas import checked_alphas, path_alphas
@@ -30,6 +28,7 @@ from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.group_bounds import AskedBounds, check_group_options
 from sorct.estimators.limiting import all_within_limits
+from sorct.estimators.points import alphas_of, decided, swept_points, tree_or_error
 from sorct.estimators.quantities import QUANTITY_LOSSES
 from sorct.estimators.streaming import Streamed, comes_in_batches, source_of
 from sorct.solvers.solution import Status
@@ -40,7 +39,7 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     from sorct.problem.penalty import Strengths
     from sorct.problem.problem import Problem
-    from sorct.search.sweep import Grid, Sweep, SweepCallback, Swept
+    from sorct.search.sweep import SweepCallback
     from sorct.solvers.solution import Solution
 
 #: The paper's strengths: 0 and 2^-12 to 2^3.
@@ -302,101 +301,15 @@ def trace(
         effort.solver(), int(n_solutions), effort.n_jobs, seconds, brief,
         prepared.gentler,
     )  # fmt: skip
-    problem = prepared.problem
-    in_parts = isinstance(problem.data, PartedSet)
-    some = problem.subsampled if in_parts else problem
-    swept = _swept(prepared, sweep, some, grid, seed, callback)
-    if in_parts:
-        swept = _on_all(problem, swept, grid, effort)
-    first = swept.solutions[0]
-    if not first.feasible:
-        late = " before time_limit" if first.status is Status.TIME_LIMIT else ""
-        tried = f"a pool of {n_solutions} solutions and their moves{late}"
-        prepared.refuse(first.recall, tried, "n_solutions")
-    points = [
-        (prepared.finished(problem.at(strengths), solution, effort), strengths)
-        for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
-    ]
+    points, took = swept_points(prepared, sweep, grid, effort, seed, callback)
     if bound is not None:
         points = within_bounds(bound, points, effort, prepared.begun)
-    trees, points = _decided(prepared, points)
+    trees, points = decided(prepared, points)
     loosened = []
     if relax:
         given = limits, seed, relax_to, bound
         loosened = _relaxed(prepared, points, trees, effort, *given)
-    return Path(
-        alphas_local, alphas_global, tuple(trees), swept.seconds, tuple(loosened)
-    )
-
-
-def _swept(
-    prepared: Prepared,
-    sweep: Sweep,
-    problem: Problem,
-    grid: Grid,
-    seed: int,
-    callback: SweepCallback | None,
-) -> Swept:
-    """Trees of all points, from the variables of a greedy tree alone if asked for."""
-    greedy = prepared.greedy(problem)
-    if greedy is None:
-        return sweep.run(problem, grid, seed, callback)
-    small = greedy.restriction
-    sweep = replace(sweep, gentler=None, begins=greedy.begins)
-    swept = sweep.run(small.part, grid, seed, callback)
-    found = [replace(one, params=small.up(one.params)) for one in swept.solutions]
-    return replace(swept, solutions=tuple(found))
-
-
-def _on_all(problem: Problem, swept: Swept, grid: Grid, effort: Effort) -> Swept:
-    """Trees that were found on some rows, finished on all."""
-    solver = effort.solver()
-    found = [
-        solver.solve(problem.at(pair), one.params, multiplier=one.multiplier)
-        for pair, one in zip(grid.strengths, swept.solutions, strict=True)
-    ]
-    return replace(swept, solutions=tuple(found))
-
-
-def _decided(
-    prepared: Prepared, points: list[tuple[Solution, Strengths]]
-) -> tuple[list[Tree], list[tuple[Solution, Strengths]]]:
-    """Tree of every point, and the points with the solutions that they are of.
-
-    Under the likelihood it is the decision that meets floors on recall, and trees of
-    few variables may have none that does. Such a point gets, of the trees of the other
-    points, the one that is best under its penalties; an error tells if none will do.
-    """
-    found = [_tree_or_error(prepared, *point) for point in points]
-    met = [k for k, one in enumerate(found) if isinstance(one, Tree)]
-    trees, kept = [], []
-    for one, (solution, strengths) in zip(found, points, strict=True):
-        if isinstance(one, InfeasibleError):
-            if not met:
-                raise one
-            penalty = prepared.problem.at(strengths).penalty
-            others = [points[k][0] for k in met]
-            worth = [other.cost + penalty.value_of(other.norms) for other in others]
-            best = int(np.argmin(worth))
-            solution = replace(others[best], objective=worth[best])
-            one = prepared.tree(solution, _alphas(strengths))
-        trees.append(one)
-        kept.append((solution, strengths))
-    return trees, kept
-
-
-def _tree_or_error(
-    prepared: Prepared, solution: Solution, strengths: Strengths
-) -> Tree | InfeasibleError:
-    """The tree of a solution, or the error that it misses a floor."""
-    try:
-        return prepared.tree(solution, _alphas(strengths))
-    except InfeasibleError as error:
-        return error
-
-
-def _alphas(strengths: Strengths) -> tuple[float, float]:
-    return strengths.alpha_local, strengths.alpha_global
+    return Path(alphas_local, alphas_global, tuple(trees), took, tuple(loosened))
 
 
 def _relaxed(
@@ -421,7 +334,7 @@ def _relaxed(
 
     trees, of_quantity = [], prepared.problem.of_quantity
     limited = limits.on_variables if of_quantity else limits.on_trees
-    weak = _WEAK * max(sum(_alphas(strengths)) for _, strengths in points)
+    weak = _WEAK * max(sum(alphas_of(strengths)) for _, strengths in points)
     if relax_to is not None:
         weak = relax_to * (1.0 + 1e-9)
     problems = [prepared.problem.at(strengths) for _, strengths in points]
@@ -437,8 +350,8 @@ def _relaxed(
             # Few variables need little penalty.
             n_used = used_groups(problems[k], solution.params).size
             used = n_used / problems[k].n_groups
-            share = relax_to * max(used, _LEAST_USED) / sum(_alphas(strengths))
-        little = of_quantity and sum(_alphas(strengths)) < weak and not limited
+            share = relax_to * max(used, _LEAST_USED) / sum(alphas_of(strengths))
+        little = of_quantity and sum(alphas_of(strengths)) < weak and not limited
         if little or (not limited and prepared.seconds_left(effort) == 0.0):
             # Such a penalty hardly shrinks: there is nothing to relax, or no time.
             trees.append(before)
@@ -447,7 +360,7 @@ def _relaxed(
             found = within[k]
         else:
             found = _in_time(prepared, problems[k], solution, effort, share, seed)
-        tree = _tree_or_error(prepared, found, strengths)
+        tree = tree_or_error(prepared, found, strengths)
         if bound is not None:
             penalty = problems[k].penalty.scaled(share)
             eased = replace(problems[k], penalty=penalty)
@@ -491,7 +404,7 @@ def _bound_tree(
         within = relaxed_within(bound, eased, found, effort)
     except InfeasibleError as error:
         return error
-    return prepared.tree(within, _alphas(strengths))
+    return prepared.tree(within, alphas_of(strengths))
 
 
 def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sorct.data.options import BENT
-from sorct.estimators.race import LITTLE, Choices, Settings, fresh_of
+from sorct.estimators.choices import Choices, Settings, fresh_of
+from sorct.estimators.race import LITTLE
 
 # Depths at which every kind of leaf is tried before anything is known; of these, depths
 # at which linear leaves are tried on logarithms, and along lines that bend.

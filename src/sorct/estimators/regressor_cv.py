@@ -30,6 +30,7 @@ from sorct.estimators.checks import (
     checked_samples,
     require_target,
 )
+from sorct.estimators.choices import FINALISTS
 from sorct.estimators.clock import SearchClock
 from sorct.estimators.contest import FEW_ROWS, Contest, run_in_parallel
 from sorct.estimators.effort import Effort
@@ -44,7 +45,6 @@ from sorct.estimators.group_bounds import (
 from sorct.estimators.path import warn_if_slow
 from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.quantity_choices import QuantityChoices
-from sorct.estimators.race import FINALISTS
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import QuantityScorer, scorer_name

@@ -29,6 +29,7 @@ class Restriction:
     """A problem, the columns of some of its groups, and the problem on these alone."""
 
     whole: Problem
+    groups: IntArray
     columns: IntArray
     part: Problem
 
@@ -55,7 +56,7 @@ class Restriction:
             penalty=kept,
             gamma=problem.gamma * len(groups) / problem.n_groups,
         )
-        return cls(problem, columns, part)
+        return cls(problem, groups, columns, part)
 
     def down(self, params: Params) -> Params:
         """A tree of the whole problem without the other columns."""

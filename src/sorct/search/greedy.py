@@ -26,8 +26,6 @@ from sorct.tree.params import Params
 
 # Coefficients of the cuts that a search begins with: as steep as may be, and gentler.
 _SHARES = (1.0, 0.25, 0.0625)
-# Entropy that a cut must gain: rounding makes pure nodes look as if they could.
-_LEAST_GAIN = 1e-6
 
 
 @dataclass(frozen=True)
@@ -79,18 +77,21 @@ class Greedy:
 def _grown(rows: Rows, depth: int) -> Any:
     """scikit-learn's tree for the codes of rows, by entropy.
 
-    A leaf has at least the weight that leaves are given beside their own.
+    A leaf has at least the weight that leaves are given beside their own. Cuts are kept
+    that gain more than the best of all n p possible ones may by chance, log(n p) / n.
     """
     from sklearn.tree import DecisionTreeClassifier
 
+    X = _written_out(rows)
     grower = DecisionTreeClassifier(
         criterion="entropy",
         max_depth=depth,
         min_weight_fraction_leaf=PSEUDO,
-        min_impurity_decrease=_LEAST_GAIN,
+        # Entropy is in bits there.
+        ccp_alpha=np.log2(X.size) / len(X),
         random_state=0,
     )
-    return grower.fit(_written_out(rows), rows.codes, rows.weight).tree_
+    return grower.fit(X, rows.codes, rows.weight).tree_
 
 
 def _written_out(rows: Rows) -> FloatArray:
