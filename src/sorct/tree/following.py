@@ -67,7 +67,11 @@ def best_limits(
     limits, topology = np.zeros(tree.n_branches), Topology(tree.depth)
     right = tree.leaf_class[:, np.newaxis] == predicted
     for _ in range(_SWEEPS):
+        before = limits.copy()
         comes = _comes(topology, score, limits)
+        if weight @ ~(comes[tree.n_branches :] & right).any(axis=0) < _WORTH:
+            # So few rows come to something else that no cut can gain as many.
+            break
         agrees = [*np.zeros_like(score, dtype=np.bool_), *right]
         for t in reversed(range(tree.n_branches)):
             left_agrees, right_agrees = (agrees[k] for k in topology.children(t))
@@ -75,17 +79,19 @@ def best_limits(
                 gain = weight * comes[t] * (left_agrees.astype(float) - right_agrees)
                 limits[t] = _best_limit(score[t], gain, float(limits[t]))
             agrees[t] = np.where(score[t] > limits[t], left_agrees, right_agrees)
+        if np.array_equal(limits, before):
+            break
     return limits
 
 
 def _comes(topology: Topology, score: FloatArray, limits: FloatArray) -> BoolArray:
-    """Which rows come to every cut by hand."""
+    """Which rows come to every node by hand."""
     comes = np.ones((2 * limits.size + 1, score.shape[1]), dtype=np.bool_)
     for t, limit in enumerate(limits):
         left, right = topology.children(t)
         comes[left] = comes[t] & (score[t] > limit)
         comes[right] = comes[t] & (score[t] <= limit)
-    return comes[: limits.size]
+    return comes
 
 
 def _best_limit(score: FloatArray, gain: FloatArray, before: float) -> float:
