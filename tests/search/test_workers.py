@@ -1,11 +1,13 @@
 """Workers: threads that end with whoever asked for them, however that ends."""
 
 from functools import partial
+from threading import current_thread
 
 import numpy as np
 import pytest
 
-from sorct.search.workers import Workers
+from sorct.problem.compilation import call_apart
+from sorct.search.workers import Workers, run_apart
 
 
 class Interrupted:
@@ -75,3 +77,23 @@ def test_what_a_call_raises_is_raised_to_whoever_asked(kind):
     with pytest.raises(kind, match="on purpose"), workers:
         list(workers.run([partial(abs, -1), fails, partial(abs, -2)]))
     assert not any(thread.is_alive() for thread in workers._threads)
+
+
+def test_a_call_runs_apart_with_all_that_it_calls():
+    """One thread for all of it: compiled code needs none of its own there."""
+    stop, threads = np.zeros(1, dtype=np.int64), []
+
+    def call():
+        threads.append(current_thread())
+        call_apart(lambda: threads.append(current_thread()))
+        return stop[0]
+
+    assert run_apart(call, stop) == 0
+    assert stop[0] == 1
+    assert threads[0] is threads[1] is not current_thread()
+
+
+def test_what_runs_apart_may_raise():
+    """To whoever waits for it."""
+    with pytest.raises(ZeroDivisionError):
+        run_apart(partial(divmod, 1, 0), np.zeros(1, dtype=np.int64))

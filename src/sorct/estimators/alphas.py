@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def default_alphas(
     """Strengths from the one that empties the tree downwards, in rising order."""
     from sorct.problem.evaluation import never
     from sorct.search.strongest import emptying_strength
-    from sorct.search.workers import deadline
+    from sorct.search.workers import deadline, run_apart
 
     problem, n_starts = prepared.problem, _STARTS
     if problem.of_quantity and not problem.is_convex:
@@ -67,9 +68,10 @@ def default_alphas(
         problem = greedy.restriction.part
     stop = never()
     with deadline(seconds, stop):
-        strongest = emptying_strength(
-            problem, seed, linf=linf, stop=stop, n_starts=n_starts
+        find = partial(
+            emptying_strength, problem, seed, linf=linf, stop=stop, n_starts=n_starts
         )
+        strongest = run_apart(find, stop)
     if strongest <= 0.0:
         return np.zeros(1)
     return np.sort(strongest * 2.0 ** -np.array(_HALVINGS))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -17,38 +16,27 @@ from sorct.data.options import TableOptions
 from sorct.data.table import as_table
 from sorct.data.wording import shown
 from sorct.estimators.alphas import checked_alphas, path_alphas
-from sorct.estimators.bound_problem import (
-    BoundProblem,
-    relaxed_within,
-    within_bounds,
-)
+from sorct.estimators.bound_problem import BoundProblem, within_bounds
 from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
-from sorct.estimators.effort import Effort, InfeasibleError
+from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
 from sorct.estimators.group_bounds import AskedBounds, check_group_options
-from sorct.estimators.limiting import all_within_limits
-from sorct.estimators.points import alphas_of, decided, swept_points, tree_or_error
+from sorct.estimators.points import decided, swept_points
 from sorct.estimators.quantities import QUANTITY_LOSSES
+from sorct.estimators.relaxing import relaxed_trees
 from sorct.estimators.streaming import Streamed, comes_in_batches, source_of
 from sorct.solvers.solution import Status
 from sorct.tree.params import MIXED
 from sorct.tree.path import NO_LIMITS, Limits, Path
-from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from sorct.problem.penalty import Strengths
-    from sorct.problem.problem import Problem
     from sorct.search.sweep import SweepCallback
-    from sorct.solvers.solution import Solution
 
 #: The paper's strengths: 0 and 2^-12 to 2^3.
 PAPER_ALPHAS = (0.0, *(2.0**r for r in range(-12, 4)))
-# Trees of a quantity are relaxed down to this share of the strongest penalty.
-_WEAK = 2.0**-5
-# Share of the variables that a relaxed tree of a quantity counts for at least; share of
-# a time limit for the sweep where trees are relaxed after it.
-_LEAST_USED, _SWEEP_SHARE = 2.0**-6, 0.7
+# Share of a time limit for the sweep where trees are relaxed after it.
+_SWEEP_SHARE = 0.7
 
 
 def sorct_path(
@@ -308,103 +296,8 @@ def trace(
     loosened = []
     if relax:
         given = limits, seed, relax_to, bound
-        loosened = _relaxed(prepared, points, trees, effort, *given)
+        loosened = relaxed_trees(prepared, points, trees, effort, *given)
     return Path(alphas_local, alphas_global, tuple(trees), took, tuple(loosened))
-
-
-def _relaxed(
-    prepared: Prepared,
-    points: list[tuple[Solution, Strengths]],
-    own: list[Tree],
-    effort: Effort,
-    limits: Limits,
-    seed: int,
-    relax_to: float | None,
-    bound: BoundProblem | None,
-) -> list[Tree]:
-    """The relaxed tree of every point, within the limits on variables if any.
-
-    Where it misses a floor on recall, or a bound, that the point's own tree meets, it
-    is the latter.
-    """
-    from sorct.problem.evaluation import never
-    from sorct.problem.restriction import used_groups
-    from sorct.search.relax import relaxed_share
-    from sorct.search.workers import deadline
-
-    trees, of_quantity = [], prepared.problem.of_quantity
-    limited = limits.on_variables if of_quantity else limits.on_trees
-    weak = _WEAK * max(sum(alphas_of(strengths)) for _, strengths in points)
-    if relax_to is not None:
-        weak = relax_to * (1.0 + 1e-9)
-    problems = [prepared.problem.at(strengths) for _, strengths in points]
-    within: list[Solution] = []
-    if limited:
-        solutions = [solution for solution, _ in points]
-        given, stop = (prepared, limits, problems, solutions, effort, seed), never()
-        with deadline(prepared.seconds_left(effort), stop):
-            within = all_within_limits(*given, stop)
-    for k, ((solution, strengths), before) in enumerate(zip(points, own, strict=True)):
-        share = relaxed_share(problems[k])
-        if relax_to is not None and not limited:
-            # Few variables need little penalty.
-            n_used = used_groups(problems[k], solution.params).size
-            used = n_used / problems[k].n_groups
-            share = relax_to * max(used, _LEAST_USED) / sum(alphas_of(strengths))
-        little = of_quantity and sum(alphas_of(strengths)) < weak and not limited
-        if little or (not limited and prepared.seconds_left(effort) == 0.0):
-            # Such a penalty hardly shrinks: there is nothing to relax, or no time.
-            trees.append(before)
-            continue
-        if limited:
-            found = within[k]
-        else:
-            found = _in_time(prepared, problems[k], solution, effort, share, seed)
-        tree = tree_or_error(prepared, found, strengths)
-        if bound is not None:
-            penalty = problems[k].penalty.scaled(share)
-            eased = replace(problems[k], penalty=penalty)
-            tree = _bound_tree(prepared, bound, eased, found, strengths, effort)
-        if isinstance(tree, InfeasibleError) or found.feasible < solution.feasible:
-            trees.append(before)
-            continue
-        told = replace(tree.training, relaxed=share)
-        trees.append(replace(tree, training=told))
-    return trees
-
-
-def _in_time(
-    prepared: Prepared,
-    problem: Problem,
-    solution: Solution,
-    effort: Effort,
-    share: float,
-    seed: int,
-) -> Solution:
-    """A relaxed solution, or what it has come to when time is over."""
-    from sorct.problem.evaluation import never
-    from sorct.search.relax import relaxed
-    from sorct.search.workers import deadline
-
-    stop = never()
-    with deadline(prepared.seconds_left(effort), stop):
-        return relaxed(problem, solution, effort.solver(), share, stop, seed)
-
-
-def _bound_tree(
-    prepared: Prepared,
-    bound: BoundProblem,
-    eased: Problem,
-    found: Solution,
-    strengths: Strengths,
-    effort: Effort,
-) -> Tree | InfeasibleError:
-    """The tree of a solution within bounds, with its variables, or the error."""
-    try:
-        within = relaxed_within(bound, eased, found, effort)
-    except InfeasibleError as error:
-        return error
-    return prepared.tree(within, alphas_of(strengths))
 
 
 def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:

@@ -128,6 +128,16 @@ class Workers:
                     return None
 
 
+def run_apart(call: Call[Result], stop: IntArray) -> Result:
+    """Result of a call that runs in a thread of its own, as a whole.
+
+    Compiled code that the main thread calls gets a thread each time; within this one
+    it is called as it is. ``stop`` is set when the call is over or was interrupted.
+    """
+    with Workers(1, stop) as workers:
+        return next(workers.run([call]))
+
+
 @contextmanager
 def deadline(seconds: float | None, stop: IntArray) -> Iterator[None]:
     """Set ``stop`` when the time is over."""
