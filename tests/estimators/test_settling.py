@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import SORCTClassifier, SORCTClassifierCV, Tree
+from sorct import SORCTClassifier, SORCTClassifierCV, Tree, explain
 from sorct.estimators.promises import order_statistic
 
 FEW = {"depths": 1, "alphas_local": [1.0, 8.0], "scaling": "auto", "n_solutions": 1,
@@ -52,6 +52,47 @@ def test_a_search_promises_recall_by_rows_it_has_not_seen(table):
     # Of the rows held out at least so many are found, by the promise.
     assert found >= order_statistic(n_held, 0.8, 0.9)
     assert search.recall_[list(search.classes_).index("fraud")] > 0.0
+
+
+def test_a_promise_is_told_and_not_as_a_floor(table):
+    """Training rows need not meet it; folds told of another decision."""
+    promise = {"min_recall": {"fraud": 0.8}, "confidence": 0.9}
+    tree = SORCTClassifierCV(loss="log", **promise, **FEW).fit(*table).tree_
+    text = " ".join(str(tree).split())
+    assert "at least 0.8 of fraud is found, with probability 0.9" in text
+    assert "So that the promise is kept, predict says" in text
+    assert "(floor" not in text
+    assert "held-out rows:" not in text
+    assert tree.training.cv_recall is tree.training.cv_accuracy is None
+    floored = SORCTClassifierCV(
+        loss="log", min_recall=promise["min_recall"], **FEW
+    ).fit(*table)
+    text = str(floored.tree_)
+    assert "Promise" not in text
+    assert "(floor 0.8)" in text
+
+
+@pytest.mark.parametrize("kind", ["isotonic", "sigmoid"])
+@pytest.mark.parametrize("options", [{}, {"min_recall": {"second": 0.9}}])
+def test_leaves_say_what_is_predicted_there_for_certain(rng, kind, options):
+    """Calibrated, and by the decision; so do text and explanations."""
+    X = rng.uniform(size=(400, 3))
+    level = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=400)
+    y = np.select([level > 1.3, level > 0.8], ["third", "second"], "first")
+    tree = SORCTClassifier(
+        depth=2, loss="log", alpha_local=4.0, calibration=kind, random_state=0,
+        n_starts=3, **options,
+    ).fit(X, y).tree_  # fmt: skip
+    says = tree.calibration(tree.leaf_proba)
+    worth = says if tree.decision_cost is None else -tree.decision_cost.T @ says
+    np.testing.assert_array_equal(tree.leaf_class, worth.argmax(axis=0))
+    for leaf in tree.view.leaves:
+        own = tree.calibration(leaf.proba[:, np.newaxis])[:, 0]
+        np.testing.assert_allclose(leaf.says, own, rtol=0.0, atol=1e-15)
+    for row in X[:20]:
+        told = explain(tree, row)
+        says = [[one.says.tolist(), tree.classes[one.code]] for one in tree.view.leaves]
+        assert [list(told.leaf_says.values()), told.leaf] in says
 
 
 def test_what_cannot_be_promised_is_refused_before_any_work(table, monkeypatch):

@@ -239,6 +239,11 @@ def _add_path(verbs: Verbs) -> None:
     )
     group = parser.add_argument_group("penalties")
     add_grid(group, 20)
+    group.add_argument(
+        "--preselect",
+        choices=("none", "greedy"),
+        help="variables to begin with: all, or those of a greedy tree (default: none)",
+    )
     add_model(parser, None)
     add_column_options(parser)
     add_effort(parser)

@@ -378,7 +378,7 @@ def _plain_path(args: Namespace, data: Training) -> Path:
             **_path_model(args, data),
             **grid(args, data.y),
             **refits(args),
-            **given_options(args, "n_solutions", "time_limit"),
+            **given_options(args, "n_solutions", "preselect", "time_limit"),
             **_shared(args, data),
         )
 
@@ -406,7 +406,7 @@ def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
         **grid(args, data.y),
         **model,
         **refits(args),
-        **given_options(args, "n_solutions"),
+        **given_options(args, "n_solutions", "preselect"),
         **_shared(args, data),
     }
     kind = SORCTRegressorCV if data.of_quantity else SORCTClassifierCV

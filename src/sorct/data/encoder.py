@@ -65,8 +65,14 @@ class TableEncoder:
         X: Any,
         options: TableOptions = PAPER_TABLE,
         weight: FloatArray | None = None,
+        *,
+        quiet: bool = False,
     ) -> TableEncoder:
-        """Learn scales and levels from training data; weight 2 is the row twice."""
+        """Learn scales and levels from training data; weight 2 is the row twice.
+
+        ``quiet`` for rows of a table that was learned from before: no warning of
+        columns again.
+        """
         X = as_table(X)
         named = is_frame(X)
         names = list(X.columns) if named else [f"x{j}" for j in range(X.shape[1])]
@@ -74,7 +80,8 @@ class TableEncoder:
         options.check_columns(texts)
         categories = chosen_columns(options.categorical_features, texts)
         count = None if weight is None else rows_stood_for(weight)
-        found = learn_others(X, names, categories, options, count) if named else {}
+        given = X, names, categories, options, count
+        found = learn_others(*given, quiet=quiet) if named else {}
         if not named and categories:
             raise ValueError(
                 "categorical_features must be 'from_dtype' or None for a plain array; "

@@ -26,11 +26,14 @@ def learn_others(
     categories: list[str],
     options: TableOptions,
     count: FloatArray | None,
+    *,
+    quiet: bool = False,
 ) -> dict[Any, Variable]:
     """Variables of the columns of a frame that are no plain numbers."""
     plain = plain_numbers(X)
     odd = [n for n in names if n not in plain]
-    warn_of_text(X, [n for n in odd if str(n) not in categories])
+    if not quiet:
+        warn_of_text(X, [n for n in odd if str(n) not in categories])
     found: dict[Any, Variable] = {}
     for name in odd if not categories else names:
         column = X[name]

@@ -121,8 +121,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         Where variables come from. "none" leaves all of them to the penalties. "greedy"
         grows a tree first whose cuts ask for one column each, as CART does; paths are
         traced on its variables alone and begin with it. "choose" tries that with steep
-        cuts where such trees are about as good as they are, unless ``gamma`` is given
-        or directions are.
+        cuts where such trees are about as good as they are. It is "none" where
+        ``gamma`` or directions are given, or depth, loss and scaling all are.
     n_solutions : int, default=6
         Trees carried along each path.
     relax : bool, default=True

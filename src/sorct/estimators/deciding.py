@@ -24,6 +24,7 @@ from sorct.estimators.decisions import (
     seconds_to_tell,
     told_by_parts,
 )
+from sorct.tree.decision import predicted_codes
 from sorct.tree.following import best_limits
 from sorct.tree.tree import Tree
 
@@ -57,7 +58,8 @@ class Decider:
             promise.warn_if_empty(recall, self.prepared.classes)
         elif by_costs:
             costs, recall = self._by_costs(tree, said)
-        tree = self._read(replace(tree, decision_cost=costs), said)
+        tree = _labelled(replace(tree, decision_cost=costs))
+        tree = self._read(tree, said)
         if said is not None and tree.followed_limits.any():
             said = self._said(tree)
         found = self._told(tree, said, costs)
@@ -152,3 +154,15 @@ class Decider:
         if not good:
             self.prepared.refuse(recall, "any weights of the classes")
         return costs, recall
+
+
+def _labelled(tree: Tree) -> Tree:
+    """The tree with leaves of the classes that ``predict`` gives rows there for sure.
+
+    Costs, floors and calibration may make it another class than the most probable one.
+    """
+    plain = tree.decision_cost is None and tree.calibration is None
+    if plain or tree.leaf_proba is None:
+        return tree
+    codes = predicted_codes(tree.calibrated(tree.leaf_proba), tree.decision_cost)
+    return replace(tree, leaf_class=codes)

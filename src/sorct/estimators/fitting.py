@@ -248,14 +248,21 @@ class Prepared:
 
     @classmethod
     def of(
-        cls, X: Any, y: Any, sample_weight: Any, model: Model, call: str = ""
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        model: Model,
+        call: str = "",
+        *,
+        quiet: bool = False,
     ) -> Prepared:
         """Check the data, encode them, lay them out for the kernels."""
         if model.of_quantity:
-            return cls._of_quantity(X, y, sample_weight, model, call)
+            return cls._of_quantity(X, y, sample_weight, model, call, quiet)
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight)
-        encoder = TableEncoder.learn(X, model.table, weight)
+        encoder = TableEncoder.learn(X, model.table, weight, quiet=quiet)
         check_table_memory(len(y), encoder.width)
         target = Classes.learn(y, weight)
         codes = target.codes(y)
@@ -350,12 +357,12 @@ class Prepared:
 
     @classmethod
     def _of_quantity(
-        cls, X: Any, y: Any, sample_weight: Any, model: Model, call: str
+        cls, X: Any, y: Any, sample_weight: Any, model: Model, call: str, quiet: bool
     ) -> Prepared:
         """The same where a quantity is predicted."""
         begun = time.perf_counter()
         X, y, weight = checked_samples(X, y, sample_weight, number_column)
-        encoder = TableEncoder.learn(X, model.table, weight)
+        encoder = TableEncoder.learn(X, model.table, weight, quiet=quiet)
         check_table_memory(len(y), encoder.width)
         target = target_of(y, weight, model)
 

@@ -235,9 +235,7 @@ def score_fold(
     return Marks(_scores(path, table, test, scorer), followed, counts, r2)
 
 
-def score_greedy(
-    task: PathTask, train: Data, test: Data, scorer: Any
-) -> FloatArray | InfeasibleError:
+def score_greedy(task: PathTask, train: Data, test: Data, scorer: Any) -> FloatArray:
     """Scores of the greedy trees that a path may begin with, level by level.
 
     A tree that misses the floors has none, and nor has what no cut makes better.
@@ -247,6 +245,8 @@ def score_greedy(
     greedy = prepared.greedy(prepared.problem)
     scores = np.full(prepared.problem.topology.depth, np.nan)
     for k, solution in enumerate(greedy.still() if greedy is not None else []):
+        if not solution.feasible:
+            continue
         try:
             tree = prepared.tree(solution, (0.0, 0.0))
         except InfeasibleError:

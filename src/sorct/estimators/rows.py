@@ -22,11 +22,15 @@ _MOST_CELLS = 500_000
 
 @dataclass(frozen=True)
 class Data:
-    """The rows that count: table, labels, and weights if any were given."""
+    """The rows that count: table, labels, and weights if any were given.
+
+    Of a part of them nobody is warned of odd columns: that is for the whole.
+    """
 
     X: Any
     y: AnyArray
     weight: FloatArray | None
+    is_part: bool = False
     _known: dict[Any, Prepared] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -43,10 +47,10 @@ class Data:
         key = table.scaling, weights, table.handle_unknown, table.handle_missing
         named = all(one is None or isinstance(one, str) for one in key)
         if model.of_quantity or not named or np.size(self.X) > _MOST_CELLS:
-            return Prepared.of(self.X, self.y, self.weight, model, call)
+            return self._read(model, call)
         known = self._known.get(key)
         if known is None:
-            known = Prepared.of(self.X, self.y, self.weight, model, call)
+            known = self._read(model, call)
             self._known[key] = known
             return known
         return Prepared.built(
@@ -60,10 +64,14 @@ class Data:
             time.perf_counter(),
         )
 
+    def _read(self, model: Model, call: str) -> Prepared:
+        given = self.X, self.y, self.weight, model, call
+        return Prepared.of(*given, quiet=self.is_part)
+
     def part(self, rows: IntArray) -> Data:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return Data(take_rows(self.X, rows), self.y[rows], weight)
+        return Data(take_rows(self.X, rows), self.y[rows], weight, is_part=True)
 
     @property
     def seen(self) -> Data:

@@ -58,7 +58,14 @@ def settled(
             effort = replace(task.effort, time_limit=left).shared(N_FOLDS)
             task = replace(task, effort=effort)
         calibration = _calibration(task, place, data, str(asked.calibration))
-    told = replace(tree.training, min_recall=tuple(prepared.floor.tolist()))
+    # What folds said of classes found is of the decision before this one.
+    told = replace(
+        tree.training,
+        min_recall=tuple(prepared.floor.tolist()),
+        cv_accuracy=None,
+        cv_recall=None,
+        cv_precision=None,
+    )
     return prepared.decided(
         replace(tree, calibration=calibration, training=told), promise
     )

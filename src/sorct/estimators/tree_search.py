@@ -124,7 +124,8 @@ class TreeSearch(TreeEstimator):
         self._model = None if task is None else task.model
         if task is not None and "categorical" in self.race_:
             self.best_params_["categorical"] = task.model.table.categorical
-        if task is not None and "preselect" in self.race_:
+        asked = task is not None and task.model.preselect != "none"
+        if task is not None and (asked or "preselect" in self.race_):
             self.best_params_["preselect"] = task.model.preselect
         if task is not None and len(self._class_weights) > 1:
             self.best_params_["class_weight"] = task.model.class_weight

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.level_rows import LevelRows
+from sorct.data.level_rows import written_out
 from sorct.data.samples import Rows
 from sorct.problem.datafit import PSEUDO
 from sorct.problem.problem import Problem
@@ -82,7 +82,7 @@ def _grown(rows: Rows, depth: int) -> Any:
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    X = _written_out(rows)
+    X = written_out(rows.X).T
     grower = DecisionTreeClassifier(
         criterion="entropy",
         max_depth=depth,
@@ -92,14 +92,6 @@ def _grown(rows: Rows, depth: int) -> Any:
         random_state=0,
     )
     return grower.fit(X, rows.codes, rows.weight).tree_
-
-
-def _written_out(rows: Rows) -> FloatArray:
-    """Rows as a matrix of shape (n, n_columns)."""
-    X = rows.X
-    if isinstance(X, LevelRows):
-        return np.asarray(np.eye(len(X)) @ X).T
-    return np.asarray(X).T
 
 
 def _as_params(problem: Problem, grown: Any, level: int) -> Params:

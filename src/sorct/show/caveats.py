@@ -80,10 +80,29 @@ def decision_text(tree: Tree) -> list[str]:
             f"predict takes the class of least expected cost{limit and f': {limit}'}."
         ]
     if limit:
-        return [f"So that the floors on recall hold, predict says {limit}."]
+        return [f"{_purpose(tree)}, predict says {limit}."]
     return [
-        "So that the floors on recall hold, predict takes the class of least expected "
+        f"{_purpose(tree)}, predict takes the class of least expected "
         f"cost, errors on the classes being weighted ({weighed})."
+    ]
+
+
+def _purpose(tree: Tree) -> str:
+    kept = tree.training.confidence is not None
+    return f"So that the {'promise is kept' if kept else 'floors on recall hold'}"
+
+
+def promise_text(tree: Tree) -> list[str]:
+    """What is promised of new rows, and how surely."""
+    told = tree.training
+    if told.confidence is None:
+        return []
+    floors = zip(tree.classes, told.min_recall or (), strict=False)
+    least = ", ".join(f"{floor:g} of {class_name(k)}" for k, floor in floors if floor)
+    return [
+        f"Promise: among new rows like those of training at least {least} is found, "
+        f"with probability {told.confidence:g}. Rows that training did not see have "
+        "set the decision so."
     ]
 
 
@@ -204,6 +223,9 @@ def recall_text(tree: Tree, hard: bool) -> list[str]:
     """
     told, recall = tree.training, tree.training.recall
     floors, found = told.min_recall or (), _found(tree) if hard else None
+    if told.confidence is not None:
+        # The floors are promised of new rows, and training rows need not meet them.
+        floors = ()
     expected = told.loss != "log"
     if found and not any(floors):
         if rare_text(tree):

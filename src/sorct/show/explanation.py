@@ -228,8 +228,8 @@ def explain(
     steps, leaf = _route(tree, scaled, values)
     chances = tree.leaf_reach_table(table)[0]
     says = None
-    if tree.leaf_proba is not None:
-        says = dict(zip(labels, leaf.proba.tolist(), strict=True))
+    if leaf.says is not None:
+        says = dict(zip(labels, leaf.says.tolist(), strict=True))
     return Explanation(
         predicted=labels[code],
         proba=dict(zip(labels, proba.tolist(), strict=True)),

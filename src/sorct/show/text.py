@@ -20,6 +20,7 @@ from sorct.show.caveats import (
     calibration_text,
     decision_text,
     followed_text,
+    promise_text,
     rare_text,
     recall_text,
     weights_text,
@@ -190,6 +191,7 @@ def _footer(page: _Page) -> list[str]:
         *([_SAYS] if any("; says " in line for line in page.lines) else []),
         *followed_text(tree),
         *hidden_text(tree, view, hard),
+        *promise_text(tree),
         *decision_text(tree),
         *calibration_text(tree),
         *weights_text(tree),
@@ -307,8 +309,7 @@ def _add_leaf(page: _Page, leaf: Leaf, head: str, indent: str) -> None:
         page.lines.append(head + first)
         page.lines.extend(f"{indent}     {line}" for line in rest)
         return
-    says = None if tree.leaf_proba is None else leaf.proba
-    text = tree.target.leaf_text(leaf.code, leaf.mass, says, rows=page.hard)
+    text = tree.target.leaf_text(leaf.code, leaf.mass, leaf.says, rows=page.hard)
     page.lines.append(head + text)
 
 

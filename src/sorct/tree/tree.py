@@ -288,7 +288,11 @@ class Tree(TreeFields):
             for leaf, k in enumerate(self.leaf_class):
                 proba_out[k] += reach[leaf]
         if self.calibration is not None:
-            proba_out[:] = self.calibration(proba_out)
+            proba_out[:] = self.calibrated(proba_out)
+
+    def calibrated(self, proba: FloatArray) -> FloatArray:
+        """Own probabilities (n_classes, n) as ``predict_proba`` tells them."""
+        return proba if self.calibration is None else self.calibration(proba)
 
     def proba_of_scores(self, score: FloatArray) -> FloatArray:
         """Probabilities (n_classes, n) for scores of the cuts (n_branches, n)."""

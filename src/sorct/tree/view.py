@@ -97,6 +97,9 @@ class Leaf:
         Share of the training sample that ends here, by class.
     proba : array of shape (n_classes,)
         What it says of the classes: 1 for its own where leaves have no distributions.
+    says : array of shape (n_classes,) or None
+        The same for people, calibrated if the tree is: probabilities of a row that is
+        there for certain. None where leaves have no distributions.
     value : float or None
         What it says of a quantity, where one is predicted; with ``terms``, for a sample
         to which they add nothing.
@@ -116,6 +119,7 @@ class Leaf:
     mean: float | None = None
     miss: float | None = None
     terms: Terms = field(default_factory=dict)
+    says: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -309,7 +313,8 @@ class _Walk:
             code = int(self.tree.leaf_class[like])
             if self.tree.leaf_value is not None:
                 return self._value_leaf(number, leaves, mass, like)
-            return Leaf(number, code, leaves, mass, self._proba(like))
+            says = self._says(like)
+            return Leaf(number, code, leaves, mass, self._proba(like), says=says)
         return self._cut(number, mass)
 
     def _value_leaf(
@@ -346,6 +351,13 @@ class _Walk:
         if self.tree.leaf_proba is not None:
             return np.asarray(self.tree.leaf_proba[:, leaf])
         return np.asarray(np.eye(len(self.tree.classes))[self.tree.leaf_class[leaf]])
+
+    def _says(self, leaf: int) -> FloatArray | None:
+        """The same, calibrated; None where it is no more than a class."""
+        tree = self.tree
+        if tree.leaf_proba is None:
+            return None
+        return tree.calibrated(self._proba(leaf)[:, np.newaxis])[:, 0]
 
     def _cut(self, t: int, mass: FloatArray) -> Cut:
         tree, encoder = self.tree, self.tree.encoder

@@ -117,17 +117,15 @@ class DrawnLeaf(Leaf):
         return cls(**fields, name=name, share=share, lines=tuple(lines))
 
 
-def class_leaf(
-    leaf: Leaf, classes: Sequence[str], *, hard: bool, says: bool
-) -> DrawnLeaf:
+def class_leaf(leaf: Leaf, classes: Sequence[str], *, hard: bool) -> DrawnLeaf:
     """A leaf with its class, and the classes in it.
 
     Where leaves say shares, what it says of its class follows if that is not what its
     rows are.
     """
     lines, share = _mix_lines(leaf, classes), float(leaf.mass.sum())
-    if says and share > 0.0 and lines:
-        said, own = float(leaf.proba[leaf.code]), float(leaf.mass[leaf.code] / share)
+    if leaf.says is not None and share > 0.0 and lines:
+        said, own = float(leaf.says[leaf.code]), float(leaf.mass[leaf.code] / share)
         if abs(said - own) > _ROUNDING:
             text = f"says {100 * said:.0f} % {classes[leaf.code]}"
             lines.append(LeafLine(text))

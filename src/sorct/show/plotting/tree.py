@@ -108,8 +108,8 @@ class TreeDisplay:
             return cls(
                 tree_parts(view, values.write), ["rows"], note, values.tones(view)
             )
-        classes, says = drawn_names(tree.classes), tree.leaf_proba is not None
-        write = partial(class_leaf, classes=classes, hard=hard, says=says)
+        classes = drawn_names(tree.classes)
+        write = partial(class_leaf, classes=classes, hard=hard)
         return cls(tree_parts(view, write), classes, note)
 
     @classmethod

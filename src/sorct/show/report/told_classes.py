@@ -60,9 +60,12 @@ class ToldClasses:
 
     def nodes(self, tree: Tree, view: View) -> dict[int, dict[str, Any]]:
         """What leaves say, where that is more than a class."""
-        if tree.leaf_proba is None:
-            return {}
-        return {leaf.node: {"says": short(leaf.proba)} for leaf in view.leaves}
+        told = {leaf.node: leaf.says for leaf in view.leaves}
+        return {
+            node: {"says": short(says)}
+            for node, says in told.items()
+            if says is not None
+        }
 
     def on_rows(
         self, tree: Tree, shown: Shown, reach: FloatArray, listed: IntArray
