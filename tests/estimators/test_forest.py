@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from joblib import parallel_backend
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_friedman1
 from sklearn.metrics import accuracy_score
 
 from sorct import Forest, SORCTForestClassifier, SORCTForestRegressor
@@ -432,3 +432,31 @@ def test_a_forest_of_many_trees_is_better_than_its_trees():
     model.fit(X[:150], y[:150])
     alone = [accuracy_score(y[150:], t.predict(X[150:])) for t in model.forest_.trees]
     assert model.score(X[150:], y[150:]) > np.mean(alone)
+
+
+@pytest.mark.parametrize("of_quantity", [True, False])
+def test_levels_that_mean_nothing_are_not_kept_within_a_budget(of_quantity):
+    """Without a penalty they move cuts far, and nobody misses them."""
+    X, y = make_friedman1(300, n_features=6, noise=1.0, random_state=0)
+    rng = np.random.default_rng(9)
+    table = (
+        pd.DataFrame(X)
+        .add_prefix("x")
+        .assign(flag=rng.choice(["yes", "no"], 300), kind=rng.choice(list("abc"), 300))
+    )
+    if not of_quantity:
+        y = np.digitize(y, np.quantile(y, [0.33, 0.67]))
+    kind = SORCTForestRegressor if of_quantity else SORCTForestClassifier
+    model = kind(4, 2, alpha_global=0.0, max_features=2, random_state=0)
+    assert set(model.fit(table, y).forest_.variables_used) <= {"x0", "x1", "x3", "x4"}
+
+
+def test_trees_of_a_forest_find_variables_where_there_are_any_worth_their_penalty():
+    """A dense start may lead to nothing though a tree of few variables is better."""
+    X, y = make_friedman1(300, n_features=8, noise=1.0, random_state=0)
+    model = SORCTForestRegressor(
+        8, 1, alpha_local=1.0, alpha_global=0.0, loss="quantile", quantile=0.9,
+        leaf="constant", random_state=0,
+    )  # fmt: skip
+    empty = [tree for tree in model.fit(X, y).forest_.trees if not tree.variables_used]
+    assert len(empty) <= 1

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
 from sorct.estimators.fitting import Model, Prepared
 from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
+from sorct.problem.restriction import Restriction
 from sorct.search import strongest
 from sorct.search.polish import ROUGH
 from sorct.search.starts import draw_start
@@ -60,6 +62,30 @@ def test_what_only_steep_cuts_can_tell_apart_has_a_strength(linf):
     y = np.abs(X[:, 0] - 0.5) < 0.06
     problem = Prepared.of(X, y, None, Model(2, loss="cost")).problem
     assert emptying_strength(problem, 0, linf=linf) > 0.0
+
+
+@pytest.mark.a_few(4)
+@pytest.mark.parametrize("leaf", ["linear", "constant"])
+@pytest.mark.parametrize("loss", ["square", "quantile"])
+def test_no_tree_of_one_variable_beats_the_empty_one_of_a_quantity(loss, leaf):
+    """Dense starts seldom lead to these, and the sparse end of a path needs them."""
+    X, y = make_friedman1(300, n_features=8, noise=1.0, random_state=0)
+    level = 0.9 if loss == "quantile" else 0.5
+    model = Model(1, loss=loss, leaf=leaf, quantile=level, of_quantity=True)
+    problem = Prepared.of(X, y, None, model).problem
+    strongest = emptying_strength(problem, 0)
+
+    def best(share, g):
+        there = problem.at(Strengths(share * strongest, 0.0))
+        part = Restriction.of(there, np.array([g])).part
+        starts = [draw_start(part, 1, k, never()).params for k in range(6)]
+        return min(ROUGH.solve(part, one).objective for one in starts)
+
+    # Losses are rounded off, which leaves alone may use.
+    assert min(best(1.05, g) for g in range(8)) >= problem.trivial_cost - 2e-5
+    if (loss, leaf) == ("square", "linear"):
+        # There a tree of one variable is the last to be worth its penalty.
+        assert min(best(0.95, g) for g in range(8)) < problem.trivial_cost - 1e-6
 
 
 def test_where_nothing_helps_there_is_no_strength():

@@ -98,7 +98,8 @@ def test_the_summary_names_variables_trees_and_directions(forest):
     assert "age: in 4 of 4 trees" in text
     assert 'raises "yes"' in text or "raises class yes" in text or "raises yes" in text
     assert "noise\n" not in text
-    assert "The variables were chosen with these rows." in " ".join(text.split())
+    # All three are in use.
+    assert "were chosen with these rows" not in " ".join(text.split())
 
 
 def test_an_explanation_adds_up(forest, table):
@@ -225,3 +226,26 @@ def test_the_python_module_says_what_the_forest_says(forest, table, tmp_path):
         np.testing.assert_allclose(proba, one.predict_proba(X[:20]), atol=1e-12)
         assert [label for label, _ in rows] == one.predict(X[:20]).tolist()
         assert [p for p in space if not p.startswith("_")] == ["ask"]
+
+
+def test_what_was_chosen_with_the_rows_out_of_bag_is_told(table):
+    """The score flatters then."""
+    model = SORCTForestClassifier(2, 1, alpha_global=0.0, max_features=1)
+    text = " ".join(str(model.fit(*table).forest_).split())
+    assert "1 of 3 variables" in text
+    assert "The variables were chosen with these rows." in text
+
+
+def test_quantiles_are_told_as_such(table):
+    """R2 is the score of means; a prediction is no mean."""
+    X, y = table[0], table[0]["age"] + np.where(table[1] == "yes", 10.0, 0.0)
+    model = SORCTForestRegressor(
+        2, 1, alpha_global=0.0, loss="quantile", quantile=0.9, leaf="constant"
+    ).fit(X, y)
+    told = "Predictions are quantiles: 90 % of such rows are expected to be below."
+    text = str(model.forest_)
+    assert told in text
+    assert f"mean loss {model.forest_.training.oob_loss:.4g}" in text
+    assert "R2" not in text
+    assert told in str(explain(model.forest_, X.iloc[0]))
+    assert told in str(explain(model.forest_.trees[0], X.iloc[0]))

@@ -43,7 +43,7 @@ from sorct.estimators.classifier import TreeClassifier
 from sorct.estimators.clock import SearchClock
 from sorct.estimators.contest import Contest, run_in_parallel
 from sorct.estimators.effort import Effort
-from sorct.estimators.fitting import PRESELECTIONS, Model
+from sorct.estimators.fitting import LOSSES, PRESELECTIONS, Model
 from sorct.estimators.folds import PathTask
 from sorct.estimators.following import Following
 from sorct.estimators.path import warn_if_slow
@@ -446,6 +446,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         if is_free(self.loss):
             losses: tuple[str, ...] = ("log", "cost")
         else:
+            check_one_of("loss", self.loss, (CHOOSE, *LOSSES))
             losses = (self.loss,)
         gammas = listed_values("gamma", self.gamma)
         scalings: tuple[Any, ...] = (self.scaling,)

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from sorct._typing import AnyArray, FloatArray
-from sorct.estimators.fitting import Model
+from sorct.estimators.checks import check_one_of
+from sorct.estimators.fitting import LOSSES, Model
 from sorct.estimators.forest_estimator import ForestEstimator
 from sorct.estimators.tree_search import CHOOSE, TreeSearch
 from sorct.tree.forest import Forest
@@ -219,7 +220,8 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         return forest.decision_function(X)
 
     def _model(self) -> Model:
-        by_both = isinstance(self.loss, str) and self.loss == "both"
+        check_one_of("loss", self.loss, (*LOSSES, "both"))
+        by_both = self.loss == "both"
         return Model(
             self.depth,
             self.cost_matrix,

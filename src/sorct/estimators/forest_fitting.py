@@ -32,6 +32,7 @@ from sorct.estimators.forest_choice import ForestChoice
 from sorct.estimators.forest_measures import (
     importances,
     losses_of,
+    matters_most,
     out_of_bag_loss,
     out_of_bag_score,
     training_score,
@@ -219,7 +220,7 @@ class ForestFit:
         Without a penalty that is all of them.
         """
         from sorct.problem.restriction import used_groups
-        from sorct.search.forest import IN_FOREST, group_weights
+        from sorct.search.forest import IN_FOREST
         from sorct.search.sweep import Grid, Sweep
 
         sweep = Sweep(IN_FOREST, _CARRIED, self.n_jobs)
@@ -228,16 +229,18 @@ class ForestFit:
         found = [np.arange(problem.n_groups)]
         found += [used_groups(problem, one.params) for one in swept.solutions[1:]]
         return [
-            self._trimmed(groups, group_weights(problem, [solution.params]))
+            self._trimmed(groups, problem, solution.params)
             for groups, solution in zip(found, swept.solutions, strict=True)
         ]
 
-    def _trimmed(self, groups: IntArray, weights: FloatArray) -> IntArray:
+    def _trimmed(self, groups: IntArray, problem: Problem, params: Params) -> IntArray:
         """The groups that matter most, as many as the limits allow."""
         limits, variable = self.plan.limits, self.prepared.group_variable
-        order = groups[np.argsort(-weights[groups], kind="stable")]
+        if allows(self.prepared, limits, np.unique(variable[groups])):
+            return groups
+        order = matters_most(problem, params)
         kept: list[int] = []
-        for group in order.tolist():
+        for group in order[np.isin(order, groups)].tolist():
             together = np.unique(variable[[*kept, group]])
             if allows(self.prepared, limits, together):
                 kept.append(group)

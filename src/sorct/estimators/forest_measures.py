@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sorct._typing import BoolArray, FloatArray
+from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.data.level_rows import written_out
 from sorct.data.quantity import Quantity
 from sorct.data.samples import MANY_ROWS, Rows
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 # A probability below this counts as this in a loss.
 _LEAST_PROBA = 1e-6
-# Rows that importances are measured on, at most.
-_FEW_ROWS = 2048
+# Rows that importances are measured on, at most; groups whose drop is measured: those
+# that move cuts most.
+_FEW_ROWS, _MOST_GROUPS = 2048, 64
 
 
 def losses_of(problem: Problem, said: FloatArray, rows: Rows) -> FloatArray:
@@ -123,6 +124,32 @@ def _r2(y: FloatArray, said: FloatArray, weight: FloatArray) -> float:
     whole = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
     left = np.average((y - said) ** 2, weights=weight)
     return float(1.0 - left / whole) if whole > 0.0 else 0.0
+
+
+def matters_most(problem: Problem, params: Params) -> IntArray:
+    """Groups of columns, the one first that is missed most when held at its mean.
+
+    How far a group moves cuts tells little: levels that mean nothing move them, too.
+    """
+    from sorct.search.forest import group_weights, said_by
+
+    rows, start = problem.data.rows, problem.penalty.start
+    rows = rows.take(np.arange(0, rows.codes.size, -(-rows.codes.size // _FEW_ROWS)))
+    X, centre = written_out(rows.X).copy(), problem.data.centre
+
+    def loss() -> float:
+        held = rows._replace(X=X)
+        return mean_loss(problem, said_by(problem, params, held), rows)
+
+    moves, missed = group_weights(problem, [params]), np.zeros(problem.n_groups)
+    known, heaviest = loss(), np.argsort(-moves, kind="stable")[:_MOST_GROUPS]
+    for g in heaviest[moves[heaviest] > 0.0]:
+        own = slice(start[g], start[g + 1])
+        before = X[own].copy()
+        X[own] = centre[own, np.newaxis]
+        missed[g] = loss() - known
+        X[own] = before
+    return np.lexsort((-moves, -missed))
 
 
 def importances(

@@ -35,6 +35,8 @@ from sorct.tree.params import Params
 IN_FOREST = AugmentedLagrangian(tol=1e-4, max_iter=200)
 # Starts of a tree have seeds of their own, far from those of others.
 _APART = 1_000_003
+# Shares of the penalty under which a tree begins that is without variables otherwise.
+_EASED = (0.25, 0.0625)
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,15 @@ def _grown(
         if stop[0] != 0 or problem.is_convex:
             break
     assert isinstance(best, Solution)
+    for share in _EASED if problem.penalty.active else ():
+        # Dense starts may lead to nothing where a tree of few variables is better.
+        if best.params.penalised.any() or stop[0] != 0:
+            break
+        eased = replace(problem, penalty=problem.penalty.scaled(share))
+        first = draw_start(eased, seed, 1, stop).params
+        sparse = Polisher.of(eased, ROUGH, stop).polish(first, stop).params
+        found = polisher.polish(sparse, stop)
+        best = found if found.better_than(best) else best
     return IN_FOREST.solve(problem, best.params, stop=stop).params
 
 

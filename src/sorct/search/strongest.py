@@ -21,9 +21,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sorct._typing import IntArray
+from sorct.data.level_rows import column_sums
 from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
+from sorct.problem.restriction import Restriction
 from sorct.search.polish import ROUGH, Polisher
 from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.descent import gradient_at
@@ -38,6 +40,9 @@ _ROUNDS, _BELOW, _GAIN, _HOPE = 8, 0.7, 1.02, 0.9
 # asked: only these find a class in a narrow band. Of a quantity all do: slopes of
 # leaves stay as they are.
 _GENTLE, _STEEP_STARTS = (1.0, 8.0), 2
+# Variables of which trees of a quantity are tried that use nothing else, and starts;
+# nearer to the ratio, where the tree with the largest one is.
+_ALONE, _ALONE_STARTS, _NEARER = 4, 2, (0.9, 0.98)
 
 
 def emptying_strength(
@@ -61,7 +66,9 @@ def emptying_strength(
     gammas = [each * problem.n_groups for each in _GENTLE]
     gammas = [gamma for gamma in gammas if gamma < problem.gamma]
     if problem.of_quantity or not gammas:
-        return _best(problem, problem.gamma, seed, linf, stop, n_starts).ratio
+        found = _best(problem, problem.gamma, seed, linf, stop, n_starts).ratio
+        alone = problem.of_quantity and problem.n_groups > 1
+        return max(found, _best_alone(problem, seed, linf, stop)) if alone else found
     for gamma in gammas:
         best = _best(problem, gamma, seed, linf, stop, n_starts)
         if best.ratio > 0.0:
@@ -69,6 +76,27 @@ def emptying_strength(
             break
     steep = _best(problem, problem.gamma, seed, linf, stop, _STEEP_STARTS)
     return max(best.ratio, steep.ratio)
+
+
+def _best_alone(problem: Problem, seed: int, linf: bool, stop: IntArray) -> float:
+    """The largest ratio that trees of a single variable were found to have.
+
+    Only what moves most with a quantity is looked at.
+    """
+    rows, start = problem.data.rows, problem.penalty.start[:-1]
+    assert rows.response is not None
+    own = rows.weight * rows.response
+    moves = column_sums(rows.X, own)[0] - own.sum() * problem.data.centre
+    worth = np.add.reduceat(np.abs(moves), start) / (problem.penalty.local + 1e-300)
+    found = 0.0
+    for g in np.argsort(-worth, kind="stable")[:_ALONE]:
+        part = Restriction.of(problem, np.array([g])).part
+        best = _best(part, part.gamma, seed, linf, stop, _ALONE_STARTS)
+        for below in _NEARER:
+            best = _raised(part, *best, linf, stop, below=below)
+        # Strengths multiply means over the groups, of which there is one.
+        found = max(found, problem.n_groups * best.ratio)
+    return found
 
 
 class _Reached(NamedTuple):
@@ -119,6 +147,7 @@ def _raised(
     linf: bool,
     stop: IntArray,
     hope: float = 0.0,
+    below: float = _BELOW,
 ) -> _Reached:
     """The tree with the largest ratio that a tree of a known one leads to.
 
@@ -128,8 +157,8 @@ def _raised(
     for n in range(_ROUNDS):
         if ratio <= (hope if n else 0.0) or stop[0] != 0:
             break
-        below = _at(problem, _BELOW * ratio, linf)
-        found = ROUGH.solve(below, params, stop=stop)
+        under = _at(problem, below * ratio, linf)
+        found = ROUGH.solve(under, params, stop=stop)
         before, params = ratio, found.params
         ratio = max(ratio, _ratio(problem, found, linf))
         if ratio > before:

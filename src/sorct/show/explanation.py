@@ -24,7 +24,7 @@ from sorct.show.forests import ForestExplanation, explain_row
 from sorct.show.notes import short_text, value_text
 from sorct.show.text import check_tree, cut_text, rounded
 from sorct.show.value_explanation import ValueExplanation, moves_of, reaches
-from sorct.show.values import says_parts
+from sorct.show.values import meaning, says_parts
 from sorct.tree.forest import Forest
 from sorct.tree.link import cdf
 from sorct.tree.view import Cut, Leaf, View
@@ -264,6 +264,7 @@ def _of_quantity(
         leaf_proba=float(tree.leaf_reach_table(table)[0][leaf.leaves].sum()),
         reach=None if goal is None else float(goal),
         changes=() if goal is None else reaches(tree, scaled, values, float(goal)),
+        meaning=meaning(tree),
     )
 
 

@@ -18,6 +18,7 @@ from sorct._typing import FloatArray
 from sorct.data.wording import class_name, printable, readable
 from sorct.show.notes import short_text, value_text, wrapped, written
 from sorct.show.numbers import signed
+from sorct.show.values import meaning
 
 if TYPE_CHECKING:
     from sorct.tree.forest import Forest
@@ -110,6 +111,8 @@ def forest_text(forest: Forest) -> str:
     lines = [f"Forest of {trees}, {used.size} of {len(names)} variables."]
     if forest.of_quantity and forest.quantity.is_log:
         lines += wrapped(_OF_LOGARITHMS)
+    meant = meaning(forest.trees[0])
+    lines += wrapped(meant) if meant else []
     lines += _out_of_bag_lines(forest)
     order = used[np.argsort(-forest.importances[used], kind="stable")]
     for i in order.tolist():
@@ -126,11 +129,14 @@ def _out_of_bag_lines(forest: Forest) -> list[str]:
     if told.oob_score is None:
         return []
     text = f"Out of bag: {printable(told.oob_scoring)} {told.oob_score:.3f}."
+    if told.loss == "quantile" and told.oob_loss is not None:
+        # R2 asks for means.
+        text = f"Out of bag: mean loss {told.oob_loss:.4g}, in spreads of the target."
     if told.oob_scoring == "accuracy" and not forest.of_quantity:
         share = np.mean([tree.class_share for tree in forest.trees], axis=0)
         usual = class_name(forest.classes[int(share.argmax())])
         text += f" Always saying {usual} has {share.max() / share.sum():.3f}."
-    if forest.variables_at().size:
+    if 0 < forest.variables_at().size < len(forest.encoder.names):
         text += " The variables were chosen with these rows."
     if forest.weights[0] > forest.weights[-1]:
         text += " The first tree, which counts most, has seen them all and is left out."
@@ -217,6 +223,8 @@ class ForestExplanation:
     influences : tuple of Influence
         One for every variable that the forest uses, the largest first.
     n_trees : int
+    meaning : str
+        What a prediction is, where it is neither a class nor a mean.
     """
 
     predicted: Any
@@ -224,6 +232,7 @@ class ForestExplanation:
     agreement: float
     influences: tuple[Influence, ...]
     n_trees: int
+    meaning: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -242,6 +251,7 @@ class ForestExplanation:
                 f"Predicted {class_name(self.predicted)} with probability {proba:.3f}; "
                 f"{self.agreement:.0%} of the {self.n_trees} trees agree."
             ]
+        lines += [self.meaning] if self.meaning else []
         if self.influences:
             lines.append(
                 "What would be said were one value typical, all else as it is:"
@@ -286,4 +296,7 @@ def explain_row(
     found.sort(key=lambda one: -abs(one.contribution))
     predicted = float(predicted) if forest.of_quantity else predicted
     agreement = float(forest.agreement(table)[0])
-    return ForestExplanation(predicted, proba, agreement, tuple(found), forest.n_trees)
+    return ForestExplanation(
+        predicted, proba, agreement, tuple(found), forest.n_trees,
+        meaning(forest.trees[0]),
+    )  # fmt: skip

@@ -56,6 +56,8 @@ class ValueExplanation:
     changes : tuple of Flip
         Smallest change of every variable alone with which that is reached, ``to`` being
         the prediction then; empty if none was asked for.
+    meaning : str
+        What a prediction is, where it is no mean.
     """
 
     predicted: float
@@ -66,6 +68,7 @@ class ValueExplanation:
     leaf_proba: float
     reach: float | None = None
     changes: tuple[Flip, ...] = ()
+    meaning: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -79,6 +82,8 @@ class ValueExplanation:
             f"A typical sample, with the median or most frequent level of every "
             f"variable: {_number(self.typical)}",
         ]
+        if self.meaning:
+            lines.insert(1, self.meaning)
         if self.moves:
             lines += ["", "What each value does beside the typical one, alone:"]
             width = max(len(_named(move)) for move in self.moves)

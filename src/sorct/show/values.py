@@ -180,13 +180,8 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
             "A leaf between flat cuts says more or less than its rows are: none "
             "reaches it alone."
         )
-    if told.loss == "quantile" and told.quantile is not None:
-        lines.append(
-            f"Predictions are quantiles: {100 * told.quantile:g} % of such rows are "
-            "expected to be below."
-        )
-    elif told.loss == "absolute":
-        lines.append("Predictions are medians.")
+    meant = meaning(tree)
+    lines += [meant] if meant else []
     if told.r2 is not None:
         text = f"R² on the training rows is {told.r2:.3f}"
         if told.cv_r2 is not None:
@@ -202,3 +197,14 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
     if tree.variables_cost is not None:
         lines.append(f"The variables used cost {tree.variables_cost:.6g} in all.")
     return lines
+
+
+def meaning(tree: Tree) -> str:
+    """What a prediction is, where it is no mean."""
+    told = tree.training
+    if told.loss == "quantile" and told.quantile is not None:
+        return (
+            f"Predictions are quantiles: {100 * told.quantile:g} % of such rows are "
+            "expected to be below."
+        )
+    return "Predictions are medians." if told.loss == "absolute" else ""

@@ -93,6 +93,6 @@ def test_other_things_are_refused(forest):
 
 
 def test_displays_of_a_tree_say_what_to_do_with_a_forest(forest):
-    with pytest.raises(TypeError, match=r"use from_tree with one of them"):
+    with pytest.raises(TypeError, match=r"Use from_predictions .* or from_tree"):
         TreeDisplay.from_estimator(forest)
     assert TreeDisplay.from_tree(forest.trees[0]).parts

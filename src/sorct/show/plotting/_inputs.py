@@ -26,9 +26,10 @@ def tree_of(estimator: Any) -> Tree:
         check_is_fitted(estimator)
     if isinstance(estimator, Forest) or hasattr(estimator, "forest_"):
         raise TypeError(
-            "This display is made for single trees, and a forest has many; use "
-            "from_tree with one of them (forest.trees[0]), or ImportanceDisplay or "
-            "PartialDisplay for all together."
+            "This display is made for single trees, and a forest has many. Use "
+            "from_predictions with what the forest predicts where the display has "
+            "it, ImportanceDisplay or PartialDisplay for all trees together, or "
+            "from_tree with one of them (forest.trees[0])."
         )
     tree = getattr(estimator, "tree_", None)
     if not isinstance(tree, Tree):

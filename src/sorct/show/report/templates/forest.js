@@ -129,7 +129,7 @@ function forestFigures() {
   const outOfBag = typeof training.oob_score !== "number" ? null : {
     value: isQuantity ? number(training.oob_score, 3) : percent(training.oob_score),
     name: `${isQuantity ? "R²" : "accuracy"} out of bag`,
-    about: "Every row of training by the trees that have not seen it. The variables were chosen with these rows, so that it can flatter where rows are few.",
+    about: "Every row of training by the trees that have not seen it. Where variables were chosen, it was with these rows, so that it can flatter where rows are few.",
   };
   const onRows = isQuantity ? [
     typeof point.r2 === "number" ? { value: number(point.r2, 3), name: `R² ${where}`, about: `Share of the variance of the ${rows} that predictions explain.` } : null,
