@@ -21,6 +21,7 @@ from sorct.estimators.clock import FOLDS, PATH, RACE, SearchClock
 from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.folds import (
     PathTask,
+    greedy_values,
     score_greedy,
     score_in_time,
     trace_in_time,
@@ -35,6 +36,8 @@ from sorct.estimators.race import (
     Race,
 )
 from sorct.estimators.rows import Data
+from sorct.estimators.scorers import DefaultScorer
+from sorct.search.axis import MOST_DRAWN
 from sorct.tree.path import NO_LIMITS, Path
 
 if TYPE_CHECKING:
@@ -312,12 +315,28 @@ class _FirstLook:
         weigh = partial(_weighed_scores, following=contest.following)
         return [weigh(found) if found else [] for found in marks]
 
-    def greedy(self, settings: Settings) -> list[FloatArray]:
-        """Scores on all folds of greedy trees as they are, level by level."""
-        task = _with_settings(self._contest.task, settings)
-        scorer = self._contest.scorer
-        calls = [delayed(score_greedy)(task, *fold, scorer) for fold in self.folds]
-        found: list[FloatArray] = self._contest.run_all(calls)
+    def greedy(
+        self, settings: Settings, floors: tuple[float, float]
+    ) -> list[FloatArray]:
+        """Scores on all folds of greedy trees as they are, by depth.
+
+        There are none where it is told without folds that they are below the floors:
+        the first is for trees as they are grown, the second for improved ones.
+        """
+        contest, scorer = self._contest, self._contest.scorer
+        task = _with_settings(contest.task, settings)
+        depths = [depth for depth in contest.choices.depths if depth > 1]
+        if isinstance(scorer, DefaultScorer) and scorer.is_log_loss:
+            for floor, most_drawn in zip(floors, (0, MOST_DRAWN), strict=True):
+                values = greedy_values(task, self.rows, depths, most_drawn)
+                pairs = zip(depths, values, strict=True)
+                depths = [depth for depth, value in pairs if value >= floor]
+        if not depths:
+            return []
+        calls = [
+            delayed(score_greedy)(task, *fold, scorer, depths) for fold in self.folds
+        ]
+        found: list[FloatArray] = contest.run_all(calls)
         return found
 
     def _note(

@@ -7,7 +7,7 @@ every fold, and on all rows. Everything here can be sent to another process.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -169,6 +169,15 @@ class PathTask:
         fewer = replace(problem, data=problem.data.fewer(PATH_ROWS))
         return replace(prepared, problem=fewer)
 
+    def of_depth(self, depth: int) -> PathTask:
+        """The same for trees of a depth."""
+        return replace(self, model=replace(self.model, depth=depth))
+
+    def forgiving(self, data: Data) -> Prepared:
+        """Some rows as a problem, whatever they have not shown."""
+        model = replace(self.model, table=self.model.table.forgiving)
+        return replace(self, model=model)._prepared(data)
+
     def _model_for(self, present: AnyArray) -> Model:
         """Costs and floors of the classes that a fold has."""
         if isinstance(self.target, Quantity):
@@ -235,17 +244,32 @@ def score_fold(
     return Marks(_scores(path, table, test, scorer), followed, counts, r2)
 
 
-def score_greedy(task: PathTask, train: Data, test: Data, scorer: Any) -> FloatArray:
-    """Scores of the greedy trees that a path may begin with, level by level.
+def greedy_values(
+    task: PathTask, data: Data, depths: Sequence[int], most_drawn: int
+) -> list[float]:
+    """About what greedy trees of some depths will score by minus the log-loss.
 
-    A tree that misses the floors has none, and nor has what no cut makes better.
+    It is their value on the rows themselves, which every cut has a price in.
     """
-    model = replace(task.model, table=task.model.table.forgiving)
-    prepared = replace(task, model=model)._prepared(train)
-    greedy = prepared.greedy(prepared.problem)
-    scores = np.full(prepared.problem.topology.depth, np.nan)
-    for k, solution in enumerate(greedy.still() if greedy is not None else []):
-        if not solution.feasible:
+    from sorct.search.greedy import greedy_value
+
+    problems = [task.of_depth(depth).forgiving(data).problem for depth in depths]
+    return [-greedy_value(problem, most_drawn) for problem in problems]
+
+
+def score_greedy(
+    task: PathTask, train: Data, test: Data, scorer: Any, depths: Sequence[int]
+) -> FloatArray:
+    """Scores of greedy trees as they are, by depth; NaN for others.
+
+    A tree that misses the floors has none, and nor has one without cuts.
+    """
+    scores = np.full(max(depths), np.nan)
+    for depth in depths:
+        prepared = task.of_depth(depth).forgiving(train)
+        greedy = prepared.greedy(prepared.problem)
+        solution = None if greedy is None else greedy.still()
+        if solution is None or not solution.feasible:
             continue
         try:
             tree = prepared.tree(solution, (0.0, 0.0))
@@ -253,7 +277,7 @@ def score_greedy(task: PathTask, train: Data, test: Data, scorer: Any) -> FloatA
             continue
         path = Path(np.zeros(1), np.zeros(1), (tree,), np.zeros(1))
         table = tree.encoder.read(as_table(test.X), check_finite=False)
-        scores[k] = _scores(path, table, test, scorer)[0]
+        scores[depth - 1] = _scores(path, table, test, scorer)[0]
     return scores
 
 

@@ -35,6 +35,8 @@ LITTLE = 0.02
 # Settings that are behind by more than so many standard errors, and by more than this
 # share of what there is to gain, are not traced in full.
 _FAR_ERRORS, _FAR = 3.0, 0.05
+# The same share for greedy trees before they are improved.
+_HOPE = 0.15
 # Strengths of a coarse grid that are tried below the leader's best, and at least.
 _WEAKER, _FEWEST = 2, 5
 
@@ -128,7 +130,8 @@ class Race:
     penalties of a coarse grid; None means all. Its last argument says on how many of
     the folds they were scored before; there are ``n_folds`` of them. No tree can have
     a score above ``most``. ``scout`` scores greedy trees as they are on the same folds,
-    level by level. When ``is_late`` says so, nothing more is tried, and
+    by depth, unless they are below two floors: of trees as they are grown, and of
+    improved ones. When ``is_late`` says so, nothing more is tried, and
     ``ended`` that something was left; what ``try_out`` has no scores for was not tried.
     """
 
@@ -137,7 +140,7 @@ class Race:
     heats: list[Heat] = field(default_factory=list)
     n_folds: int = 0
     most: float = np.inf
-    scout: Callable[[Settings], list[Any]] = lambda _: []
+    scout: Callable[[Settings, tuple[float, float]], list[Any]] = lambda *_: []
     is_late: Callable[[], bool] = lambda: False
     ended: bool = False
     _knows_greedy: bool = False
@@ -213,14 +216,18 @@ class Race:
         if settings is None or self._is_over or self._knows_greedy:
             return []
         self._knows_greedy = True
-        scores = self.scout(settings)
+        best = self.leader.best
+        floors = best - self._share(_HOPE), best - self._share(_FAR)
+        scores = self.scout(settings, floors)
+        if not scores:
+            return []
         tried = [
             Heat(replace(settings, depth=depth), [one[[depth - 1]] for one in scores])
             for depth in sorted(self.choices.depths)
-            if depth > 1
+            if 1 < depth <= len(scores[0])
         ]
-        best, little = max(tried, key=lambda heat: heat.best), self._share(LITTLE)
-        found = next(heat for heat in tried if not heat.is_behind(best, little))
+        top, little = max(tried, key=lambda heat: heat.best), self._share(LITTLE)
+        found = next(heat for heat in tried if not heat.is_behind(top, little))
         far = self._share(_FAR)
         return [] if found.is_behind(self.leader, far) else [found.settings]
 

@@ -142,7 +142,7 @@ class DefaultScorer:
     def name(self) -> str:
         """What the score is called."""
         name = self.target.default_score(self.cost_matrix)
-        if self._is_log_loss:
+        if self.is_log_loss:
             name = "minus the log-loss"
         if self.factor is None:
             return name
@@ -157,7 +157,8 @@ class DefaultScorer:
         return 0.0 if self.by_log else 1.0
 
     @property
-    def _is_log_loss(self) -> bool:
+    def is_log_loss(self) -> bool:
+        """Whether it is minus the log-loss."""
         return self.by_log and not unequal(self.cost_matrix)
 
     def of(self, tree: Tree, table: Table, y: AnyArray, weight: Any = None) -> float:
@@ -165,7 +166,7 @@ class DefaultScorer:
         if self.factor is not None:
             counts = self.factor[self.target.known_codes(y)]
             weight = counts if weight is None else weight * counts
-        if self._is_log_loss:
+        if self.is_log_loss:
             return -self._log_loss(tree, table, y, weight)
         predicted = self.target.known_codes(tree.predict_table(table))
         true = self.target.known_codes(y)

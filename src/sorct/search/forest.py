@@ -37,6 +37,8 @@ IN_FOREST = AugmentedLagrangian(tol=1e-4, max_iter=200)
 _APART = 1_000_003
 # Shares of the penalty under which a tree begins that is without variables otherwise.
 _EASED = (0.25, 0.0625)
+# Cuts that are drawn anew to improve a greedy tree; bags differ enough by themselves.
+_DRAWN = 6
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,7 @@ def _starts(
     problem: Problem, seed: int, n_starts: int, stop: IntArray, *, greedy: bool
 ) -> Iterator[Params]:
     """Starts of a seed, after greedy trees if these are to begin."""
-    grown = Greedy.of(problem) if greedy else None
+    grown = Greedy.of(problem, _DRAWN) if greedy else None
     if grown is not None:
         yield from map(grown.restriction.up, grown.deepest)
     for k in range(n_starts):

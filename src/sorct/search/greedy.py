@@ -1,31 +1,32 @@
-"""Greedy: trees whose cuts ask for one column each, grown from the root down.
+"""Greedy: trees whose cuts ask for one column each, where a search may begin.
 
 Where classes are told by a few limits, one column after the other, such trees are hard
 to beat, and hard to find from elsewhere: a penalty on coefficients makes every steep
 cut dear, however few columns it asks for. So a search may begin with them, on their
-variables alone and under penalties as weak as few variables need.
+variables alone and under penalties as weak as few variables need. They are grown from
+the root down and improved (``axis.py``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
-from sorct.data.level_rows import written_out
-from sorct.data.samples import Rows
 from sorct.problem.datafit import PSEUDO
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction, used_groups
 from sorct.problem.thresholds import clip_thresholds
+from sorct.search.axis import MOST_DRAWN, AxisSearch, AxisTree
 from sorct.search.polish import ROUGH
 from sorct.solvers.solution import Solution
 from sorct.tree.params import Params
 
 # Coefficients of the cuts that a search begins with: as steep as may be, and gentler.
 _SHARES = (1.0, 0.25, 0.0625)
+# Rows on which cuts are drawn anew; all rows then improve what was found.
+_DRAWN_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -36,21 +37,21 @@ class Greedy:
     ----------
     restriction : Restriction
     trees : tuple of Params
-        Of the problem's part: greedy trees of one level of cuts, of two, and so on up
-        to the problem's depth.
+        Of the problem's part: the first level of cuts of the greedy tree, the first
+        two, and so on up to all.
     """
 
     restriction: Restriction
     trees: tuple[Params, ...]
 
     @classmethod
-    def of(cls, problem: Problem) -> Greedy | None:
+    def of(cls, problem: Problem, most_drawn: int = MOST_DRAWN) -> Greedy | None:
         """Grow a tree to the depth of the problem; None if no cut helps."""
-        grown = _grown(problem.data.rows, problem.topology.depth)
-        trees = [
-            _as_params(problem, grown, level)
-            for level in range(1, problem.topology.depth + 1)
-        ]
+        search = _on_rows(problem)
+        tree = _axis_tree(problem, search, most_drawn)
+        told = _Told.of(problem, tree, search.masses(tree).T)
+        levels = range(1, problem.topology.depth + 1)
+        trees = [told.params(level) for level in levels]
         groups = used_groups(problem, trees[-1])
         if groups.size == 0:
             return None
@@ -67,65 +68,81 @@ class Greedy:
         """Of these, those with all levels."""
         return self.begins[-len(_SHARES) :]
 
-    def still(self, stop: IntArray | None = None) -> list[Solution]:
-        """Solutions of the whole problem that are these trees as they are."""
+    def still(self, stop: IntArray | None = None) -> Solution:
+        """Solution of the whole problem that is the greedy tree as it is."""
         solver, small = replace(ROUGH, max_iter=1, max_rounds=1), self.restriction
-        found = [solver.solve(small.part, one, stop=stop) for one in self.trees]
-        return [replace(one, params=small.up(one.params)) for one in found]
+        found = solver.solve(small.part, self.trees[-1], stop=stop)
+        return replace(found, params=small.up(found.params))
 
 
-def _grown(rows: Rows, depth: int) -> Any:
-    """scikit-learn's tree for the codes of rows, by entropy.
+def greedy_value(problem: Problem, most_drawn: int = MOST_DRAWN) -> float:
+    """Log-loss of a greedy tree on its own rows and the price of its cuts.
 
-    A leaf has at least the weight that leaves are given beside their own. Cuts are kept
-    that gain more than the best of all n p possible ones may by chance, log(n p) / n.
+    About what its log-loss is on other rows, since cuts cost what they gain by chance.
     """
-    from sklearn.tree import DecisionTreeClassifier
-
-    X = written_out(rows.X).T
-    grower = DecisionTreeClassifier(
-        criterion="entropy",
-        max_depth=depth,
-        min_weight_fraction_leaf=PSEUDO,
-        # Entropy is in bits there.
-        ccp_alpha=np.log2(X.size) / len(X),
-        random_state=0,
-    )
-    return grower.fit(X, rows.codes, rows.weight).tree_
+    search = _on_rows(problem)
+    return search.value(_axis_tree(problem, search, most_drawn))
 
 
-def _as_params(problem: Problem, grown: Any, level: int) -> Params:
-    """So many levels of a tree of scikit-learn, whose left is our right.
+def _on_rows(problem: Problem, most: int | None = None) -> AxisSearch:
+    """A search on the problem's rows, or on so many of them."""
+    rows, data = problem.data.rows, problem.data
+    if most is not None:
+        rows = rows.take(np.arange(0, rows.codes.size, -(-rows.codes.size // most)))
+    return AxisSearch.of(rows, data.n_codes, problem.topology, PSEUDO)
 
-    A side on which nothing is cut any more goes left at cuts without columns.
+
+def _axis_tree(problem: Problem, search: AxisSearch, most_drawn: int) -> AxisTree:
+    """The best tree found; a leaf has no less weight than is given to it."""
+    few = search.codes.size <= _DRAWN_ROWS
+    drawn = search if few else _on_rows(problem, _DRAWN_ROWS)
+    begin = drawn.best(most_drawn) if most_drawn else search.grown
+    return search.settled(begin)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """An axis tree as one of a problem: what its nodes say, and in which units.
+
+    ``mass`` is that of every node, by class.
     """
-    topology, penalty = problem.topology, problem.penalty
-    coef = np.zeros((problem.data.n_columns, topology.n_branches))
-    threshold = np.full(topology.n_branches, -1.0)
-    own = np.zeros(topology.n_nodes, dtype=np.int64)
-    for t in range(topology.n_branches):
-        node, (left, right) = own[t], topology.children(t)
-        column = grown.feature[node]
-        if topology.level(t) >= level or column < 0:
-            own[left] = own[right] = node
-            continue
-        sign = 1.0 if penalty.upper[column] > 0.0 else -1.0
-        coef[column, t] = sign
-        threshold[t] = clip_thresholds(sign * grown.threshold[node] / problem.n_groups)
-        sides = grown.children_right[node], grown.children_left[node]
-        own[left], own[right] = sides[:: int(sign)]
-    leaf = own[topology.n_branches :]
-    return Params(coef, threshold, *_said(problem, grown, leaf))
 
+    problem: Problem
+    tree: AxisTree
+    mass: FloatArray
 
-def _said(
-    problem: Problem, grown: Any, leaf: IntArray
-) -> tuple[IntArray, FloatArray | None]:
-    """Labels, and distributions if they learn some, of leaves that are nodes grown."""
-    share, weight = problem.data.share, grown.weighted_n_node_samples[leaf]
-    mass = weight * grown.value[leaf, 0].T
-    padded = mass + problem.datafit.pseudo(share)[:, np.newaxis]
-    label = np.argmin(problem.costs.cost_matrix.T @ mass, axis=0)
-    if not problem.learns_leaves:
-        return label, None
-    return label, padded / padded.sum(axis=0)
+    @classmethod
+    def of(cls, problem: Problem, tree: AxisTree, leaf_mass: FloatArray) -> _Told:
+        """From masses of the leaves, (n_classes, n_leaves)."""
+        topology = problem.topology
+        below = [topology.leaves_below(node) for node in range(topology.n_nodes)]
+        mass = np.stack([leaf_mass[:, one].sum(axis=1) for one in below], axis=1)
+        return cls(problem, tree, mass)
+
+    def params(self, level: int) -> Params:
+        """So many levels of the tree.
+
+        A side on which nothing is cut any more goes left at cuts without columns.
+        """
+        problem, tree, topology = self.problem, self.tree, self.problem.topology
+        coef = np.zeros((problem.data.n_columns, topology.n_branches))
+        threshold = np.full(topology.n_branches, -1.0)
+        own = np.arange(topology.n_nodes)
+        for t in range(topology.n_branches):
+            if topology.level(t) >= level or tree.column[t] < 0 or own[t] != t:
+                own[list(topology.children(t))] = own[t]
+                continue
+            coef[tree.column[t], t] = tree.side[t]
+            threshold[t] = tree.side[t] * tree.limit[t] / problem.n_groups
+        leaf = self.mass[:, own[topology.n_branches :]]
+        return Params(coef, clip_thresholds(threshold), *self._said(leaf))
+
+    def _said(self, mass: FloatArray) -> tuple[IntArray, FloatArray | None]:
+        """Labels, and distributions if they learn some, of leaves with such masses."""
+        problem = self.problem
+        label = np.argmin(problem.costs.cost_matrix.T @ mass, axis=0)
+        if not problem.learns_leaves:
+            return label, None
+        given = problem.datafit.pseudo(problem.data.share)
+        padded = mass + given[:, np.newaxis]
+        return label, padded / padded.sum(axis=0)
