@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.tree import DecisionTreeClassifier
 
 from sorct import InfeasibleError, SORCTClassifierCV
 from sorct.estimators.candidates import Candidates
@@ -23,7 +22,6 @@ from sorct.estimators.contest import not_far_behind
 from sorct.estimators.following import Following
 from sorct.estimators.marks import Marks
 from sorct.estimators.race import Heat, Race
-from sorct.problem.datafit import PSEUDO
 from tests.budget import examples
 from tests.estimators.test_cross_validated import assert_same_search
 
@@ -416,8 +414,9 @@ def test_greedy_trees_begin_a_search_where_they_are_good_as_they_are(levels, dep
         asked.extend(waiting)
         return [[np.array([EMPTY, -0.4, EMPTY])] * 2 for _ in waiting]
 
-    def scout(one):
+    def scout(one, best):
         scouted.append(one)
+        assert best == -0.4
         return [np.array(levels)] * 2
 
     race = Race(GREEDY, try_out, scout=scout)
@@ -438,7 +437,10 @@ def test_where_a_greedy_tree_leads_only_depth_is_left_to_try():
         worth = [-0.1 if one.preselect == "greedy" else -0.5 for one in waiting]
         return [[np.array([EMPTY, one, EMPTY])] * 2 for one in worth]
 
-    race = Race(GREEDY, try_out, scout=lambda _: [np.array([-0.9, -0.3, -0.3, -0.3])])
+    def scout(one, best):
+        return [np.array([-0.9, -0.3, -0.3, -0.3])]
+
+    race = Race(GREEDY, try_out, scout=scout)
     race.run()
     greedy = [one for one in asked if one.preselect == "greedy"]
     assert [one.depth for one in greedy] == [2, 3]
@@ -739,20 +741,35 @@ def test_what_greedy_trees_cannot_do_is_refused(two_clouds, given, message):
 
 
 def test_all_paths_begin_with_greedy_trees_if_asked_for(rng):
-    """Whatever is left to choose, and also where nothing is."""
+    """Whatever is left to choose, and also where nothing is: noise is left out."""
     X, y = limits(rng, 150)
-    grower = DecisionTreeClassifier(
-        criterion="entropy",
-        max_depth=DEEPEST,
-        min_weight_fraction_leaf=PSEUDO,
-        random_state=0,
-    )
-    grower.fit(X, y)
-    greedy = {f"x{j}" for j in np.flatnonzero(grower.feature_importances_)}
-    assert len(greedy) < 12
     for free in ({}, {"depths": 2, "loss": "log", "scaling": "auto"}):
         search = model(preselect="greedy", **free).fit(X, y)
-        assert set(search.tree_.variables_used) <= greedy
+        assert set(search.tree_.variables_used) <= {"x0", "x3", "x6", "x9"}
+        assert search.best_params_["preselect"] == "greedy"
+        assert "preselect greedy" in search.why_
+
+
+def test_a_greedy_tree_that_is_ahead_is_traced_though_it_is_deep():
+    """Beside the leader, which is simpler and behind within chance."""
+
+    def try_out(waiting, n_strengths, n_done):
+        worth = [
+            (-0.05, -0.5) if one.preselect == "greedy" else (-0.3, -0.3)
+            for one in waiting
+        ]
+        return [
+            [np.array([EMPTY, score, EMPTY]) for score in scores] for scores in worth
+        ]
+
+    def scout(one, best):
+        return [np.array([np.nan, np.nan, -0.3, np.nan])]
+
+    race = Race(GREEDY, try_out, scout=scout, n_folds=2)
+    finalists = race.run()
+    assert race.leader.settings.preselect == "none"
+    assert finalists[1].preselect == "greedy"
+    assert finalists[1].depth == 3
 
 
 # -- a rare class ----------------------------------------------------------------------

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.tree import DecisionTreeClassifier
 
 from sorct import sorct_path
 from sorct.problem.datafit import PSEUDO, Likelihood
 from sorct.problem.penalty import Strengths
-from sorct.search.greedy import Greedy
+from sorct.search.greedy import Greedy, greedy_value
 from sorct.search.sweep import Grid, Sweep
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from tests.cases import draw_case, problem_of
@@ -34,36 +33,35 @@ def routed(problem, params):
     return at - topology.n_branches
 
 
-def _node_at(level, tree, X):
-    """Node of a tree of scikit-learn that every row has come to after so many cuts."""
-    at = np.zeros(len(X), dtype=np.int64)
-    for _ in range(level):
-        left = X[np.arange(len(X)), tree.feature[at]] <= tree.threshold[at]
-        below = np.where(left, tree.children_left[at], tree.children_right[at])
-        at = np.where(tree.children_left[at] < 0, at, below)
-    return at
-
-
 @pytest.mark.parametrize(("n_classes", "depth"), [(2, 2), (3, 2), (3, 3), (5, 4)])
-def test_greedy_trees_say_what_those_of_scikit_learn_say(rng, n_classes, depth):
+def test_leaves_of_greedy_trees_say_what_their_rows_are(rng, n_classes, depth):
     """Level by level, followed by hand, but for the little that leaves are given."""
     case = draw_case(rng, n=300, n_features=6, n_classes=n_classes, depth=depth)
     problem = learning(case)
     rows, greedy = problem.data.rows, Greedy.of(problem)
-    other = DecisionTreeClassifier(
-        criterion="entropy", max_depth=depth, min_weight_fraction_leaf=PSEUDO,
-        ccp_alpha=np.log2(300 * 6) / 300, random_state=0,
-    ).fit(rows.X.T, rows.codes, rows.weight)  # fmt: skip
-    for level, tree in enumerate(greedy.trees, 1):
+    hot = np.eye(n_classes)[rows.codes] * rows.weight[:, np.newaxis]
+    given = PSEUDO * problem.data.share
+    for tree in greedy.trees:
         whole = greedy.restriction.up(tree)
-        said = whole.leaf_proba[:, routed(problem, whole)]
-        np.testing.assert_allclose(said.sum(axis=0), 1.0)
-        node = _node_at(level, other.tree_, rows.X.T.astype(np.float32))
-        weight = other.tree_.weighted_n_node_samples[node]
-        given = PSEUDO * problem.data.share[:, np.newaxis]
-        mass = other.tree_.value[node, 0].T * weight
-        np.testing.assert_allclose(said, (mass + given) / (weight + PSEUDO), atol=1e-9)
         assert (np.count_nonzero(whole.coef, axis=0) <= 1).all()
+        leaf = routed(problem, whole)
+        for one in np.unique(leaf):
+            mass = hot[leaf == one].sum(axis=0) + given
+            said = whole.leaf_proba[:, one]
+            np.testing.assert_allclose(said, mass / mass.sum(), atol=1e-9)
+
+
+def test_the_value_of_a_greedy_tree_is_its_loss_and_what_cuts_cost(rng):
+    """About what it will lose on other rows."""
+    case = draw_case(rng, n=300, n_features=6, n_classes=3, depth=2)
+    problem = learning(case)
+    rows, tree = problem.data.rows, Greedy.of(problem).still().params
+    said = tree.leaf_proba[rows.codes, routed(problem, tree)]
+    n_cuts = np.count_nonzero(tree.coef.any(axis=0))
+    price = np.log(300 * 6) / 300
+    expected = price * n_cuts - rows.weight @ np.log(said)
+    assert greedy_value(problem) == pytest.approx(expected, abs=0.02)
+    assert greedy_value(problem) <= greedy_value(problem, 0) + 1e-12
 
 
 def test_the_search_is_on_the_variables_of_the_greedy_tree(rng):

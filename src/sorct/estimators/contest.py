@@ -21,8 +21,6 @@ from sorct.estimators.clock import FOLDS, PATH, RACE, SearchClock
 from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.folds import (
     PathTask,
-    greedy_values,
-    score_greedy,
     score_in_time,
     trace_in_time,
     with_grid,
@@ -36,8 +34,7 @@ from sorct.estimators.race import (
     Race,
 )
 from sorct.estimators.rows import Data
-from sorct.estimators.scorers import DefaultScorer
-from sorct.search.axis import MOST_DRAWN
+from sorct.estimators.scouting import score_greedy, worth_scoring
 from sorct.tree.path import NO_LIMITS, Path
 
 if TYPE_CHECKING:
@@ -315,22 +312,15 @@ class _FirstLook:
         weigh = partial(_weighed_scores, following=contest.following)
         return [weigh(found) if found else [] for found in marks]
 
-    def greedy(
-        self, settings: Settings, floors: tuple[float, float]
-    ) -> list[FloatArray]:
+    def greedy(self, settings: Settings, best: float) -> list[FloatArray]:
         """Scores on all folds of greedy trees as they are, by depth.
 
-        There are none where it is told without folds that they are below the floors:
-        the first is for trees as they are grown, the second for improved ones.
+        There are none where it is told without folds that they are far behind the best
+        score so far: as they are grown, or when they are improved.
         """
         contest, scorer = self._contest, self._contest.scorer
         task = _with_settings(contest.task, settings)
-        depths = [depth for depth in contest.choices.depths if depth > 1]
-        if isinstance(scorer, DefaultScorer) and scorer.is_log_loss:
-            for floor, most_drawn in zip(floors, (0, MOST_DRAWN), strict=True):
-                values = greedy_values(task, self.rows, depths, most_drawn)
-                pairs = zip(depths, values, strict=True)
-                depths = [depth for depth, value in pairs if value >= floor]
+        depths = worth_scoring(task, self.rows, contest.choices.depths, scorer, best)
         if not depths:
             return []
         calls = [

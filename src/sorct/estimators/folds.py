@@ -7,7 +7,7 @@ every fold, and on all rows. Everything here can be sent to another process.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -241,44 +241,7 @@ def score_fold(
             [_counts(tree, table, own, test.weight, target) for tree in path.offered]
         )
     followed = np.array([followed_share(tree) for tree in path.offered])
-    return Marks(_scores(path, table, test, scorer), followed, counts, r2)
-
-
-def greedy_values(
-    task: PathTask, data: Data, depths: Sequence[int], most_drawn: int
-) -> list[float]:
-    """About what greedy trees of some depths will score by minus the log-loss.
-
-    It is their value on the rows themselves, which every cut has a price in.
-    """
-    from sorct.search.greedy import greedy_value
-
-    problems = [task.of_depth(depth).forgiving(data).problem for depth in depths]
-    return [-greedy_value(problem, most_drawn) for problem in problems]
-
-
-def score_greedy(
-    task: PathTask, train: Data, test: Data, scorer: Any, depths: Sequence[int]
-) -> FloatArray:
-    """Scores of greedy trees as they are, by depth; NaN for others.
-
-    A tree that misses the floors has none, and nor has one without cuts.
-    """
-    scores = np.full(max(depths), np.nan)
-    for depth in depths:
-        prepared = task.of_depth(depth).forgiving(train)
-        greedy = prepared.greedy(prepared.problem)
-        solution = None if greedy is None else greedy.still()
-        if solution is None or not solution.feasible:
-            continue
-        try:
-            tree = prepared.tree(solution, (0.0, 0.0))
-        except InfeasibleError:
-            continue
-        path = Path(np.zeros(1), np.zeros(1), (tree,), np.zeros(1))
-        table = tree.encoder.read(as_table(test.X), check_finite=False)
-        scores[depth - 1] = _scores(path, table, test, scorer)[0]
-    return scores
+    return Marks(scores_of(path, table, test, scorer), followed, counts, r2)
 
 
 def _r2(tree: Tree, table: Table, test: Data) -> float:
@@ -302,7 +265,7 @@ def _counts(
     return np.asarray(found, dtype=np.float64).reshape(n_classes, n_classes)
 
 
-def _scores(path: Path, table: Table, test: Data, scorer: Any) -> FloatArray:
+def scores_of(path: Path, table: Table, test: Data, scorer: Any) -> FloatArray:
     """Scores of all trees of a path."""
     if isinstance(scorer, (DefaultScorer, QuantityScorer)):
         return np.array(

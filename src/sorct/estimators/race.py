@@ -35,8 +35,6 @@ LITTLE = 0.02
 # Settings that are behind by more than so many standard errors, and by more than this
 # share of what there is to gain, are not traced in full.
 _FAR_ERRORS, _FAR = 3.0, 0.05
-# The same share for greedy trees before they are improved.
-_HOPE = 0.15
 # Strengths of a coarse grid that are tried below the leader's best, and at least.
 _WEAKER, _FEWEST = 2, 5
 
@@ -130,9 +128,9 @@ class Race:
     penalties of a coarse grid; None means all. Its last argument says on how many of
     the folds they were scored before; there are ``n_folds`` of them. No tree can have
     a score above ``most``. ``scout`` scores greedy trees as they are on the same folds,
-    by depth, unless they are below two floors: of trees as they are grown, and of
-    improved ones. When ``is_late`` says so, nothing more is tried, and
-    ``ended`` that something was left; what ``try_out`` has no scores for was not tried.
+    by depth, unless it is told without folds that they are far behind a score. When
+    ``is_late`` says so, nothing more is tried, and ``ended`` that something was left;
+    what ``try_out`` has no scores for was not tried.
     """
 
     choices: Choices
@@ -140,7 +138,7 @@ class Race:
     heats: list[Heat] = field(default_factory=list)
     n_folds: int = 0
     most: float = np.inf
-    scout: Callable[[Settings, tuple[float, float]], list[Any]] = lambda *_: []
+    scout: Callable[[Settings, float], list[Any]] = lambda *_: []
     is_late: Callable[[], bool] = lambda: False
     ended: bool = False
     _knows_greedy: bool = False
@@ -216,9 +214,7 @@ class Race:
         if settings is None or self._is_over or self._knows_greedy:
             return []
         self._knows_greedy = True
-        best = self.leader.best
-        floors = best - self._share(_HOPE), best - self._share(_FAR)
-        scores = self.scout(settings, floors)
+        scores = self.scout(settings, self.leader.best)
         if not scores:
             return []
         tried = [
@@ -317,9 +313,10 @@ class Race:
         """The leader, and the best of the smallest trees, by likelihood if possible.
 
         Where the leader is such a tree, or these are far behind, the best of the
-        others. Of heats with the same score, such as of bounds on steepness that no cut
-        reaches, one is enough; what is far behind the leader cannot be chosen. Of a
-        quantity nothing takes its place.
+        others; before both one that begins with a greedy tree and is ahead. Of heats
+        with the same score, such as of bounds on steepness that no cut reaches, one is
+        enough; what is far behind the leader cannot be chosen. Of a quantity nothing
+        takes its place.
         """
         order, leader = sorted(self._running, key=lambda heat: -heat.best), self.leader
         smallest = min(self.choices.depths)
@@ -328,8 +325,12 @@ class Race:
         kept = preferred[:1] if self.choices.keeps_smallest else []
         if any(heat is leader for heat in preferred):
             kept = []
+        # Paths that keep to the variables of a greedy tree take little time.
+        plain = self.choices.preselects[0]
+        greedy = [one for one in order if one.settings.preselect != plain]
+        ahead = [one for one in greedy if one.best > leader.best]
         found: list[Heat] = []
-        for heat in [leader, *kept, *order]:
+        for heat in [leader, *ahead, *kept, *order]:
             gaps = [abs(heat.best - one.best) for one in found]
             left = self.choices.keeps_smallest and self._is_far_behind(heat)
             if all(gap > self._share(self.choices.same) for gap in gaps) and not left:

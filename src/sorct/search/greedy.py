@@ -49,7 +49,7 @@ class Greedy:
         """Grow a tree to the depth of the problem; None if no cut helps."""
         search = _on_rows(problem)
         tree = _axis_tree(problem, search, most_drawn)
-        told = _Told.of(problem, tree, search.masses(tree).T)
+        told = _InUnits.of(problem, tree, search.masses(tree).T)
         levels = range(1, problem.topology.depth + 1)
         trees = [told.params(level) for level in levels]
         groups = used_groups(problem, trees[-1])
@@ -101,7 +101,7 @@ def _axis_tree(problem: Problem, search: AxisSearch, most_drawn: int) -> AxisTre
 
 
 @dataclass(frozen=True)
-class _Told:
+class _InUnits:
     """An axis tree as one of a problem: what its nodes say, and in which units.
 
     ``mass`` is that of every node, by class.
@@ -112,7 +112,7 @@ class _Told:
     mass: FloatArray
 
     @classmethod
-    def of(cls, problem: Problem, tree: AxisTree, leaf_mass: FloatArray) -> _Told:
+    def of(cls, problem: Problem, tree: AxisTree, leaf_mass: FloatArray) -> _InUnits:
         """From masses of the leaves, (n_classes, n_leaves)."""
         topology = problem.topology
         below = [topology.leaves_below(node) for node in range(topology.n_nodes)]
