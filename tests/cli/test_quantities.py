@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -204,3 +205,58 @@ def test_many_whole_numbers_with_few_rows_each_are_a_quantity(n_values, of_quant
     assert _is_quantity(masses, free) is of_quantity
     ages = pd.Series(np.repeat(np.arange(n_values), 10), name="age")
     assert not _is_quantity(ages, free)
+
+
+@pytest.fixture
+def towns(tmp_path, monkeypatch):
+    """Prices that towns have a say in, and a line does not tell."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.uniform(50.0, 150.0, 120).round()})
+    frame["town"] = rng.choice(["north", "south", "east"], 120)
+    frame["price"] = 2.0 * frame["size"] + 30.0 * (frame["town"] == "north")
+    frame["price"] += rng.normal(0.0, 5.0, 120)
+    frame.to_csv("towns.csv", index=False)
+    return ["fit", "towns.csv", "--target", "price", "--depth", "1", "--quiet"]
+
+
+@pytest.mark.a_few(2)
+@pytest.mark.parametrize("chosen", [False, True])
+def test_groups_are_bound(towns, capsys, chosen):
+    """What is told of them is what the tree does, within the bounds."""
+    more = ["--cv", "2", "--leaf", "linear"] if chosen else ["--alpha-local", "20"]
+    bound = ["--groups", "town", "--group-bound", "1.5", "--out", "tree.json"]
+    assert main([*towns[:-1], *more, *bound]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "By town, the mean of observed minus predicted is east " in told
+    frame = pd.read_csv("towns.csv")
+    missed = frame["price"] - Tree.from_json("tree.json").predict(frame)
+    assert missed.groupby(frame["town"]).mean().abs().max() <= 1.5 * (1.0 + 1e-9)
+
+
+@pytest.mark.a_few(6)
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--groups", "town"], "--groups and --group-bound need each other"),
+        (["--group-bound", "3"], "--groups and --group-bound need each other"),
+        (["--group-measure", "error"], "needs --groups and --group-bound"),
+        (["--groups", "twn", "--group-bound", "3"], "there is no variable 'twn'"),
+        (["--groups", "town", "--group-bound", "0"], "expected a number above 0"),
+        (
+            ["--groups", "town", "--group-bound", "3", "--group-bound", "north=2"],
+            "either one bound for all groups, or by name",
+        ),
+        (
+            ["--groups", "town", "--group-bound", "west=3"],
+            "--group-bound names groups that no row has",
+        ),
+        (["--trees", "3", "--groups", "town"], "--groups is for single trees"),
+    ],
+)
+def test_bounds_that_make_no_sense_are_refused(towns, capsys, more, said):
+    """Before anything is trained."""
+    fixed = [] if "--trees" in more else ["--alpha-local", "20"]
+    with suppress(SystemExit):
+        assert main([*towns, *fixed, *more]) in (1, 2)
+    assert said in capsys.readouterr().err

@@ -17,6 +17,7 @@ SEED = 0
 LOSSES = ("cost", "log", "choose", "square", "absolute", "huber", "quantile")
 TASKS = ("classes", "quantity")
 LEAVES = ("choose", "constant", "linear")
+MEASURES = ("residual", "error")
 LINKS = ("choose", "identity", "log")
 _DEFAULT_RULE = "one-standard-error"
 # Flags that name columns to train on.
@@ -204,6 +205,31 @@ def add_promises(parser: ArgumentParser) -> None:
         type=options.confidence,
         metavar="P",
         help="probability with which --min-recall is to hold on new rows, such as 0.95",
+    )
+
+
+def add_group_bounds(parser: ArgumentParser) -> None:
+    """Flags about what is missed on average, group by group."""
+    group = parser.add_argument_group(
+        "bounds on groups of rows, of a quantity", "On the rows of training."
+    )
+    group.add_argument(
+        "--groups", metavar="COLUMN", help="the variable that names the group of a row"
+    )
+    group.add_argument(
+        "--group-bound",
+        type=options.group_bound,
+        action="append",
+        default=[],
+        metavar="[GROUP=]X",
+        help="by how much predictions for every group, or for one, may miss on "
+        "average, in units of the target; repeatable",
+    )
+    group.add_argument(
+        "--group-measure",
+        choices=MEASURES,
+        help="what is bound: the mean of observed minus predicted, or the root mean "
+        "square of it (default: residual)",
     )
 
 

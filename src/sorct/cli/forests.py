@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sorct.cli.data import Training
 from sorct.cli.messages import UsageError
 from sorct.cli.model_options import check_single, demands, promises, single_model
-from sorct.cli.quantities import single_tree
+from sorct.cli.quantities import OF_GROUPS, single_tree
 from sorct.tree.forest import Forest
 from sorct.tree.tree import Tree
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _OF_TREES: dict[str, Any] = {
     "alphas_local": None, "alphas_global": None, "scoring": None, "n_solutions": None,
     "followable": None, "min_recall": [], "confidence": None, "calibration": None,
-    "min_followed": None, "preselect": None, "paper": False,
+    "min_followed": None, "preselect": None, "paper": False, **OF_GROUPS,
 }  # fmt: skip
 # What forests of a quantity choose if they are asked to, which is the default.
 _CHOSEN = ("leaf", "link")

@@ -21,12 +21,14 @@ from sorct.data.wording import not_there
 _FLAGS = {
     "alpha_global", "alpha_local", "alphas_global", "alphas_local",
     "categorical_features", "class_weight", "cost_matrix", "feature_cost",
-    "handle_missing", "handle_unknown", "max_cost", "max_features",
-    "max_features_per_cut", "max_iter", "min_followed",
+    "group_bounds", "group_measure", "handle_missing", "handle_unknown", "max_cost",
+    "max_features", "max_features_per_cut", "max_iter", "min_followed",
     "min_frequency", "min_recall", "monotonic_cst", "n_jobs", "n_solutions",
     "n_starts", "positive_class", "sample_weight", "time_limit", "tol",
 }  # fmt: skip
-_OTHER_NAMES = {"n-jobs": "jobs", "monotonic-cst": "monotonic"}
+_OTHER_NAMES = {
+    "n-jobs": "jobs", "monotonic-cst": "monotonic", "group-bounds": "group-bound",
+}  # fmt: skip
 _OPTION = re.compile(
     rf"(?<![\w'\"-])({'|'.join(sorted(_FLAGS, key=len)[::-1])})(?![\w'\"])"
 )

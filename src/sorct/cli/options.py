@@ -144,6 +144,20 @@ def recall(text: str) -> tuple[str | None, float]:
     return (name if equals else None), floor
 
 
+def group_bound(text: str) -> tuple[str | None, float]:
+    """Type of a bound: a number, or a group and its bound."""
+    name, equals, number = text.rpartition("=")
+    try:
+        bound = float(number)
+    except ValueError:
+        bound = 0.0
+    if not (bound > 0.0 and bound < float("inf")):
+        raise argparse.ArgumentTypeError(
+            f"expected a number above 0, such as 5 or north=5, got {text!r}"
+        )
+    return (name if equals else None), bound
+
+
 def frequency(text: str) -> int | float:
     """Type of a number of rows, or of a share of them."""
     try:

@@ -12,6 +12,7 @@ from sorct.cli.flags import (
     add_column_options,
     add_effort,
     add_grid,
+    add_group_bounds,
     add_model,
     add_output,
     add_point,
@@ -155,6 +156,7 @@ def _add_fit(verbs: Verbs) -> None:
     )
     add_model(parser, "with the penalties")
     add_promises(parser)
+    add_group_bounds(parser)
     add_column_options(parser)
     add_effort(parser)
 

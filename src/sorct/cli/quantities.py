@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sorct._typing import AnyArray
 from sorct.cli import bars
 from sorct.cli.data import Training
 from sorct.cli.folding import CV, folds_of
@@ -15,12 +16,15 @@ from sorct.cli.messages import UsageError, note
 from sorct.cli.model_options import grid, refits
 from sorct.cli.printing import number
 from sorct.data.quantity import Quantity
+from sorct.data.wording import printable
 
 if TYPE_CHECKING:
     from sorct.estimators.regressor import SORCTRegressor
     from sorct.estimators.regressor_cv import SORCTRegressorCV
     from sorct.tree.tree import Tree
 
+#: Flags of bounds on groups, and their values if they were not given.
+OF_GROUPS: dict[str, Any] = {"groups": None, "group_bound": [], "group_measure": None}
 #: Losses of a quantity; the others are of classes.
 LOSSES = ("square", "absolute", "huber", "quantile")
 # Flags that only trees of classes know, and their values if they were not given.
@@ -29,7 +33,9 @@ _OF_CLASSES: dict[str, Any] = {
     "confidence": None, "positive_class": None, "followable": None,
     "min_followed": None, "preselect": None, "paper": False,
 }  # fmt: skip
-_OF_QUANTITIES: dict[str, Any] = {"quantile": None, "leaf": None, "link": None}
+_OF_QUANTITIES: dict[str, Any] = {
+    "quantile": None, "leaf": None, "link": None, **OF_GROUPS,
+}  # fmt: skip
 # Numbers of a target that may be a quantity, though they are taken for classes.
 _MANY_NUMBERS = 5
 _SQUARED = "minus the mean squared error"
@@ -95,6 +101,52 @@ def single_tree(args: Namespace) -> dict[str, Any]:
     return found
 
 
+def groups_of(args: Namespace, data: Training) -> AnyArray | None:
+    """Group of every row, as text, if groups are bound."""
+    if args.groups is None and not args.group_bound:
+        if args.group_measure is not None:
+            raise UsageError("--group-measure needs --groups and --group-bound")
+        return None
+    if args.groups is None or not args.group_bound:
+        raise UsageError("--groups and --group-bound need each other")
+    if args.groups not in data.X.columns:
+        known = ", ".join(map(repr, data.X.columns))
+        raise UsageError(
+            f"--groups: there is no variable {args.groups!r}, expected one of {known}"
+        )
+    column = data.X[args.groups]
+    found: AnyArray = column.astype(str).where(column.notna(), None).to_numpy()
+    return found
+
+
+def group_options(args: Namespace) -> dict[str, Any]:
+    """Bounds on groups, as estimators take them."""
+    named = dict(args.group_bound)
+    if not named:
+        return {}
+    if None in named and len(args.group_bound) > 1:
+        raise UsageError("--group-bound: either one bound for all groups, or by name")
+    bounds = named.get(None, named)
+    return {"group_bounds": bounds, **_given(args, "group_measure")}
+
+
+def group_line(args: Namespace, data: Training, model: Any) -> list[str]:
+    """By how much training rows of every group are missed, where that is bound."""
+    groups = groups_of(args, data)
+    if groups is None:
+        return []
+    missed = data.y - model.predict(data.X)
+    weight = np.ones(missed.size) if data.weight is None else data.weight
+    by_error = args.group_measure == "error"
+    told = []
+    for name in np.unique(groups).tolist():
+        own = groups == name
+        mean = np.average(missed[own] ** (2 if by_error else 1), weights=weight[own])
+        told.append(f"{printable(name)} {number(sqrt(mean) if by_error else mean)}")
+    what = "root mean squared error" if by_error else "mean of observed minus predicted"
+    return [f"By {printable(args.groups)}, the {what} is {', '.join(told)}."]
+
+
 def _effort(args: Namespace) -> dict[str, Any]:
     return {
         "tol": args.tol,
@@ -113,14 +165,17 @@ def fit_fixed(
     found = SORCTRegressor(
         **_given(args, "alpha_local", "alpha_global", "n_starts", "time_limit"),
         **single_tree(args),
+        **group_options(args),
         **_effort(args),
         **columns,
     )
+    groups = groups_of(args, data)
     with bars.bar("search", shown=bars.are_shown(args.quiet)) as update:
         found.fit(
             data.X,
             data.y,
             data.weight,
+            groups=groups,
             callback=lambda now: update(now.n_done, now.n_starts),
         )
     r2 = Quantity.agreement(data.y, found.predict(data.X), data.weight)
@@ -128,6 +183,7 @@ def fit_fixed(
     return found, [
         f"R² on the rows of training: {r2:.3f}, which says little of new rows.",
         f"Penalties as given: {alphas}.",
+        *group_line(args, data, found),
     ]
 
 
@@ -155,6 +211,7 @@ def search_for(
             args, "scoring", "max_features", "max_features_per_cut", "max_cost",
             "n_solutions", "loss", "quantile", "leaf", "link", "time_limit",
         ),
+        **group_options(args),
         **_effort(args),
         **columns,
     )  # fmt: skip

@@ -48,6 +48,8 @@ from sorct.cli.quantities import (
     baseline_line,
     check_task,
     fit_fixed,
+    group_line,
+    groups_of,
     search_for,
     single_tree,
 )
@@ -198,11 +200,12 @@ def _fit_quantity(args: Namespace, data: Training, fixed: bool) -> _Fitted:
     if fixed:
         model, lines = fit_fixed(args, data, columns)
         return _Fitted(model.tree_, lines)
-    search = search_for(args, data, columns)
+    search, groups = search_for(args, data, columns), groups_of(args, data)
     with threads():
-        search.fit(data.X, data.y, data.weight)
+        search.fit(data.X, data.y, data.weight, groups=groups)
     more = {"why": _why(search), "race": search.race_.to_dict("records")}
-    lines = [*_choice_lines(search), *wrapped(" ".join(baseline_line(search.tree_)))]
+    told = [*baseline_line(search.tree_), *group_line(args, data, search)]
+    lines = [*_choice_lines(search), *wrapped(" ".join(told))]
     return _Fitted(search.tree_, lines, more)
 
 
