@@ -11,6 +11,7 @@ probability of a row's class, and a price for every cut.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from sorct.tree.topology import Topology
 _SWEEPS, _GAIN = 8, 1e-9
 # Weight of the classes' shares beside a leaf's own rows, where cuts above it compare.
 _SHARE = 1e-3
+# Cells by class that are looked at together.
+_AT_ONCE = 2_000_000
 #: Rows times columns times cuts that all drawn trees may look at; most drawn trees.
 WORK, MOST_DRAWN = 4_000_000, 30
 
@@ -69,13 +72,11 @@ class AxisTree:
 
 @dataclass(frozen=True)
 class AxisSearch:
-    """Rows to find a tree for, with the order of every column.
+    """Rows to find a tree for.
 
     Attributes
     ----------
     X : array of shape (n_columns, n)
-    order : array of shape (n_columns, n)
-        Rows from the smallest cell of a column to the largest.
     codes : array of shape (n,)
     hot : array of shape (n, n_classes)
         Weight of a row in the column of its class; all sum to 1.
@@ -87,7 +88,6 @@ class AxisSearch:
     """
 
     X: FloatArray
-    order: IntArray
     codes: IntArray
     hot: FloatArray
     topology: Topology
@@ -105,9 +105,13 @@ class AxisSearch:
         X, codes = written_out(rows.X), rows.codes
         hot = np.zeros((codes.size, n_classes))
         hot[np.arange(codes.size), codes] = rows.weight / rows.weight.sum()
-        order = np.argsort(X, axis=1, kind="stable")
         price = float(np.log(max(X.size, 2)) / codes.size)
-        return cls(X, order, codes, hot, topology, price, least)
+        return cls(X, codes, hot, topology, price, least)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Rows from the smallest cell of a column to the largest, as X."""
+        return np.argsort(self.X, axis=1, kind="stable")
 
     @property
     def grown(self) -> AxisTree:
@@ -169,10 +173,13 @@ class AxisSearch:
             t = above
         return comes
 
-    def _in_order(self, rows: BoolArray) -> tuple[IntArray, FloatArray, BoolArray]:
+    def _in_order(
+        self, rows: BoolArray, first: int = 0, last: int | None = None
+    ) -> tuple[IntArray, FloatArray, BoolArray]:
         """Some rows by column, their cells, and where a limit fits between them."""
-        order = self.order[rows[self.order]].reshape(len(self.X), -1)
-        cells = np.take_along_axis(self.X, order, axis=1)
+        order, X = self.order[first:last], self.X[first:last]
+        order = order[rows[order]].reshape(len(X), -1)
+        cells = np.take_along_axis(X, order, axis=1)
         return order, cells, cells[:, 1:] > cells[:, :-1]
 
     def _telling(self, tree: AxisTree, t: int, rows: BoolArray) -> AxisTree:
@@ -180,15 +187,20 @@ class AxisSearch:
         whole = self.hot[rows].sum(axis=0)
         if np.count_nonzero(rows) < 2:
             return tree.without(t)
-        order, cells, apart = self._in_order(rows)
-        below = np.cumsum(self.hot[order], axis=1)[:, :-1]
-        size = below.sum(axis=2)
-        apart &= (size >= self.least) & (size <= whole.sum() - self.least)
-        left = np.where(apart, _entropy(below) + _entropy(whole - below), np.inf)
-        j, i = divmod(int(np.argmin(left)), left.shape[1])
-        if not _entropy(whole) - left[j, i] > self.price:
-            return tree.without(t)
-        return tree.with_cut(t, j, 0.5 * (cells[j, i] + cells[j, i + 1]), 1)
+        least, found = float(_entropy(whole)) - self.price, tree.without(t)
+        # Some columns at a time, so that memory does not go by their number.
+        at_once = max(_AT_ONCE // (self.hot.shape[1] * np.count_nonzero(rows)), 1)
+        for first in range(0, len(self.X), at_once):
+            order, cells, apart = self._in_order(rows, first, first + at_once)
+            below = np.cumsum(self.hot[order], axis=1)[:, :-1]
+            size = below.sum(axis=2)
+            apart &= (size >= self.least) & (size <= whole.sum() - self.least)
+            left = np.where(apart, _entropy(below) + _entropy(whole - below), np.inf)
+            j, i = divmod(int(np.argmin(left)), left.shape[1])
+            if left[j, i] < least:
+                least, limit = left[j, i], 0.5 * (cells[j, i] + cells[j, i + 1])
+                found = tree.with_cut(t, first + j, float(limit), 1)
+        return found
 
     def _grown(self, tree: AxisTree, t: int, rows: BoolArray) -> AxisTree:
         """The tree with a node and all below it grown from there down."""

@@ -25,8 +25,9 @@ from sorct.tree.params import Params
 
 # Coefficients of the cuts that a search begins with: as steep as may be, and gentler.
 _SHARES = (1.0, 0.25, 0.0625)
-# Rows on which cuts are drawn anew; all rows then improve what was found.
-_DRAWN_ROWS = 1000
+# Rows on which cuts are drawn anew, at least and at most; cells of these, and of the
+# rows that then improve what was found.
+_DRAWN_ROWS, _DRAWN_CELLS, _CELLS = (200, 1000), 1_000_000, 4_000_000
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,8 @@ class Greedy:
     @classmethod
     def of(cls, problem: Problem, most_drawn: int = MOST_DRAWN) -> Greedy | None:
         """Grow a tree to the depth of the problem; None if no cut helps."""
-        search = _on_rows(problem)
-        tree = _axis_tree(problem, search, most_drawn)
-        told = _InUnits.of(problem, tree, search.masses(tree).T)
+        tree = _axis_tree(problem, _on_rows(problem, _most_rows(problem)), most_drawn)
+        told = _InUnits.of(problem, tree, _on_rows(problem).masses(tree).T)
         levels = range(1, problem.topology.depth + 1)
         trees = [told.params(level) for level in levels]
         groups = used_groups(problem, trees[-1])
@@ -80,8 +80,13 @@ def greedy_value(problem: Problem, most_drawn: int = MOST_DRAWN) -> float:
 
     About what its log-loss is on other rows, since cuts cost what they gain by chance.
     """
-    search = _on_rows(problem)
+    search = _on_rows(problem, _most_rows(problem))
     return search.value(_axis_tree(problem, search, most_drawn))
+
+
+def _most_rows(problem: Problem) -> int:
+    """Rows that improve a tree: all, unless there are very many columns."""
+    return max(_CELLS // problem.data.n_columns, _DRAWN_ROWS[1])
 
 
 def _on_rows(problem: Problem, most: int | None = None) -> AxisSearch:
@@ -94,8 +99,10 @@ def _on_rows(problem: Problem, most: int | None = None) -> AxisSearch:
 
 def _axis_tree(problem: Problem, search: AxisSearch, most_drawn: int) -> AxisTree:
     """The best tree found; a leaf has no less weight than is given to it."""
-    few = search.codes.size <= _DRAWN_ROWS
-    drawn = search if few else _on_rows(problem, _DRAWN_ROWS)
+    least, most = _DRAWN_ROWS
+    n_rows = min(max(_DRAWN_CELLS // problem.data.n_columns, least), most)
+    few = search.codes.size <= n_rows
+    drawn = search if few else _on_rows(problem, n_rows)
     begin = drawn.best(most_drawn) if most_drawn else search.grown
     return search.settled(begin)
 
