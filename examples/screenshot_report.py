@@ -3,7 +3,7 @@
     python examples/screenshot_report.py docs/images/report.png
     python examples/screenshot_report.py docs/images/report_quantity.png diabetes
 
-make the pictures of the README and of docs/regression.md. Needs the program
+make the pictures of docs/report.md and docs/regression.md. Needs the program
 ``chromium`` and the Python package ``playwright``.
 """
 
