@@ -15,7 +15,9 @@ def search_on(X, y, depth=2, weight=None, least=0.0):
     """A search on a table as it is."""
     weight = np.ones(len(y)) if weight is None else weight
     data = TrainingSet.from_data(X, y, weight, n_codes=int(y.max()) + 1)
-    return AxisSearch.of(data.rows, data.n_codes, Topology(depth), least)
+    return AxisSearch.of(
+        data.rows, data.n_codes, Topology(depth), least, weight.sum(), np.zeros(1)
+    )
 
 
 def drawn(rng, n, p, n_classes=3):

@@ -38,7 +38,7 @@ def test_leaves_of_greedy_trees_say_what_their_rows_are(rng, n_classes, depth):
     """Level by level, followed by hand, but for the little that leaves are given."""
     case = draw_case(rng, n=300, n_features=6, n_classes=n_classes, depth=depth)
     problem = learning(case)
-    rows, greedy = problem.data.rows, Greedy.of(problem)
+    rows, greedy = problem.data.rows, Greedy.of(problem, 300)
     hot = np.eye(n_classes)[rows.codes] * rows.weight[:, np.newaxis]
     given = PSEUDO * problem.data.share
     for tree in greedy.trees:
@@ -55,20 +55,20 @@ def test_the_value_of_a_greedy_tree_is_its_loss_and_what_cuts_cost(rng):
     """About what it will lose on other rows."""
     case = draw_case(rng, n=300, n_features=6, n_classes=3, depth=2)
     problem = learning(case)
-    rows, tree = problem.data.rows, Greedy.of(problem).still().params
+    rows, tree = problem.data.rows, Greedy.of(problem, 300).still().params
     said = tree.leaf_proba[rows.codes, routed(problem, tree)]
     n_cuts = np.count_nonzero(tree.coef.any(axis=0))
     price = np.log(300 * 6) / 300
     expected = price * n_cuts - rows.weight @ np.log(said)
-    assert greedy_value(problem) == pytest.approx(expected, abs=0.02)
-    assert greedy_value(problem) <= greedy_value(problem, 0) + 1e-12
+    assert greedy_value(problem, 300) == pytest.approx(expected, abs=0.02)
+    assert greedy_value(problem, 300) <= greedy_value(problem, 300, 0) + 1e-12
 
 
 def test_the_search_is_on_the_variables_of_the_greedy_tree(rng):
     """It has no other columns, and no point has a tree that a greedy one beats."""
     case = draw_case(rng, n=300, n_features=8, n_classes=3, depth=2)
     problem, grid = learning(case), Grid((0.0, 0.01, 0.1), (0.0,))
-    greedy = Greedy.of(problem)
+    greedy = Greedy.of(problem, 300)
     part = greedy.restriction.part
     assert 0 < part.data.n_columns < problem.data.n_columns
     swept = Sweep(SOLVER, 2, 1, begins=greedy.begins).run(part, grid, 0)
@@ -129,7 +129,7 @@ def test_columns_that_mean_nothing_are_cut_seldom(rng):
     for _ in range(20):
         case = draw_case(rng, n=200, n_features=20, depth=3)
         truth = replace(case.truth, X=rng.permutation(case.truth.X))
-        found.append(Greedy.of(problem_of(truth)))
+        found.append(Greedy.of(problem_of(truth), 200))
     assert sum(one is not None for one in found) <= 2
 
 
@@ -140,7 +140,7 @@ def test_where_no_cut_helps_nothing_is_left_out(rng):
     flat = problem.data.from_data(
         np.full((60, 3), 0.5), case.truth.y, np.ones(60), case.truth.n_classes
     )
-    assert Greedy.of(replace(problem, data=flat)) is None
+    assert Greedy.of(replace(problem, data=flat), 60) is None
 
 
 def test_what_cannot_be_preselected_is_refused(rng):

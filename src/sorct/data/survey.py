@@ -115,14 +115,17 @@ class Survey:
             return found if self.logs is None else found.of_log(self.logs.quantity())
         return Classes.learn(self.labels, self.label_weight)
 
+    @property
+    def n_stood(self) -> float:
+        """Rows that those of the table stand for, as ``rows_stood_for`` has it."""
+        weight = float(self.label_weight.sum())
+        return weight if self.whole and weight <= MOST_COUNTED else float(self.n_rows)
+
     def encoder(self, options: TableOptions) -> TableEncoder:
         """Variables as learned from the whole table."""
         names = [str(name) for name in self.names]
         options.check_columns(names)
-        # As ``rows_stood_for`` has it for a table in memory.
-        weight = float(self.label_weight.sum())
-        counted = self.whole and weight <= MOST_COUNTED
-        n_rows = weight if counted else self.n_rows
+        n_rows, weight = self.n_stood, float(self.label_weight.sum())
         variables = [
             learn_sketch(name, sketch, n_rows, options, n_rows / weight)
             for name, sketch in zip(names, self.sketches, strict=True)

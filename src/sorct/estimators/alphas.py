@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.wording import shown
 from sorct.estimators.fitting import Prepared
+
+if TYPE_CHECKING:
+    from sorct.search.greedy import Greedy
 
 # Default strengths: the one that empties the tree, divided by powers of two. Steps are
 # small where variables enter one by one.
@@ -25,10 +28,12 @@ def path_alphas(
     alphas_global: Any,
     seed: int,
     seconds: float | None = None,
+    greedy: Greedy | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Strengths of both axes; where none are given, such as suit the data.
 
-    They are looked for no longer than so many seconds, if told.
+    They are looked for no longer than so many seconds, if told, and for trees on the
+    variables of a greedy tree, if there is one.
     """
     local = checked_alphas("alphas_local", alphas_local)
     linf = checked_alphas("alphas_global", alphas_global)
@@ -36,12 +41,12 @@ def path_alphas(
     if local is None and linf is not None and linf.any():
         return none, linf
     if local is None:
-        own = default_alphas(prepared, seed, seconds=seconds)
+        own = default_alphas(prepared, seed, seconds=seconds, greedy=greedy)
         return own, none if linf is None else linf
     if linf is None and local.any():
         linf = none
     elif linf is None:
-        linf = default_alphas(prepared, seed, linf=True, seconds=seconds)
+        linf = default_alphas(prepared, seed, linf=True, seconds=seconds, greedy=greedy)
     return local, linf
 
 
@@ -51,27 +56,27 @@ def default_alphas(
     *,
     linf: bool = False,
     seconds: float | None = None,
+    greedy: Greedy | None = None,
 ) -> FloatArray:
     """Strengths from the one that empties the tree downwards, in rising order."""
     from sorct.problem.evaluation import never
     from sorct.search.strongest import emptying_strength
     from sorct.search.workers import deadline, run_apart
 
-    problem, n_starts = prepared.problem, _STARTS
+    problem, n_starts, share = prepared.problem, _STARTS, 1.0
     if problem.of_quantity and not problem.is_convex:
         # Strengths go by the spread of y: some rows tell them well enough.
         some = problem.subsampled
         problem = replace(some, data=some.data.fewer(_STRENGTH_ROWS))
         n_starts = _STARTS_OF_QUANTITY
-    greedy = prepared.greedy(problem)
     if greedy is not None:
-        problem = greedy.restriction.part
+        problem, share = greedy.restriction.part, greedy.restriction.share
     stop = never()
     with deadline(seconds, stop):
         find = partial(
             emptying_strength, problem, seed, linf=linf, stop=stop, n_starts=n_starts
         )
-        strongest = run_apart(find, stop)
+        strongest = run_apart(find, stop) / share
     if strongest <= 0.0:
         return np.zeros(1)
     return np.sort(strongest * 2.0 ** -np.array(_HALVINGS))

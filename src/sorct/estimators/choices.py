@@ -113,6 +113,7 @@ class Choices:
         """Settings worth trying, given what was tried and which was the best."""
         found = self._deeper(best)
         if best.preselect != self.preselects[0]:
+            found += [replace(best, class_weight=one) for one in self.class_weights]
             return fresh_of(found, tried)
         if best.scaling == BENT:
             # Bends and further cuts do similar things: neither tells of the other.

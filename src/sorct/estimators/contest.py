@@ -316,10 +316,11 @@ class _FirstLook:
         """Scores on all folds of greedy trees as they are, by depth.
 
         There are none where it is told without folds that they are far behind the best
-        score so far: as they are grown, or when they are improved.
+        score so far: at once, or when cuts of theirs were drawn anew.
         """
         contest, scorer = self._contest, self._contest.scorer
         task = _with_settings(contest.task, settings)
+        task = replace(task, until=contest.clock.until(_LOOK))
         depths = worth_scoring(task, self.rows, contest.choices.depths, scorer, best)
         if not depths:
             return []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
-from sorct.data.encoder import TableEncoder
+from sorct.data.encoder import TableEncoder, rows_stood_for
 from sorct.data.large import LargeSet, training_set
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.quantity import Quantity, number_column
@@ -178,6 +178,9 @@ class Prepared:
         Steepness of the path that one of steep cuts begins with.
     preselect : str
         One of PRESELECTIONS.
+    n_stood : float or None
+        Rows that the training rows stand for by their weights; None: as many as there
+        are.
     """
 
     encoder: TableEncoder
@@ -196,14 +199,29 @@ class Prepared:
     begun: float = 0.0
     gentler: float | None = None
     preselect: str = "none"
+    n_stood: float | None = None
 
-    def greedy(self, problem: Problem) -> Greedy | None:
-        """The problem on the variables of a greedy tree, if that is asked for."""
+    def greedy(self, effort: Effort) -> Greedy | None:
+        """The problem on the variables of a greedy tree, if that is asked for.
+
+        Of very many rows it is that of the search's rows.
+        """
         if self.preselect != "greedy":
             return None
+        from sorct.problem.evaluation import never
         from sorct.search.greedy import Greedy
+        from sorct.search.workers import deadline
 
-        return Greedy.of(problem)
+        stop = never()
+        with deadline(self.seconds_left(effort), stop):
+            return Greedy.of(self.problem.subsampled, self.n_looked_at, stop=stop)
+
+    @property
+    def n_looked_at(self) -> float:
+        """Rows that those of a search stand for."""
+        n_stood = self.n_samples if self.n_stood is None else self.n_stood
+        share = self.problem.data.rows.codes.size / self.problem.data.blocks.n_rows
+        return float(n_stood * share)
 
     def finished(
         self, problem: Problem, solution: Solution, effort: Effort
@@ -265,7 +283,7 @@ class Prepared:
         encoder = TableEncoder.learn(X, model.table, weight, quiet=quiet)
         check_table_memory(len(y), encoder.width)
         target = Classes.learn(y, weight)
-        codes = target.codes(y)
+        codes, stood = target.codes(y), rows_stood_for(weight)
         factor = class_factors(model.class_weight, target, codes, weight)
         if factor is not None:
             weight = weight * factor[codes]
@@ -274,7 +292,11 @@ class Prepared:
             columns, n_classes = encoder.columns(X), len(target)
             return training_set(columns, codes, weight, n_classes)
 
-        return cls.built(encoder, target, model, factor, data, len(codes), call, begun)
+        prepared = cls.built(
+            encoder, target, model, factor, data, len(codes), call, begun
+        )
+        n_stood = None if stood is None else float(stood.sum())
+        return replace(prepared, n_stood=n_stood)
 
     @classmethod
     def built(

@@ -69,12 +69,13 @@ class PathTask:
 
     def run(self, data: Data) -> Path:
         """Trace the path on some rows."""
-        effort = replace(self.effort, time_limit=self._seconds_left)
+        effort = self.timed_effort
         seed, prepared = effort.seed(), self._prepared(data)
-        alphas = path_alphas(prepared, self.alphas_local, self.alphas_global, seed)
+        greedy = prepared.greedy(effort)
+        given = self.alphas_local, self.alphas_global, seed, None, greedy
         return trace(
             prepared,
-            *alphas,
+            *path_alphas(prepared, *given),
             self.n_solutions,
             effort,
             seed,
@@ -82,15 +83,21 @@ class PathTask:
             limits=self.limits,
             brief=self.brief,
             relax_to=self.relax_to,
+            greedy=greedy,
         )
 
     @property
-    def _seconds_left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Time that a path may take; None: as much as it takes."""
         if self.until is None:
             limit: float | None = self.effort.time_limit
             return limit
         return max(self.until - time.time(), 0.0)
+
+    @property
+    def timed_effort(self) -> Effort:
+        """How hard to try in the time that is left."""
+        return replace(self.effort, time_limit=self.seconds_left)
 
     @property
     def is_late(self) -> bool:
@@ -101,8 +108,10 @@ class PathTask:
         """The same with strengths that suit the rows given, where none were given."""
         if self.alphas_local is not None and self.alphas_global is not None:
             return self
-        seed, prepared = self.effort.seed(), self._prepared(data)
-        given = self.alphas_local, self.alphas_global, seed, self._seconds_left
+        seed, effort = self.effort.seed(), self.timed_effort
+        prepared = self._prepared(data)
+        greedy = prepared.greedy(effort)
+        given = self.alphas_local, self.alphas_global, seed, self.seconds_left, greedy
         local, linf = path_alphas(prepared, *given)
         if self.alphas_local is None:
             local = self._thinned(local, prepared)

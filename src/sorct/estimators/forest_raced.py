@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import IntArray
-from sorct.data.bags import ALL
+from sorct.data.bags import ALL, HALF
+from sorct.data.samples import MANY_ROWS
 from sorct.estimators.finishing import params_of
 from sorct.estimators.fitting import STEEPNESS, Model
 from sorct.estimators.forest_fitting import LOOK_ROWS, ForestFit
@@ -103,7 +104,7 @@ class RacedFit(ForestFit):
         n_others = self.plan.n_trees[-1] - 1
         if n_others == 0:
             return self._forest(first, trees, np.ones(1), self._kept)
-        bags = replace(self.grove(problem, n_others), greedy=self._is_greedy)
+        bags = replace(self.grove(problem, n_others), greedy=self._greedy_rows)
         others = self._all_thin(bags, self._grown(bags, groups))
         weights = np.full(1 + len(others), (1.0 - _SHARE) / len(others))
         weights[0] = _SHARE
@@ -135,6 +136,12 @@ class RacedFit(ForestFit):
     def _is_greedy(self) -> bool:
         """Whether the race began with greedy trees, so that those on bags do, too."""
         return bool(self.raced.model.preselect == "greedy")
+
+    @property
+    def _greedy_rows(self) -> float:
+        """Rows that a bag stands for, if trees begin with greedy ones, or 0."""
+        half = 0.5 if self.plan.kind == HALF else 1.0
+        return half * min(self.plan.n_draws, MANY_ROWS) if self._is_greedy else 0.0
 
     @property
     def _steepness(self) -> float:
@@ -183,7 +190,7 @@ class RacedFit(ForestFit):
         problem = with_setting(whole, tree.depth, per_group * whole.n_groups)
         options = ALL, 1.0, self.plan.n_starts, self.seed, self.workers, self.hard
         grove = Grove.drawn(problem, 1, *options)
-        grove = replace(grove, greedy=self._is_greedy)
+        grove = replace(grove, greedy=self._greedy_rows)
         return grove.at(Strengths(self.alpha_local, self.alpha_global))
 
     def _first_tree(self, grove: Grove, groups: IntArray) -> list[Params]:

@@ -31,6 +31,7 @@ from sorct.tree.params import MIXED
 from sorct.tree.path import NO_LIMITS, Limits, Path
 
 if TYPE_CHECKING:
+    from sorct.search.greedy import Greedy
     from sorct.search.sweep import SweepCallback
 
 #: The paper's strengths: 0 and 2^-12 to 2^3.
@@ -179,11 +180,11 @@ def sorct_path(
     prepared = _prepared(X, y, sample_weight, model, call)
     asked = AskedBounds(group_bounds, groups, group_measure)
     bound = _bound(prepared, X, y, sample_weight, asked)
-    left = prepared.seconds_left(effort)
-    alphas = path_alphas(prepared, alphas_local, alphas_global, seed, left)
+    greedy = prepared.greedy(effort)
+    given = alphas_local, alphas_global, seed, prepared.seconds_left(effort), greedy
     path = trace(
         prepared,
-        *alphas,
+        *path_alphas(prepared, *given),
         n_solutions,
         effort,
         seed,
@@ -191,6 +192,7 @@ def sorct_path(
         relax=relax,
         limits=limits,
         bound=bound,
+        greedy=greedy,
     )
     warn_if_slow(path, effort)
     return path
@@ -272,10 +274,12 @@ def trace(
     relax_to: float | None = None,
     brief: bool = False,
     bound: BoundProblem | None = None,
+    greedy: Greedy | None = None,
 ) -> Path:
     """Sweep over the grid of a prepared problem; all arguments are checked.
 
-    Relaxed trees are fitted under ``relax_to``, or a fixed share of their penalty.
+    Relaxed trees are fitted under ``relax_to``, or a fixed share of their penalty. With
+    a greedy tree the path has its variables alone, and begins with it.
     """
     from sorct.search.sweep import Grid, Sweep
 
@@ -289,14 +293,15 @@ def trace(
         effort.solver(), int(n_solutions), effort.n_jobs, seconds, brief,
         prepared.gentler,
     )  # fmt: skip
-    points, took = swept_points(prepared, sweep, grid, effort, seed, callback)
+    given = grid, effort, seed, callback, greedy
+    points, took = swept_points(prepared, sweep, *given)
     if bound is not None:
         points = within_bounds(bound, points, effort, prepared.begun)
     trees, points = decided(prepared, points)
     loosened = []
     if relax:
-        given = limits, seed, relax_to, bound
-        loosened = relaxed_trees(prepared, points, trees, effort, *given)
+        more = limits, seed, relax_to, bound
+        loosened = relaxed_trees(prepared, points, trees, effort, *more)
     return Path(alphas_local, alphas_global, tuple(trees), took, tuple(loosened))
 
 

@@ -17,6 +17,7 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     from sorct.problem.penalty import Strengths
     from sorct.problem.problem import Problem
+    from sorct.search.greedy import Greedy
     from sorct.search.sweep import Grid, Sweep, SweepCallback, Swept
 
     Point = tuple[Solution, Strengths]
@@ -29,39 +30,37 @@ def swept_points(
     effort: Effort,
     seed: int,
     callback: SweepCallback | None,
+    greedy: Greedy | None,
 ) -> tuple[list[Point], FloatArray]:
     """Finished solutions of all points of a grid, and the seconds each took.
 
-    They have the variables of a greedy tree alone, if that is asked for.
+    They have the variables of a greedy tree alone, if there is one.
     """
     from sorct.problem.restriction import Restriction
 
-    problem = prepared.problem
+    problem, inner = prepared.problem, grid
     in_parts = isinstance(problem.data, PartedSet)
     some, small = problem.subsampled if in_parts else problem, None
-    if greedy := prepared.greedy(some):
-        small, some = greedy.restriction, greedy.restriction.part
-        small = Restriction.of(problem, small.groups) if in_parts else small
-        problem = small.part
+    if greedy is not None:
+        small = Restriction.of(problem, greedy.restriction.groups)
+        problem, inner = small.part, grid.scaled(small.share)
+        some = greedy.restriction.part if in_parts else problem
         sweep = replace(sweep, gentler=None, begins=greedy.begins)
-    swept = sweep.run(some, grid, seed, callback)
+    swept = sweep.run(some, inner, seed, callback)
     if in_parts:
-        swept = _on_all(problem, swept, grid, effort)
+        swept = _on_all(problem, swept, inner, effort)
     first = swept.solutions[0]
     if not first.feasible:
         late = " before time_limit" if first.status is Status.TIME_LIMIT else ""
         tried = f"a pool of {sweep.n_solutions} solutions and their moves{late}"
         prepared.refuse(first.recall, tried, "n_solutions")
-    points = [
-        (prepared.finished(problem.at(strengths), solution, effort), strengths)
-        for solution, strengths in zip(swept.solutions, grid.strengths, strict=True)
+    solutions = [
+        prepared.finished(problem.at(strengths), solution, effort)
+        for solution, strengths in zip(swept.solutions, inner.strengths, strict=True)
     ]
     if small is not None:
-        points = [
-            (replace(solution, params=small.up(solution.params)), strengths)
-            for solution, strengths in points
-        ]
-    return points, swept.seconds
+        solutions = [replace(one, params=small.up(one.params)) for one in solutions]
+    return list(zip(solutions, grid.strengths, strict=True)), swept.seconds
 
 
 def _on_all(problem: Problem, swept: Swept, grid: Grid, effort: Effort) -> Swept:

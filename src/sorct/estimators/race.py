@@ -213,6 +213,7 @@ class Race:
         settings = self.choices.greedy
         if settings is None or self._is_over or self._knows_greedy:
             return []
+        settings = replace(settings, class_weight=self.leader.settings.class_weight)
         self._knows_greedy = True
         scores = self.scout(settings, self.leader.best)
         if not scores:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Data:
             known = self._read(model, call)
             self._known[key] = known
             return known
-        return Prepared.built(
+        prepared = Prepared.built(
             known.encoder,
             known.classes,
             model,
@@ -63,6 +63,7 @@ class Data:
             call,
             time.perf_counter(),
         )
+        return replace(prepared, n_stood=known.n_stood)
 
     def _read(self, model: Model, call: str) -> Prepared:
         given = self.X, self.y, self.weight, model, call

@@ -7,7 +7,7 @@ their scores on folds, as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import entr
@@ -22,8 +22,8 @@ from sorct.search.axis import MOST_DRAWN
 from sorct.tree.path import Path
 
 # Shares of what the best gains over always saying the classes' shares, by which greedy
-# trees may be behind it before they are improved, and then.
-_FAR_GROWN, _FAR_IMPROVED = 0.15, 0.05
+# trees may be behind it before any of their cuts are drawn anew, and then.
+_FAR_AT_FIRST, _FAR = 0.15, 0.05
 
 
 def worth_scoring(
@@ -36,25 +36,39 @@ def worth_scoring(
     found = [depth for depth in depths if depth > 1]
     if not (isinstance(scorer, DefaultScorer) and scorer.is_log_loss):
         return found
-    _, counts = np.unique(rows.y, return_counts=True)
-    gain = best + float(entr(counts / counts.sum()).sum())
-    for far, most_drawn in ((_FAR_GROWN, 0), (_FAR_IMPROVED, MOST_DRAWN)):
-        pairs = zip(found, _values(task, rows, found, most_drawn), strict=True)
-        found = [depth for depth, value in pairs if value >= best - far * gain]
+    for far, most_drawn in ((_FAR_AT_FIRST, 0), (_FAR, MOST_DRAWN)):
+        scouts = [_Scout.of(task.of_depth(depth), rows, most_drawn) for depth in found]
+        pairs = zip(found, scouts, strict=True)
+        found = [depth for depth, one in pairs if one.comes_near(best, far)]
     return found
 
 
-def _values(
-    task: PathTask, data: Data, depths: Sequence[int], most_drawn: int
-) -> list[float]:
-    """About what greedy trees of some depths will score by minus the log-loss.
+class _Scout(NamedTuple):
+    """About what a greedy tree will score by minus the log-loss, and an empty one.
 
-    It is their value on the rows themselves, which every cut has a price in.
+    It is their value on the rows themselves, which every cut has a price in. Rows count
+    by their weights and those of their classes, as they do in scores.
     """
-    from sorct.search.greedy import greedy_value
 
-    problems = [task.of_depth(depth).forgiving(data).problem for depth in depths]
-    return [-greedy_value(problem, most_drawn) for problem in problems]
+    value: float
+    empty: float
+
+    @classmethod
+    def of(cls, task: PathTask, data: Data, most_drawn: int) -> _Scout:
+        from sorct.problem.evaluation import never
+        from sorct.search.greedy import greedy_value
+        from sorct.search.workers import deadline
+
+        prepared, stop = task.forgiving(data), never()
+        problem = prepared.problem
+        with deadline(task.seconds_left, stop):
+            given = prepared.n_looked_at, most_drawn, stop
+            value = greedy_value(problem, *given)
+        return cls(-value, -float(entr(problem.data.share).sum()))
+
+    def comes_near(self, best: float, far: float) -> bool:
+        """Whether it is behind a score by no more than a share of what that gains."""
+        return self.value >= best - far * (best - self.empty)
 
 
 def score_greedy(
@@ -66,8 +80,11 @@ def score_greedy(
     """
     scores = np.full(max(depths), np.nan)
     for depth in depths:
+        if task.is_late:
+            break
+        effort = task.timed_effort
         prepared = task.of_depth(depth).forgiving(train)
-        greedy = prepared.greedy(prepared.problem)
+        greedy = prepared.greedy(effort)
         solution = None if greedy is None else greedy.still()
         if solution is None or not solution.feasible:
             continue

@@ -201,6 +201,7 @@ def choice_on_all(
     prepared = Streamed.of(source, model, tree.training.call or "").prepared
     from sorct.problem.evaluation import never
     from sorct.problem.penalty import Strengths
+    from sorct.problem.restriction import Restriction
     from sorct.search.chains import IteratedSearch
     from sorct.search.relax import relaxed
     from sorct.search.workers import deadline
@@ -208,11 +209,19 @@ def choice_on_all(
     told, solver = tree.training, effort.solver()
     alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
     problem = prepared.problem.at(Strengths(*alphas))
+    part, small = problem, None
+    own = np.flatnonzero(np.isin(prepared.group_variable, tree.variables_at()))
+    if model.preselect == "greedy" and own.size:
+        # A path that keeps to some variables was looked at on these alone.
+        small = Restriction.of(problem, own)
+        part = small.part
     seconds = prepared.seconds_left(effort)
-    result = IteratedSearch(solver, effort.n_jobs, seconds).run(problem, effort.seed())
+    result = IteratedSearch(solver, effort.n_jobs, seconds).run(part, effort.seed())
     if not result.best.feasible:
         prepared.refuse(result.best.recall, "the search", "n_solutions")
-    best = prepared.finished(problem, result.best, effort)
+    best = prepared.finished(part, result.best, effort)
+    if small is not None:
+        best = replace(best, params=small.up(best.params))
     if limits.on_variables:
         stop = never()
         with deadline(prepared.seconds_left(effort), stop):
@@ -261,6 +270,7 @@ class _Known:
     target: Classes | Quantity
     label_weight: FloatArray
     n_rows: int
+    n_stood: float
     n_more: int = 0
 
     @classmethod
@@ -274,7 +284,8 @@ class _Known:
             )
             kind = Quantity if model.of_quantity else Classes
             target = kind.from_dict(kept["target"])
-            return cls(encoder, target, np.array(kept["weight"]), kept["n_rows"])
+            weight, n_rows = np.array(kept["weight"]), kept["n_rows"]
+            return cls(encoder, target, weight, n_rows, kept.get("n_stood", n_rows))
         level = centred_at(model) if model.of_quantity else None
         asked = model.of_quantity, level is not None, model.link == "log"
         surveyor = Surveyor(model.table, *asked)
@@ -283,7 +294,8 @@ class _Known:
         if level is not None and survey.responses is not None:
             target, n_more = _centred(target, survey.responses, level, source)
         encoder = survey.encoder(model.table)
-        known = cls(encoder, target, survey.label_weight, survey.n_rows, n_more)
+        counts = survey.label_weight, survey.n_rows, survey.n_stood
+        known = cls(encoder, target, *counts, n_more)
         if checkpoint is not None:
             data = {
                 "variables": [v.to_dict() for v in known.encoder.variables],
@@ -291,6 +303,7 @@ class _Known:
                 "target": known.target.to_dict(),
                 "weight": known.label_weight.tolist(),
                 "n_rows": known.n_rows,
+                "n_stood": known.n_stood,
             }
             checkpoint.keep_plain("survey", data)
         return known

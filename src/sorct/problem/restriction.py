@@ -58,6 +58,14 @@ class Restriction:
         )
         return cls(problem, groups, columns, part)
 
+    @property
+    def share(self) -> float:
+        """What a strength of 1 of the whole problem is in the part.
+
+        Strengths multiply means over the groups, of which the part has fewer.
+        """
+        return self.part.n_groups / self.whole.n_groups
+
     def down(self, params: Params) -> Params:
         """A tree of the whole problem without the other columns."""
         threshold = params.threshold * (self.whole.n_groups / self.part.n_groups)

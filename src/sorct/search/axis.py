@@ -10,8 +10,10 @@ probability of a row's class, and a price for every cut.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from sorct.tree.topology import Topology
 _SWEEPS, _GAIN = 8, 1e-9
 # Weight of the classes' shares beside a leaf's own rows, where cuts above it compare.
 _SHARE = 1e-3
-# Cells by class that are looked at together.
+# Numbers that are looked at together.
 _AT_ONCE = 2_000_000
 #: Rows times columns times cuts that all drawn trees may look at; most drawn trees.
 WORK, MOST_DRAWN = 4_000_000, 30
@@ -70,6 +72,30 @@ class AxisTree:
         return int(np.count_nonzero(self.column >= 0))
 
 
+class _Part(NamedTuple):
+    """Some columns of the rows at a node, each with its cells in rising order.
+
+    Attributes
+    ----------
+    first : int
+        The first of the columns.
+    order : array of shape (n_columns, n)
+        Places of the rows.
+    cells : array of shape (n_columns, n)
+    fits : array of shape (n_columns, n - 1)
+        Where a limit may lie, between a cell and the next.
+    """
+
+    first: int
+    order: IntArray
+    cells: FloatArray
+    fits: BoolArray
+
+    def limit(self, j: int, i: int) -> float:
+        """Midway between a cell and the next, so that no row lies on it."""
+        return float(0.5 * (self.cells[j, i] + self.cells[j, i + 1]))
+
+
 @dataclass(frozen=True)
 class AxisSearch:
     """Rows to find a tree for.
@@ -85,6 +111,8 @@ class AxisSearch:
         Of a cut.
     least : float
         Weight that both sides of a cut have at least.
+    stop : array of one integer
+        Not 0 once time is over: then the tree is what it is.
     """
 
     X: FloatArray
@@ -93,20 +121,33 @@ class AxisSearch:
     topology: Topology
     price: float
     least: float
+    stop: IntArray
 
     @classmethod
     def of(
-        cls, rows: Rows, n_classes: int, topology: Topology, least: float
+        cls,
+        rows: Rows,
+        n_classes: int,
+        topology: Topology,
+        least: float,
+        n_stood: float,
+        stop: IntArray,
     ) -> AxisSearch:
-        """Some rows; a cut costs what the best of all gains by chance.
+        """Rows that stand for ``n_stood``; a cut costs what the best gains by chance.
 
-        Of n p possible cuts that mean nothing the best gains about log(n p) / n.
+        Of n p possible cuts that mean nothing the best gains about log(n p) / n. Equal
+        rows were merged, and n counts each of them.
         """
         X, codes = written_out(rows.X), rows.codes
         hot = np.zeros((codes.size, n_classes))
         hot[np.arange(codes.size), codes] = rows.weight / rows.weight.sum()
-        price = float(np.log(max(X.size, 2)) / codes.size)
-        return cls(X, codes, hot, topology, price, least)
+        price = float(np.log(max(len(X) * n_stood, 2.0)) / n_stood)
+        return cls(X, codes, hot, topology, price, least, stop)
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """Weight of every row."""
+        return np.asarray(self.hot.sum(axis=1))
 
     @cached_property
     def order(self) -> IntArray:
@@ -126,6 +167,8 @@ class AxisSearch:
         rng = np.random.default_rng(0)
         n_drawn = min(WORK // (self.X.size * tree.column.size + 1), most_drawn)
         for _ in range(n_drawn):
+            if self.stop[0] != 0:
+                break
             other, found = self._improved(self._redrawn(tree, rng))
             if found < value - _GAIN:
                 tree, value = other, found
@@ -173,42 +216,53 @@ class AxisSearch:
             t = above
         return comes
 
-    def _in_order(
-        self, rows: BoolArray, first: int = 0, last: int | None = None
-    ) -> tuple[IntArray, FloatArray, BoolArray]:
-        """Some rows by column, their cells, and where a limit fits between them."""
-        order, X = self.order[first:last], self.X[first:last]
+    def _parts(self, rows: BoolArray, n_values: int) -> Iterator[_Part]:
+        """Some columns at a time, so that memory does not go by their number.
+
+        ``n_values`` are made of every cell. There are none of fewer than two rows.
+        """
+        n_rows = int(np.count_nonzero(rows))
+        if n_rows < 2:
+            return
+        at_once = max(_AT_ONCE // (n_values * n_rows), 1)
+        for first in range(0, len(self.X), at_once):
+            yield self._part(rows, slice(first, first + at_once))
+
+    def _part(self, rows: BoolArray, columns: slice) -> _Part:
+        """Some columns of some rows, and where both sides have the least weight."""
+        order, X = self.order[columns], self.X[columns]
         order = order[rows[order]].reshape(len(X), -1)
         cells = np.take_along_axis(X, order, axis=1)
-        return order, cells, cells[:, 1:] > cells[:, :-1]
+        fits = cells[:, 1:] > cells[:, :-1]
+        if self.least > 0.0:
+            below = np.cumsum(self.weight[order], axis=1)
+            size = below[:, :-1]
+            fits &= (size >= self.least) & (below[:, -1:] - size >= self.least)
+        return _Part(columns.start, order, cells, fits)
 
     def _telling(self, tree: AxisTree, t: int, rows: BoolArray) -> AxisTree:
         """The tree with the cut that tells most of the classes of some rows, if any."""
-        whole = self.hot[rows].sum(axis=0)
-        if np.count_nonzero(rows) < 2:
-            return tree.without(t)
-        least, found = float(_entropy(whole)) - self.price, tree.without(t)
-        # Some columns at a time, so that memory does not go by their number.
-        at_once = max(_AT_ONCE // (self.hot.shape[1] * np.count_nonzero(rows)), 1)
-        for first in range(0, len(self.X), at_once):
-            order, cells, apart = self._in_order(rows, first, first + at_once)
-            below = np.cumsum(self.hot[order], axis=1)[:, :-1]
-            size = below.sum(axis=2)
-            apart &= (size >= self.least) & (size <= whole.sum() - self.least)
-            left = np.where(apart, _entropy(below) + _entropy(whole - below), np.inf)
+        whole, found = self.hot[rows].sum(axis=0), tree.without(t)
+        least = float(_entropy(whole)) - self.price
+        for part in self._parts(rows, self.hot.shape[1]):
+            below = np.cumsum(self.hot[part.order], axis=1)[:, :-1]
+            left = _entropy(below) + _entropy(whole - below)
+            left = np.where(part.fits, left, np.inf)
             j, i = divmod(int(np.argmin(left)), left.shape[1])
             if left[j, i] < least:
-                least, limit = left[j, i], 0.5 * (cells[j, i] + cells[j, i + 1])
-                found = tree.with_cut(t, first + j, float(limit), 1)
+                least = left[j, i]
+                found = tree.with_cut(t, part.first + j, part.limit(j, i), 1)
         return found
 
     def _grown(self, tree: AxisTree, t: int, rows: BoolArray) -> AxisTree:
         """The tree with a node and all below it grown from there down."""
-        if t >= self.topology.n_branches:
+        if t >= self.topology.n_branches or self.stop[0] != 0:
             return tree
         tree = self._telling(tree, t, rows)
-        if tree.column[t] < 0:
-            return tree
+        return tree if tree.column[t] < 0 else self._grown_below(tree, t, rows)
+
+    def _grown_below(self, tree: AxisTree, t: int, rows: BoolArray) -> AxisTree:
+        """The tree with all below a cut grown anew, of the rows that come to it."""
         left = self._goes_left(tree, np.full(rows.size, t))
         yes, no = self.topology.children(t)
         return self._grown(self._grown(tree, yes, rows & left), no, rows & ~left)
@@ -224,35 +278,36 @@ class AxisSearch:
         chance = 1.0 / np.bincount(level)[level]
         t = int(rng.choice(has, p=chance / chance.sum()))
         rows, j = self._comes(tree, t), int(rng.integers(len(self.X)))
-        limit = float(self.X[j, rng.choice(np.flatnonzero(rows))])
-        tree = tree.with_cut(t, j, limit, 1)
-        left = self._goes_left(tree, np.full(rows.size, t))
-        yes, no = self.topology.children(t)
-        return self._grown(self._grown(tree, yes, rows & left), no, rows & ~left)
+        part = self._part(rows, slice(j, j + 1))
+        places = np.flatnonzero(part.fits[0])
+        if places.size == 0:
+            return tree
+        limit = part.limit(0, int(rng.choice(places)))
+        return self._grown_below(tree.with_cut(t, j, limit, 1), t, rows)
 
     def _fitting(self, tree: AxisTree, t: int) -> AxisTree:
         """The tree with the cut that suits those below it best, as they are."""
         rows, (yes, no) = self._comes(tree, t), self.topology.children(t)
         if yes >= self.topology.n_branches:
             return self._telling(tree, t, rows)
-        if np.count_nonzero(rows) < 2:
-            return tree
         mass = self.masses(tree) + _SHARE * self.hot.sum(axis=0)
-        says = -np.log(mass / mass.sum(axis=1, keepdims=True))
+        # A class may have no row here.
+        says = -np.log(np.maximum(mass / mass.sum(axis=1, keepdims=True), 1e-300))
         dearer = says[self._leaf_of(tree, yes), self.codes]
-        dearer = self.hot.sum(axis=1) * (
-            dearer - says[self._leaf_of(tree, no), self.codes]
-        )
-        order, cells, apart = self._in_order(rows)
+        dearer = self.weight * (dearer - says[self._leaf_of(tree, no), self.codes])
         # What is saved beside all rows going left, by the rows up to a place going
         # right, or those from there on.
-        saved, whole = np.cumsum(dearer[order], axis=1)[:, :-1], dearer[rows].sum()
-        saved = np.where(apart, np.stack([saved, whole - saved]), -np.inf)
-        turned, j, i = np.unravel_index(int(np.argmax(saved)), saved.shape)
-        if saved[turned, j, i] <= max(whole, 0.0) + self.price:
-            return tree
-        limit = 0.5 * (cells[j, i] + cells[j, i + 1])
-        return tree.with_cut(t, int(j), float(limit), -1 if turned else 1)
+        whole, found = dearer[rows].sum(), tree
+        most = max(whole, 0.0) + self.price
+        for part in self._parts(rows, 2):
+            saved = np.cumsum(dearer[part.order], axis=1)[:, :-1]
+            saved = np.where(part.fits, np.stack([saved, whole - saved]), -np.inf)
+            turned, j, i = np.unravel_index(int(np.argmax(saved)), saved.shape)
+            if saved[turned, j, i] > most:
+                most, side = saved[turned, j, i], -1 if turned else 1
+                limit = part.limit(int(j), int(i))
+                found = tree.with_cut(t, part.first + int(j), limit, side)
+        return found
 
     # -- trees -----------------------------------------------------------------------
 
@@ -262,7 +317,7 @@ class AxisSearch:
         for _ in range(_SWEEPS):
             before = value
             for t in reversed(np.flatnonzero(self._is_open(tree)).tolist()):
-                other = self._fitting(tree, t)
+                other = tree if self.stop[0] != 0 else self._fitting(tree, t)
                 if other is tree:
                     continue
                 found = self.value(other)

@@ -56,8 +56,9 @@ class Grove:
     seed : int
     workers : Workers
     stop : array of one integer
-    greedy : bool
-        Whether trees also begin with greedy ones of their bags.
+    greedy : float
+        Rows that a bag stands for, if trees also begin with greedy ones; 0: they do
+        not.
     """
 
     problems: tuple[Problem, ...]
@@ -66,7 +67,7 @@ class Grove:
     seed: int
     workers: Workers
     stop: IntArray
-    greedy: bool = False
+    greedy: float = 0.0
 
     @classmethod
     def drawn(
@@ -236,7 +237,7 @@ def group_weights(problem: Problem, params: Sequence[Params]) -> FloatArray:
 
 
 def _grown(
-    problem: Problem, seed: int, n_starts: int, stop: IntArray, *, greedy: bool = False
+    problem: Problem, seed: int, n_starts: int, stop: IntArray, *, greedy: float = 0.0
 ) -> Params:
     """Best of some starts, descended to the end."""
     polisher, best = Polisher.of(problem, ROUGH, stop), None
@@ -260,10 +261,10 @@ def _grown(
 
 
 def _starts(
-    problem: Problem, seed: int, n_starts: int, stop: IntArray, *, greedy: bool
+    problem: Problem, seed: int, n_starts: int, stop: IntArray, *, greedy: float
 ) -> Iterator[Params]:
     """Starts of a seed, after greedy trees if these are to begin."""
-    grown = Greedy.of(problem, _DRAWN) if greedy else None
+    grown = Greedy.of(problem, greedy, _DRAWN, stop) if greedy else None
     if grown is not None:
         yield from map(grown.restriction.up, grown.deepest)
     for k in range(n_starts):

@@ -10,16 +10,18 @@ the root down and improved (``axis.py``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.datafit import PSEUDO
+from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction, used_groups
 from sorct.problem.thresholds import clip_thresholds
 from sorct.search.axis import MOST_DRAWN, AxisSearch, AxisTree
-from sorct.search.polish import ROUGH
+from sorct.search.polish import AS_IT_IS
 from sorct.solvers.solution import Solution
 from sorct.tree.params import Params
 
@@ -46,10 +48,20 @@ class Greedy:
     trees: tuple[Params, ...]
 
     @classmethod
-    def of(cls, problem: Problem, most_drawn: int = MOST_DRAWN) -> Greedy | None:
-        """Grow a tree to the depth of the problem; None if no cut helps."""
-        tree = _axis_tree(problem, _on_rows(problem, _most_rows(problem)), most_drawn)
-        told = _InUnits.of(problem, tree, _on_rows(problem).masses(tree).T)
+    def of(
+        cls,
+        problem: Problem,
+        n_stood: float,
+        most_drawn: int = MOST_DRAWN,
+        stop: IntArray | None = None,
+    ) -> Greedy | None:
+        """Find a tree of the problem's depth; None if no cut helps.
+
+        ``n_stood`` is the number of rows that those of the problem stand for.
+        """
+        looks = _Looks(problem, n_stood, never() if stop is None else stop)
+        tree = looks.tree(most_drawn)
+        told = _InUnits.of(problem, tree, looks.leaf_masses(tree).T)
         levels = range(1, problem.topology.depth + 1)
         trees = [told.params(level) for level in levels]
         groups = used_groups(problem, trees[-1])
@@ -70,41 +82,73 @@ class Greedy:
 
     def still(self, stop: IntArray | None = None) -> Solution:
         """Solution of the whole problem that is the greedy tree as it is."""
-        solver, small = replace(ROUGH, max_iter=1, max_rounds=1), self.restriction
-        found = solver.solve(small.part, self.trees[-1], stop=stop)
+        small = self.restriction
+        found = AS_IT_IS.solve(small.part, self.trees[-1], stop=stop)
         return replace(found, params=small.up(found.params))
 
 
-def greedy_value(problem: Problem, most_drawn: int = MOST_DRAWN) -> float:
+def greedy_value(
+    problem: Problem,
+    n_stood: float,
+    most_drawn: int = MOST_DRAWN,
+    stop: IntArray | None = None,
+) -> float:
     """Log-loss of a greedy tree on its own rows and the price of its cuts.
 
     About what its log-loss is on other rows, since cuts cost what they gain by chance.
     """
-    search = _on_rows(problem, _most_rows(problem))
-    return search.value(_axis_tree(problem, search, most_drawn))
+    looks = _Looks(problem, n_stood, never() if stop is None else stop)
+    return looks.many.value(looks.tree(most_drawn))
 
 
-def _most_rows(problem: Problem) -> int:
-    """Rows that improve a tree: all, unless there are very many columns."""
-    return max(_CELLS // problem.data.n_columns, _DRAWN_ROWS[1])
+@dataclass(frozen=True)
+class _Looks:
+    """Searches on the rows of a problem, or on some of them.
 
+    Attributes
+    ----------
+    problem : Problem
+    n_stood : float
+        Rows that those of the problem stand for.
+    stop : array of one integer
+    """
 
-def _on_rows(problem: Problem, most: int | None = None) -> AxisSearch:
-    """A search on the problem's rows, or on so many of them."""
-    rows, data = problem.data.rows, problem.data
-    if most is not None:
-        rows = rows.take(np.arange(0, rows.codes.size, -(-rows.codes.size // most)))
-    return AxisSearch.of(rows, data.n_codes, problem.topology, PSEUDO)
+    problem: Problem
+    n_stood: float
+    stop: IntArray
 
+    def tree(self, most_drawn: int) -> AxisTree:
+        """The best tree found; cuts are drawn anew on few rows, if at all."""
+        many, (least, most) = self.many, _DRAWN_ROWS
+        if not most_drawn:
+            return many.settled(many.grown)
+        most = min(max(_DRAWN_CELLS // self.problem.data.n_columns, least), most)
+        few = many if many.codes.size <= most else self.on(most)
+        return many.settled(few.best(most_drawn))
 
-def _axis_tree(problem: Problem, search: AxisSearch, most_drawn: int) -> AxisTree:
-    """The best tree found; a leaf has no less weight than is given to it."""
-    least, most = _DRAWN_ROWS
-    n_rows = min(max(_DRAWN_CELLS // problem.data.n_columns, least), most)
-    few = search.codes.size <= n_rows
-    drawn = search if few else _on_rows(problem, n_rows)
-    begin = drawn.best(most_drawn) if most_drawn else search.grown
-    return search.settled(begin)
+    @cached_property
+    def many(self) -> AxisSearch:
+        """A search on all rows, unless there are very many columns."""
+        return self.on(max(_CELLS // self.problem.data.n_columns, _DRAWN_ROWS[1]))
+
+    def on(self, most: int) -> AxisSearch:
+        """A search on at most so many of the rows, spaced evenly."""
+        rows, problem = self.problem.data.rows, self.problem
+        n, stood = rows.codes.size, self.n_stood
+        if n > most:
+            rows = rows.take(np.linspace(0, n - 1, most).astype(np.int64))
+            stood *= most / n
+        known = problem.data.n_codes, problem.topology, PSEUDO
+        return AxisSearch.of(rows, *known, stood, self.stop)
+
+    def leaf_masses(self, tree: AxisTree) -> FloatArray:
+        """Weight of all rows by leaf and class; they are read in the tree's columns."""
+        rows, problem = self.problem.data.rows, self.problem
+        columns, place = np.unique(np.maximum(tree.column, 0), return_inverse=True)
+        own = replace(tree, column=np.where(tree.column < 0, -1, place))
+        known = problem.data.n_codes, problem.topology, PSEUDO
+        some = rows._replace(X=rows.X[columns])
+        return AxisSearch.of(some, *known, self.n_stood, self.stop).masses(own)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ _SHARES = (0.0, 2.0**-6, 2.0**-4, 2.0**-2, 1.0)
 # objective to relative rounding, its residual up to the least tolerance in use.
 _DUST, _ROUNDING, _TOL = 1e-7, 1e-10, 1e-6
 ROUGH = AugmentedLagrangian(tol=1e-3, max_iter=100)
+#: Makes a solution of a tree, and next to nothing else.
+AS_IT_IS = AugmentedLagrangian(tol=1e-3, max_iter=1, max_rounds=1)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
 from sorct.search.moves import Chain
-from sorct.search.polish import HOLD, ROUGH, Polisher, without_idle_cuts
+from sorct.search.polish import AS_IT_IS, HOLD, ROUGH, Polisher, without_idle_cuts
 from sorct.search.pool import (
     GAIN,
     carried_on,
@@ -232,9 +232,8 @@ class _SweepState:
         are stronger in the same proportion.
         """
         gamma, solver = self.options.gentler, self.options.solver
-        still = replace(ROUGH, max_iter=1, max_rounds=1)
         self.known = [
-            still.solve(self.problem, one, stop=self.stop)
+            AS_IT_IS.solve(self.problem, one, stop=self.stop)
             for one in self.options.begins
         ]
         if gamma is None:
