@@ -317,6 +317,20 @@ def test_settings_chosen_on_some_rows_are_trained_with_on_all(table, tmp_path):
     assert timed.tree_.training.n_samples == rows.sum()
 
 
+def test_the_tree_of_all_rows_has_the_variables_of_a_greedy_tree(rng, tmp_path):
+    """As all trees have among which it was chosen; the penalty is that of few."""
+    X = pd.DataFrame(rng.random((1500, 8))).add_prefix("x")
+    y = np.where(X["x0"] > 0.5, X["x1"] > 0.4, 2 * (X["x2"] > 0.6)).astype(int)
+    y = np.where(rng.random(1500) < 0.05, rng.integers(3, size=1500), y)
+    files = write_parts(X.assign(y=y), tmp_path / "x", 2)
+    search = SORCTClassifierCV(
+        depths=3, loss="log", scaling="auto", cv=2, n_solutions=1, preselect="greedy",
+        tol=1e-3, max_iter=200, random_state=0,
+    ).fit(files, "y")  # fmt: skip
+    assert search.tree_.training.n_samples == 1500
+    assert set(search.tree_.variables_used) == {"x0", "x1", "x2"}
+
+
 def test_long_categories_stream_too(table, fitted, tmp_path, monkeypatch):
     """Levels as places of columns: the same tree, also from what a checkpoint keeps."""
     monkeypatch.setattr(encoders, "LONG", 1)

@@ -7,16 +7,17 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from sorct.data.samples import TrainingSet
+from sorct.search import axis
 from sorct.search.axis import AxisSearch, AxisTree
 from sorct.tree.topology import Topology
 
 
-def search_on(X, y, depth=2, weight=None, least=0.0):
+def search_on(X, y, depth=2, weight=None, least=0.0, stop=0):
     """A search on a table as it is."""
     weight = np.ones(len(y)) if weight is None else weight
     data = TrainingSet.from_data(X, y, weight, n_codes=int(y.max()) + 1)
     return AxisSearch.of(
-        data.rows, data.n_codes, Topology(depth), least, weight.sum(), np.zeros(1)
+        data.rows, data.n_codes, Topology(depth), least, weight.sum(), np.array([stop])
     )
 
 
@@ -165,5 +166,46 @@ def test_weights_are_repetitions_and_sides_have_a_least_weight(rng):
     for name in ("column", "limit", "side"):
         np.testing.assert_array_equal(*(getattr(tree, name) for tree in trees))
     heavy = search_on(X, y, 3, least=0.2)
-    mass = heavy.masses(heavy.grown).sum(axis=1)
-    assert mass[mass > 0.0].min() >= 0.2
+    for tree in (heavy.grown, heavy.best()):
+        mass = heavy.masses(tree).sum(axis=1)
+        assert mass[mass > 0.0].min() >= 0.2
+
+
+def test_equal_rows_count_one_by_one(rng):
+    """A table of few different rows pays no more for a cut than one of many."""
+    X = rng.integers(0, 2, (4000, 2)).astype(float)
+    y = (X[:, 0] * X[:, 1] > 0.5).astype(np.int64)
+    y = np.where(rng.random(4000) < 0.1, 1 - y, y)
+    search = search_on(X, y)
+    assert search.codes.size == 8
+    assert search.price == pytest.approx(np.log(2 * 4000) / 4000)
+    assert set(search.settled(search.best()).column.tolist()) == {0, 1, -1}
+
+
+def test_no_row_lies_on_a_limit(rng):
+    """It would go both ways; also where cuts are drawn, in columns of few levels."""
+    for _ in range(10):
+        X = np.column_stack([rng.integers(0, 2, (120, 2)), rng.random(120).round(1)])
+        y = (X[:, 0] != X[:, 1]).astype(np.int64)
+        y = np.where(rng.random(120) < 0.1, rng.integers(0, 3, 120), y)
+        search = search_on(X, y, depth=3)
+        tree = search.best()
+        for t in np.flatnonzero(tree.column >= 0).tolist():
+            assert (search.X[tree.column[t]] != tree.limit[t]).all()
+
+
+def test_columns_are_looked_at_some_at_a_time(rng, monkeypatch):
+    """However many, the tree is the same."""
+    given = drawn(rng, 80, 7)
+    whole = search_on(*given, depth=3)
+    trees = [whole.best()]
+    monkeypatch.setattr(axis, "_AT_ONCE", 500)
+    trees.append(search_on(*given, depth=3).best())
+    for name in ("column", "limit", "side"):
+        np.testing.assert_array_equal(*(getattr(tree, name) for tree in trees))
+
+
+def test_nothing_is_looked_for_when_time_is_over(rng):
+    """The tree is without cuts then."""
+    search = search_on(*drawn(rng, 80, 3), stop=1)
+    assert search.settled(search.best()).n_cuts == 0

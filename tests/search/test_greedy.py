@@ -1,6 +1,7 @@
 """Greedy: trees of one column per cut, where a search on their variables may begin."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -121,6 +122,41 @@ def test_no_tree_of_a_path_has_other_columns(rng, tmp_path, monkeypatch, in_part
     used = {name for tree in path.offered for name in tree.variables_used}
     assert {"x0", "x1", "x2"} <= used
     assert len(used) <= 5
+
+
+@pytest.mark.parametrize("n_noise", [0, 40])
+def test_penalties_of_a_path_are_means_over_all_variables(rng, n_noise):
+    """As those of every other path, for own and relaxed trees."""
+    X = rng.random((300, 4 + n_noise))
+    y = np.where(X[:, 0] > 0.5, X[:, 1] > 0.4, X[:, 2] > 0.6)
+    y = np.where(rng.random(300) < 0.05, ~y, y)
+    trace = partial(
+        sorct_path, X, y, depth=2, gamma="steep", preselect="greedy", n_solutions=2,
+        loss="log", scaling="minmax", random_state=0,
+    )  # fmt: skip
+    path = trace()
+    for tree in path.offered:
+        told = tree.training
+        mean = np.abs(tree.coef).sum() / tree.coef.size
+        paid = told.alpha_local * (told.relaxed or 1.0) * mean
+        assert told.objective - told.cost == pytest.approx(paid, rel=1e-6, abs=1e-9)
+    # The strongest of a grid is a little below what empties the tree.
+    assert path.trees[-1].variables_used
+    assert not trace(alphas_local=1.2 * path.alphas_local[-1]).trees[0].variables_used
+
+
+def test_a_class_without_rows_among_those_drawn_is_no_fault(rng):
+    """Cuts are drawn anew on a thousand rows, where a rare class may be missing."""
+    case = draw_case(rng, n=2500, n_features=4, n_classes=4, depth=3)
+    X, y = case.truth.X, np.where(case.truth.X[:, 0] > 0.6, 0, 2)
+    y = np.where(X[:, 1] > 0.4, 3, y)
+    y[7] = 1
+    problem = learning(case)
+    data = problem.data.from_data(X, y, np.ones(2500), 4)
+    problem = replace(problem, data=data)
+    greedy = Greedy.of(problem, 2500)
+    assert np.isfinite(greedy_value(problem, 2500))
+    assert all((tree.leaf_proba > 0.0).all() for tree in greedy.trees)
 
 
 def test_columns_that_mean_nothing_are_cut_seldom(rng):

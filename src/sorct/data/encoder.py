@@ -14,7 +14,7 @@ import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.data.dates import is_dates
-from sorct.data.learning import learn_matrix, learn_others
+from sorct.data.learning import learn_matrix, learn_others, warn_of_columns
 from sorct.data.level_rows import LONG, Cells, LevelRows
 from sorct.data.options import PAPER_TABLE, TableOptions
 from sorct.data.scaled_columns import ScaledColumns
@@ -80,8 +80,9 @@ class TableEncoder:
         options.check_columns(texts)
         categories = chosen_columns(options.categorical_features, texts)
         count = None if weight is None else rows_stood_for(weight)
-        given = X, names, categories, options, count
-        found = learn_others(*given, quiet=quiet) if named else {}
+        if not quiet:
+            warn_of_columns(X, options)
+        found = learn_others(X, names, categories, options, count) if named else {}
         if not named and categories:
             raise ValueError(
                 "categorical_features must be 'from_dtype' or None for a plain array; "

@@ -13,11 +13,29 @@ from sorct.data.in_order import in_order
 from sorct.data.kinds import learn_dates, learn_levels, learn_numbers
 from sorct.data.options import TableOptions
 from sorct.data.samples import threads_for
-from sorct.data.table import is_categorical, plain_numbers, refuse_infinite
+from sorct.data.table import (
+    as_table,
+    chosen_columns,
+    is_categorical,
+    is_frame,
+    plain_numbers,
+    refuse_infinite,
+)
 from sorct.data.variables import Variable
 
 # Columns that are learned from at a time, and rows that are turned into columns.
 _AT_ONCE, _TURNED = 4, 4096
+
+
+def warn_of_columns(X: Any, options: TableOptions) -> None:
+    """Warn of columns that are likely meant otherwise than they will be read."""
+    X = as_table(X)
+    if not is_frame(X):
+        return
+    texts = [str(name) for name in X.columns]
+    given = set(chosen_columns(options.categorical_features, texts))
+    plain = plain_numbers(X)
+    warn_of_text(X, [n for n in X.columns if n not in plain and str(n) not in given])
 
 
 def learn_others(
@@ -26,16 +44,11 @@ def learn_others(
     categories: list[str],
     options: TableOptions,
     count: FloatArray | None,
-    *,
-    quiet: bool = False,
 ) -> dict[Any, Variable]:
     """Variables of the columns of a frame that are no plain numbers."""
     plain = plain_numbers(X)
-    odd = [n for n in names if n not in plain]
-    if not quiet:
-        warn_of_text(X, [n for n in odd if str(n) not in categories])
     found: dict[Any, Variable] = {}
-    for name in odd if not categories else names:
+    for name in names if categories else [n for n in names if n not in plain]:
         column = X[name]
         if str(name) in categories or is_categorical(column):
             found[name] = learn_levels(str(name), column, count, options)

@@ -14,6 +14,7 @@ from sorct.estimators.fitting import Prepared
 
 if TYPE_CHECKING:
     from sorct.search.greedy import Greedy
+    from sorct.tree.params import Params
 
 # Default strengths: the one that empties the tree, divided by powers of two. Steps are
 # small where variables enter one by one.
@@ -63,19 +64,23 @@ def default_alphas(
     from sorct.search.strongest import emptying_strength
     from sorct.search.workers import deadline, run_apart
 
-    problem, n_starts, share = prepared.problem, _STARTS, 1.0
+    problem, n_starts = prepared.problem, _STARTS
     if problem.of_quantity and not problem.is_convex:
         # Strengths go by the spread of y: some rows tell them well enough.
         some = problem.subsampled
         problem = replace(some, data=some.data.fewer(_STRENGTH_ROWS))
         n_starts = _STARTS_OF_QUANTITY
+    begins: tuple[Params, ...] = ()
+    share = 1.0
     if greedy is not None:
-        problem, share = greedy.restriction.part, greedy.restriction.share
+        problem, begins = greedy.restriction.part, greedy.begins
+        share = greedy.restriction.share
     stop = never()
     with deadline(seconds, stop):
         find = partial(
-            emptying_strength, problem, seed, linf=linf, stop=stop, n_starts=n_starts
-        )
+            emptying_strength, problem, seed, linf=linf, stop=stop, n_starts=n_starts,
+            begins=begins,
+        )  # fmt: skip
         strongest = run_apart(find, stop) / share
     if strongest <= 0.0:
         return np.zeros(1)

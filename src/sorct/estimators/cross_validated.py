@@ -18,6 +18,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
+from sorct.data.learning import warn_of_columns
 from sorct.data.options import TableOptions
 from sorct.data.sources import Source
 from sorct.data.table import as_table
@@ -345,7 +346,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         scorer = named or DefaultScorer(costs, target, self.loss != "cost", factor)
         default = scorer.name if isinstance(scorer, DefaultScorer) else ""
         own = None if kept.weight is None else np.asarray(kept.weight)
-        data = Data(kept.X, plain_labels(column_or_1d(kept.y)), own)
+        warn_of_columns(kept.X, asked.table)
+        data = Data(kept.X, plain_labels(column_or_1d(kept.y)), own, quiet=True)
         folds = data.folds(self._folds(data.seen.y, target))
         run_all = partial(
             run_in_parallel, n_jobs=self.n_jobs, progress=bool(self.progress)

@@ -59,7 +59,8 @@ def finished_on_all(
     from sorct.problem.restriction import used_groups
     from sorct.search.workers import deadline
 
-    prepared = Prepared.of(data.X, data.y, data.weight, task.model, task.call)
+    rows = data.X, data.y, data.weight
+    prepared = Prepared.of(*rows, task.model, task.call, quiet=True)
     told, params = tree.training, params_of(tree, prepared)
     alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
     problem = prepared.problem.at(Strengths(*alphas))
@@ -80,7 +81,6 @@ def finished_on_all(
     with deadline(clock.left(PATH), stop):
         solution = _solved_on(used, problem, params, effort, stop, anew=anew)
     if asked is not None:
-        rows = data.X, data.y, data.weight
         bound = BoundProblem.of(prepared, problem, *rows, asked)
         solution = replace(bound, kept=used).solve(solution, effort)
     found = prepared.tree(solution, alphas)

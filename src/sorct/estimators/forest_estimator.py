@@ -134,7 +134,9 @@ class ForestEstimator(WholeEstimator):
             model = replace(
                 model, table=own.table, leaf=own.leaf, mixed=own.mixed, link=own.link
             )
-        prepared = Prepared.of(X, y, sample_weight, model, call)
+        # A race has warned of odd columns.
+        told = {"quiet": raced is not None}
+        prepared = Prepared.of(X, y, sample_weight, model, call, **told)
         self._keep(self._grown(prepared, model, effort, seed, plan, raced))
 
     def _grown(

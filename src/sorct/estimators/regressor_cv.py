@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import validate_data
 
+from sorct.data.learning import warn_of_columns
 from sorct.data.options import BENT, TableOptions
 from sorct.data.quantity import LINKS, Quantity, number_column
 from sorct.data.sources import Source
@@ -303,7 +304,8 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         task, choices = self._task(target, model, effort), self._choices(X, target)
         scorer = named or QuantityScorer(self.loss, float(self.quantile))
         given = None if sample_weight is None else np.asarray(sample_weight)
-        data = Data(X, number_column(y), given)
+        warn_of_columns(X, model.table)
+        data = Data(X, number_column(y), given, quiet=True)
         folds = data.folds(self._folds(data.seen.y, target), target)
         folds = [(train.some(PATH_ROWS), test) for train, test in folds]
         run_all = partial(

@@ -24,13 +24,13 @@ _MOST_CELLS = 500_000
 class Data:
     """The rows that count: table, labels, and weights if any were given.
 
-    Of a part of them nobody is warned of odd columns: that is for the whole.
+    ``quiet`` if whoever made it has warned of odd columns; of parts nobody is warned.
     """
 
     X: Any
     y: AnyArray
     weight: FloatArray | None
-    is_part: bool = False
+    quiet: bool = False
     _known: dict[Any, Prepared] = field(default_factory=dict, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -66,13 +66,12 @@ class Data:
         return replace(prepared, n_stood=known.n_stood)
 
     def _read(self, model: Model, call: str) -> Prepared:
-        given = self.X, self.y, self.weight, model, call
-        return Prepared.of(*given, quiet=self.is_part)
+        return Prepared.of(self.X, self.y, self.weight, model, call, quiet=self.quiet)
 
     def part(self, rows: IntArray) -> Data:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return Data(take_rows(self.X, rows), self.y[rows], weight, is_part=True)
+        return Data(take_rows(self.X, rows), self.y[rows], weight, quiet=True)
 
     @property
     def seen(self) -> Data:

@@ -50,7 +50,8 @@ def settled(
         calibration=asked.calibration,
         confidence=asked.confidence,
     )
-    prepared = Prepared.of(data.X, data.y, data.weight, model, task.call)
+    rows = data.X, data.y, data.weight
+    prepared = Prepared.of(*rows, model, task.call, quiet=True)
     calibration = None
     if asked.calibration is not None:
         left = clock.left()
@@ -79,6 +80,6 @@ def _calibration(task: PathTask, place: int, data: Data, kind: str) -> Calibrati
     twin = replace(task, model=model)
 
     def fit(X: Any, y: AnyArray, weight: FloatArray) -> Tree:
-        return twin.run(Data(X, y, weight)).offered[place]
+        return twin.run(Data(X, y, weight, quiet=True)).offered[place]
 
     return folds.calibration(kind, fit)

@@ -26,7 +26,7 @@ from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction
-from sorct.search.polish import ROUGH, Polisher
+from sorct.search.polish import AS_IT_IS, ROUGH, Polisher
 from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.descent import gradient_at
 from sorct.solvers.solution import Solution
@@ -52,12 +52,13 @@ def emptying_strength(
     linf: bool = False,
     stop: IntArray | None = None,
     n_starts: int = 4,
+    begins: tuple[Params, ...] = (),
 ) -> float:
     """Strength from which on no tree beats the empty one, as far as could be found.
 
     It is that of the local penalty or, if ``linf``, of the global one. 0 where no tree
     is better than the empty one even without penalties. Trees of ``n_starts`` starts
-    without penalties are taken further.
+    without penalties are taken further, and the best of those to begin with.
     """
     stop = never() if stop is None else stop
     problem = problem.subsampled
@@ -75,7 +76,11 @@ def emptying_strength(
             best = _raised(problem, *best, linf, stop)
             break
     steep = _best(problem, problem.gamma, seed, linf, stop, _STEEP_STARTS)
-    return max(best.ratio, steep.ratio)
+    known = [_reached(problem, one, linf, stop) for one in begins]
+    if known:
+        top = max(known, key=lambda one: one.ratio)
+        known = [_raised(problem, *top, linf, stop)]
+    return max(one.ratio for one in (best, steep, *known))
 
 
 def _best_alone(problem: Problem, seed: int, linf: bool, stop: IntArray) -> float:
@@ -104,6 +109,12 @@ class _Reached(NamedTuple):
 
     ratio: float
     params: Params
+
+
+def _reached(problem: Problem, params: Params, linf: bool, stop: IntArray) -> _Reached:
+    """A tree as it is."""
+    found = AS_IT_IS.solve(problem, params, stop=stop)
+    return _Reached(_ratio(problem, found, linf), params)
 
 
 def _best(
