@@ -235,6 +235,19 @@ def test_groups_are_bound(towns, capsys, chosen):
     assert missed.groupby(frame["town"]).mean().abs().max() <= 1.5 * (1.0 + 1e-9)
 
 
+def test_of_many_groups_the_worst_are_told_of(towns, capsys):
+    """And how many there are."""
+    frame = pd.read_csv("towns.csv")
+    frame["shop"] = [f"shop {k % 15}" for k in range(len(frame))]
+    frame.to_csv("towns.csv", index=False)
+    line = [*towns, "--alpha-local", "20", "--n-starts", "1", "--groups", "shop",
+            "--group-measure", "error", "--group-bound", "90"]  # fmt: skip
+    assert main(line) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "(of 15 groups the 10 that are missed most)" in told
+    assert told.count(" shop ") == 10
+
+
 @pytest.mark.a_few(6)
 @pytest.mark.parametrize(
     ("more", "said"),
@@ -251,6 +264,17 @@ def test_groups_are_bound(towns, capsys, chosen):
         (
             ["--groups", "town", "--group-bound", "west=3"],
             "--group-bound names groups that no row has",
+        ),
+        (
+            [
+                "--groups",
+                "town",
+                "--group-bound",
+                "north=9",
+                "--group-bound",
+                "north=2",
+            ],
+            "more than one bound for 'north'",
         ),
         (["--trees", "3", "--groups", "town"], "--groups is for single trees"),
     ],

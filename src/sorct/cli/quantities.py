@@ -38,6 +38,8 @@ _OF_QUANTITIES: dict[str, Any] = {
 }  # fmt: skip
 # Numbers of a target that may be a quantity, though they are taken for classes.
 _MANY_NUMBERS = 5
+# Groups that are told of; of more, those that are missed most.
+_MOST_GROUPS = 10
 _SQUARED = "minus the mean squared error"
 
 
@@ -126,6 +128,10 @@ def group_options(args: Namespace) -> dict[str, Any]:
         return {}
     if None in named and len(args.group_bound) > 1:
         raise UsageError("--group-bound: either one bound for all groups, or by name")
+    names = [name for name, _ in args.group_bound]
+    twice = [name for name in named if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"--group-bound: more than one bound for {twice[0]!r}")
     bounds = named.get(None, named)
     return {"group_bounds": bounds, **_given(args, "group_measure")}
 
@@ -138,13 +144,18 @@ def group_line(args: Namespace, data: Training, model: Any) -> list[str]:
     missed = data.y - model.predict(data.X)
     weight = np.ones(missed.size) if data.weight is None else data.weight
     by_error = args.group_measure == "error"
-    told = []
+    found: dict[str, float] = {}
     for name in np.unique(groups).tolist():
         own = groups == name
         mean = np.average(missed[own] ** (2 if by_error else 1), weights=weight[own])
-        told.append(f"{printable(name)} {number(sqrt(mean) if by_error else mean)}")
+        found[name] = sqrt(mean) if by_error else float(mean)
+    shown, of_many = list(found), ""
+    if len(found) > _MOST_GROUPS:
+        shown = sorted(found, key=lambda name: -abs(found[name]))[:_MOST_GROUPS]
+        of_many = f" (of {len(found)} groups the {_MOST_GROUPS} that are missed most)"
+    told = ", ".join(f"{printable(name)} {number(found[name])}" for name in shown)
     what = "root mean squared error" if by_error else "mean of observed minus predicted"
-    return [f"By {printable(args.groups)}, the {what} is {', '.join(told)}."]
+    return [f"By {printable(args.groups)}, the {what} is {told}{of_many}."]
 
 
 def _effort(args: Namespace) -> dict[str, Any]:
