@@ -92,7 +92,7 @@ class SORCTForestClassifier(ClassifierMixin, ForestEstimator):  # type: ignore[m
         Starts of every tree on its bag.
     time_limit : float or None, default=None
         Seconds after which trees end where they are and no more are begun (some are
-        always grown); 0.7 of it is for choosing.
+        always grown); 0.6 of it is for choosing.
     n_jobs : int or None, default=None
         Threads, as in joblib. The result does not depend on it, unless ``time_limit``
         ends the search.

@@ -98,7 +98,8 @@ def sorct_path(
         Trees that are carried from grid point to grid point.
     relax : bool, default=True
         Whether every point also gets its relaxed tree (``path.relaxed``): refitted on
-        the variables of its own tree under an eighth of its penalties.
+        the variables of its own tree under an eighth of its penalties, of a quantity
+        under 1/64.
     max_features : int or None, default=None
         Most variables that a relaxed tree may use: where the tree of a point has more,
         the best of them are kept and exchanged for others as long as that pays.
@@ -126,7 +127,8 @@ def sorct_path(
     preselect : {"none", "greedy"}, default="none"
         Of classes: "greedy" traces the path on the variables of a greedy tree alone,
         whose cuts ask for one column each, and begins with that tree; for tables where
-        a few sharp limits tell the classes apart, with ``gamma="steep"``.
+        a few sharp limits tell the classes apart, with ``gamma="steep"`` and a depth of
+        2 or more. Where no such cut helps, all variables are left.
     cost_matrix, min_recall, gamma, tol, max_iter, random_state, categorical,
     categorical_features, min_frequency, handle_unknown, handle_missing, scaling,
     monotonic_cst, positive_class, feature_cost, followable
