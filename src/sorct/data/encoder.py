@@ -70,8 +70,7 @@ class TableEncoder:
     ) -> TableEncoder:
         """Learn scales and levels from training data; weight 2 is the row twice.
 
-        ``quiet`` for rows of a table that was learned from before: no warning of
-        columns again.
+        ``quiet`` where nobody is to be warned of columns again.
         """
         X = as_table(X)
         named = is_frame(X)

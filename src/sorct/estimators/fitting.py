@@ -55,7 +55,6 @@ from sorct.tree.tree import Tree
 if TYPE_CHECKING:
     from sorct.estimators.promises import Promise
     from sorct.problem.problem import Problem
-    from sorct.search.greedy import Greedy
     from sorct.solvers.solution import Solution
 
 LOSSES = ("cost", "log")
@@ -200,28 +199,6 @@ class Prepared:
     gentler: float | None = None
     preselect: str = "none"
     n_stood: float | None = None
-
-    def greedy(self, effort: Effort) -> Greedy | None:
-        """The problem on the variables of a greedy tree, if that is asked for.
-
-        Of very many rows it is that of the search's rows.
-        """
-        if self.preselect != "greedy":
-            return None
-        from sorct.problem.evaluation import never
-        from sorct.search.greedy import Greedy
-        from sorct.search.workers import deadline
-
-        stop = never()
-        with deadline(self.seconds_left(effort), stop):
-            return Greedy.of(self.problem.subsampled, self.n_looked_at, stop=stop)
-
-    @property
-    def n_looked_at(self) -> float:
-        """Rows that those of a search stand for."""
-        n_stood = self.n_samples if self.n_stood is None else self.n_stood
-        share = self.problem.data.rows.codes.size / self.problem.data.blocks.n_rows
-        return float(n_stood * share)
 
     def finished(
         self, problem: Problem, solution: Solution, effort: Effort

@@ -24,6 +24,7 @@ from sorct.estimators.alphas import path_alphas
 from sorct.estimators.classifier import SORCTClassifier
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.greedy_start import greedy_start
 from sorct.estimators.marks import Marks, followed_share
 from sorct.estimators.path import trace
 from sorct.estimators.regressor import SORCTRegressor
@@ -71,7 +72,7 @@ class PathTask:
         """Trace the path on some rows."""
         effort = self.timed_effort
         seed, prepared = effort.seed(), self._prepared(data)
-        greedy = prepared.greedy(effort)
+        greedy = greedy_start(prepared, effort)
         given = self.alphas_local, self.alphas_global, seed, None, greedy
         return trace(
             prepared,
@@ -110,7 +111,7 @@ class PathTask:
             return self
         seed, effort = self.effort.seed(), self.timed_effort
         prepared = self._prepared(data)
-        greedy = prepared.greedy(effort)
+        greedy = greedy_start(prepared, effort)
         given = self.alphas_local, self.alphas_global, seed, self.seconds_left, greedy
         local, linf = path_alphas(prepared, *given)
         if self.alphas_local is None:

@@ -21,6 +21,7 @@ from sorct.estimators.call import call_text
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.greedy_start import greedy_start
 from sorct.estimators.group_bounds import AskedBounds, check_group_options
 from sorct.estimators.points import decided, swept_points
 from sorct.estimators.quantities import QUANTITY_LOSSES
@@ -182,7 +183,7 @@ def sorct_path(
     prepared = _prepared(X, y, sample_weight, model, call)
     asked = AskedBounds(group_bounds, groups, group_measure)
     bound = _bound(prepared, X, y, sample_weight, asked)
-    greedy = prepared.greedy(effort)
+    greedy = greedy_start(prepared, effort)
     given = alphas_local, alphas_global, seed, prepared.seconds_left(effort), greedy
     path = trace(
         prepared,

@@ -16,6 +16,7 @@ from sorct._typing import FloatArray
 from sorct.data.table import as_table
 from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.folds import PathTask, scores_of
+from sorct.estimators.greedy_start import greedy_start, greedy_value_of
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import DefaultScorer
 from sorct.search.axis import MOST_DRAWN
@@ -55,16 +56,9 @@ class _Scout(NamedTuple):
 
     @classmethod
     def of(cls, task: PathTask, data: Data, most_drawn: int) -> _Scout:
-        from sorct.problem.evaluation import never
-        from sorct.search.greedy import greedy_value
-        from sorct.search.workers import deadline
-
-        prepared, stop = task.forgiving(data), never()
-        problem = prepared.problem
-        with deadline(task.seconds_left, stop):
-            given = prepared.n_looked_at, most_drawn, stop
-            value = greedy_value(problem, *given)
-        return cls(-value, -float(entr(problem.data.share).sum()))
+        prepared = task.forgiving(data)
+        value = greedy_value_of(prepared, most_drawn, task.seconds_left)
+        return cls(-value, -float(entr(prepared.problem.data.share).sum()))
 
     def comes_near(self, best: float, far: float) -> bool:
         """Whether it is behind a score by no more than a share of what that gains."""
@@ -84,7 +78,7 @@ def score_greedy(
             break
         effort = task.timed_effort
         prepared = task.of_depth(depth).forgiving(train)
-        greedy = prepared.greedy(effort)
+        greedy = greedy_start(prepared, effort)
         solution = None if greedy is None else greedy.still()
         if solution is None or not solution.feasible:
             continue

@@ -72,7 +72,7 @@ class AxisTree:
         return int(np.count_nonzero(self.column >= 0))
 
 
-class _Part(NamedTuple):
+class _Sorted(NamedTuple):
     """Some columns of the rows at a node, each with its cells in rising order.
 
     Attributes
@@ -216,7 +216,7 @@ class AxisSearch:
             t = above
         return comes
 
-    def _parts(self, rows: BoolArray, n_values: int) -> Iterator[_Part]:
+    def _parts(self, rows: BoolArray, n_values: int) -> Iterator[_Sorted]:
         """Some columns at a time, so that memory does not go by their number.
 
         ``n_values`` are made of every cell. There are none of fewer than two rows.
@@ -228,7 +228,7 @@ class AxisSearch:
         for first in range(0, len(self.X), at_once):
             yield self._part(rows, slice(first, first + at_once))
 
-    def _part(self, rows: BoolArray, columns: slice) -> _Part:
+    def _part(self, rows: BoolArray, columns: slice) -> _Sorted:
         """Some columns of some rows, and where both sides have the least weight."""
         order, X = self.order[columns], self.X[columns]
         order = order[rows[order]].reshape(len(X), -1)
@@ -238,7 +238,7 @@ class AxisSearch:
             below = np.cumsum(self.weight[order], axis=1)
             size = below[:, :-1]
             fits &= (size >= self.least) & (below[:, -1:] - size >= self.least)
-        return _Part(columns.start, order, cells, fits)
+        return _Sorted(columns.start, order, cells, fits)
 
     def _telling(self, tree: AxisTree, t: int, rows: BoolArray) -> AxisTree:
         """The tree with the cut that tells most of the classes of some rows, if any."""
