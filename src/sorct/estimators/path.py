@@ -25,7 +25,7 @@ from sorct.estimators.greedy_start import greedy_start
 from sorct.estimators.group_bounds import AskedBounds, check_group_options
 from sorct.estimators.points import decided, swept_points
 from sorct.estimators.quantities import QUANTITY_LOSSES
-from sorct.estimators.relaxing import relaxed_trees
+from sorct.estimators.relaxing import Relaxing
 from sorct.estimators.streaming import Streamed, comes_in_batches, source_of
 from sorct.solvers.solution import Status
 from sorct.tree.params import MIXED
@@ -303,8 +303,8 @@ def trace(
     trees, points = decided(prepared, points)
     loosened = []
     if relax:
-        more = limits, seed, relax_to, bound
-        loosened = relaxed_trees(prepared, points, trees, effort, *more)
+        relaxing = Relaxing(prepared, points, effort, seed)
+        loosened = relaxing.trees(trees, limits, relax_to, bound)
     return Path(alphas_local, alphas_global, tuple(trees), took, tuple(loosened))
 
 

@@ -6,8 +6,9 @@ the limits on variables, and the time.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from sorct.estimators.bound_problem import BoundProblem, relaxed_within
@@ -19,7 +20,7 @@ from sorct.tree.path import Limits
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from sorct.problem.penalty import Strengths
+    from sorct.estimators.points import Point
     from sorct.problem.problem import Problem
     from sorct.solvers.solution import Solution
 
@@ -29,144 +30,137 @@ _WEAK = 2.0**-5
 _LEAST_USED = 2.0**-6
 
 
-def relaxed_trees(
-    prepared: Prepared,
-    points: list[tuple[Solution, Strengths]],
-    own: list[Tree],
-    effort: Effort,
-    limits: Limits,
-    seed: int,
-    relax_to: float | None,
-    bound: BoundProblem | None,
-) -> list[Tree]:
-    """The relaxed tree of every point, within the limits on variables if any.
+@dataclass(frozen=True)
+class Relaxing:
+    """The points of a path, to be relaxed.
 
-    Where it misses a floor on recall, or a bound, that the point's own tree meets, it
-    is the latter.
+    Attributes
+    ----------
+    prepared : Prepared
+    points : list of pairs of a solution and its strengths
+    effort : Effort
+    seed : int
     """
-    from sorct.search.relax import relaxed_share
 
-    limited = limits.on_variables if prepared.problem.of_quantity else limits.on_trees
-    problems = [prepared.problem.at(strengths) for _, strengths in points]
-    solutions = [solution for solution, _ in points]
-    given = prepared, problems, solutions, effort, seed
-    shares: list[float | None] = [relaxed_share(one) for one in problems]
-    if limited:
-        found: list[Solution | None] = [*_all_limited(*given, limits)]
-    else:
-        shares = _shares(problems, points, relax_to)
-        found = _all_in_time(*given, shares)
-    trees = []
-    for k, ((solution, strengths), before) in enumerate(zip(points, own, strict=True)):
-        share, eased = shares[k], found[k]
-        if share is None or eased is None:
-            trees.append(before)
-            continue
-        tree = tree_or_error(prepared, eased, strengths)
-        if bound is not None:
-            penalty = problems[k].penalty.scaled(share)
-            problem = replace(problems[k], penalty=penalty)
-            tree = _bound_tree(prepared, bound, problem, eased, strengths, effort)
-        if isinstance(tree, InfeasibleError) or eased.feasible < solution.feasible:
-            trees.append(before)
-            continue
-        told = replace(tree.training, relaxed=share)
-        trees.append(replace(tree, training=told))
-    return trees
+    prepared: Prepared
+    points: list[Point]
+    effort: Effort
+    seed: int
 
+    def trees(
+        self,
+        own: list[Tree],
+        limits: Limits,
+        relax_to: float | None,
+        bound: BoundProblem | None,
+    ) -> list[Tree]:
+        """The relaxed tree of every point, within the limits on variables if any.
 
-def _shares(
-    problems: list[Problem],
-    points: list[tuple[Solution, Strengths]],
-    relax_to: float | None,
-) -> list[float | None]:
-    """Share of its penalty under which every point is relaxed.
+        Where it misses a floor on recall, or a bound, that the point's own tree meets,
+        it is the latter.
+        """
+        from sorct.search.relax import relaxed_share
 
-    None where its penalty hardly shrinks: there is nothing to relax.
-    """
-    from sorct.problem.restriction import used_groups
-    from sorct.search.relax import relaxed_share
-
-    alphas = [sum(alphas_of(strengths)) for _, strengths in points]
-    weak = _WEAK * max(alphas)
-    if relax_to is not None:
-        weak = relax_to * (1.0 + 1e-9)
-    found: list[float | None] = []
-    for problem, (solution, _), alpha in zip(problems, points, alphas, strict=True):
-        if problem.of_quantity and alpha < weak:
-            found.append(None)
-        elif relax_to is None:
-            found.append(relaxed_share(problem))
+        of_quantity = self.prepared.problem.of_quantity
+        shares: list[float | None]
+        found: Sequence[Solution | None]
+        if limits.on_variables if of_quantity else limits.on_trees:
+            shares = [relaxed_share(one) for one in self.problems]
+            found = self._within(limits)
         else:
-            # Few variables need little penalty.
-            n_used = used_groups(problem, solution.params).size
-            used = n_used / problem.n_groups
-            found.append(relax_to * max(used, _LEAST_USED) / alpha)
-    return found
+            shares = self._shares(relax_to)
+            found = self._in_time(shares)
+        trees = []
+        for k, before in enumerate(own):
+            share, eased = shares[k], found[k]
+            if share is None or eased is None:
+                trees.append(before)
+                continue
+            tree = self._tree(k, eased, share, bound)
+            worse = eased.feasible < self.points[k][0].feasible
+            if worse or isinstance(tree, InfeasibleError):
+                trees.append(before)
+                continue
+            told = replace(tree.training, relaxed=share)
+            trees.append(replace(tree, training=told))
+        return trees
 
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """The problem of every point."""
+        return [self.prepared.problem.at(strengths) for _, strengths in self.points]
 
-def _all_limited(
-    prepared: Prepared,
-    problems: list[Problem],
-    solutions: list[Solution],
-    effort: Effort,
-    seed: int,
-    limits: Limits,
-) -> list[Solution]:
-    """Trees of all points within the limits, as far as time allows."""
-    from sorct.problem.evaluation import never
-    from sorct.search.workers import deadline, run_apart
+    def _shares(self, relax_to: float | None) -> list[float | None]:
+        """Share of its penalty under which every point is relaxed.
 
-    stop = never()
-    given = prepared, limits, problems, solutions, effort, seed, stop
-    with deadline(prepared.seconds_left(effort), stop):
-        return run_apart(partial(all_within_limits, *given), stop)
+        None where its penalty hardly shrinks: there is nothing to relax.
+        """
+        from sorct.problem.restriction import used_groups
+        from sorct.search.relax import relaxed_share
 
+        alphas = [sum(alphas_of(strengths)) for _, strengths in self.points]
+        weak = _WEAK * max(alphas)
+        if relax_to is not None:
+            weak = relax_to * (1.0 + 1e-9)
+        found: list[float | None] = []
+        for k, (problem, alpha) in enumerate(zip(self.problems, alphas, strict=True)):
+            if problem.of_quantity and alpha < weak:
+                found.append(None)
+            elif relax_to is None:
+                found.append(relaxed_share(problem))
+            else:
+                # Few variables need little penalty.
+                n_used = used_groups(problem, self.points[k][0].params).size
+                used = n_used / problem.n_groups
+                found.append(relax_to * max(used, _LEAST_USED) / alpha)
+        return found
 
-def _all_in_time(
-    prepared: Prepared,
-    problems: list[Problem],
-    solutions: list[Solution],
-    effort: Effort,
-    seed: int,
-    shares: list[float | None],
-) -> list[Solution | None]:
-    """Relaxed solutions, that under way when time ends as it is; None has no share.
+    def _within(self, limits: Limits) -> list[Solution]:
+        """Solutions of all points within the limits, as far as time allows."""
+        from sorct.problem.evaluation import never
+        from sorct.search.workers import deadline, run_apart
 
-    None is also what was not begun in time.
-    """
-    from sorct.problem.evaluation import never
-    from sorct.search.relax import relaxed
-    from sorct.search.workers import Workers, deadline
+        stop, solutions = never(), [solution for solution, _ in self.points]
+        given = self.prepared, limits, self.problems, solutions, self.effort, self.seed
+        with deadline(self.prepared.seconds_left(self.effort), stop):
+            return run_apart(partial(all_within_limits, *given, stop), stop)
 
-    stop, solver = never(), effort.solver()
+    def _in_time(self, shares: list[float | None]) -> list[Solution | None]:
+        """Relaxed solutions, that under way when time ends as it is; None has no share.
 
-    def relax(k: int) -> Solution | None:
-        share = shares[k]
-        if share is None or stop[0] != 0:
-            return None
-        return relaxed(problems[k], solutions[k], solver, share, stop, seed)
+        None is also what was not begun in time.
+        """
+        from sorct.problem.evaluation import never
+        from sorct.search.relax import relaxed
+        from sorct.search.workers import Workers, deadline
 
-    calls = [partial(relax, k) for k in range(len(problems))]
-    seconds = prepared.seconds_left(effort)
-    if seconds is not None:
-        # Every tree has to be told of, the first of which is counted.
-        seconds = max(seconds - prepared.telling * (len(calls) - 1), 0.0)
-    with deadline(seconds, stop), Workers(effort.n_jobs, stop) as workers:
-        return list(workers.run(calls))
+        stop, solver = never(), self.effort.solver()
 
+        def relax(k: int) -> Solution | None:
+            share, (solution, _) = shares[k], self.points[k]
+            if share is None or stop[0] != 0:
+                return None
+            return relaxed(self.problems[k], solution, solver, share, stop, self.seed)
 
-def _bound_tree(
-    prepared: Prepared,
-    bound: BoundProblem,
-    eased: Problem,
-    found: Solution,
-    strengths: Strengths,
-    effort: Effort,
-) -> Tree | InfeasibleError:
-    """The tree of a solution within bounds, with its variables, or the error."""
-    try:
-        within = relaxed_within(bound, eased, found, effort)
-    except InfeasibleError as error:
-        return error
-    return prepared.tree(within, alphas_of(strengths))
+        calls = [partial(relax, k) for k in range(len(self.points))]
+        seconds = self.prepared.seconds_left(self.effort)
+        if seconds is not None:
+            # Every tree has to be told of, the first of which is counted.
+            seconds = max(seconds - self.prepared.telling * (len(calls) - 1), 0.0)
+        with deadline(seconds, stop), Workers(self.effort.n_jobs, stop) as workers:
+            return list(workers.run(calls))
+
+    def _tree(
+        self, k: int, eased: Solution, share: float, bound: BoundProblem | None
+    ) -> Tree | InfeasibleError:
+        """The tree of a relaxed solution, or the error that it misses what is asked."""
+        strengths = self.points[k][1]
+        if bound is None:
+            return tree_or_error(self.prepared, eased, strengths)
+        penalty = self.problems[k].penalty.scaled(share)
+        problem = replace(self.problems[k], penalty=penalty)
+        try:
+            within = relaxed_within(bound, problem, eased, self.effort)
+        except InfeasibleError as error:
+            return error
+        return self.prepared.tree(within, alphas_of(strengths))
