@@ -180,7 +180,7 @@ def test_strengths_are_looked_for_no_longer_than_there_is_time(monkeypatch):
     """What is told by then says where penalties begin; all settings have some."""
     asked = []
 
-    def strongest(problem, seed, *, linf, stop, n_starts):
+    def strongest(problem, seed, *, stop, **_):
         asked.append(int(stop[0]))
         return 1.0
 
