@@ -29,9 +29,10 @@ _READERS = {
     "sorct-forest": "Forest.from_json",
     "sorct-path": "Path.from_json",
 }
-# Version 1 has only numbers scaled by their range and levels chosen one by one; files
-# that need no more are written so that earlier versions of sorct can read them.
-# Version 2 has every kind of variable; version 3 leaves that say more than a class;
+# Version 1 has only numbers scaled by their range and levels chosen one by one. A tree
+# that was read from such a file is written so again, and sorct 0.1.0 can read it.
+# Version 2 has every kind of variable; version 3 leaves that say more than a class, as
+# those of all trees that are trained now do;
 # version 4 has a quantity in place of classes, version 5 one by its logarithm.
 VERSIONS = (1, 2, 3, 4, 5)
 _OF_QUANTITY, _OF_LOG = 4, 5
