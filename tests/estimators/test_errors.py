@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import sorct.search.warm_up
-from sorct import SORCTClassifier, SORCTRegressor, explain
+from sorct import SORCTClassifier, SORCTRegressor, explain, sorct_path
 
 N = 30
 Y = np.arange(N) % 2
@@ -385,3 +385,13 @@ def test_a_table_that_no_memory_holds_is_refused_before_any_work(monkeypatch):
     few = pd.get_dummies(X["id"]).astype(float)
     with pytest.raises(ValueError, match='fit."table.parquet", "y".'):
         quick.fit(few, y)
+
+
+@pytest.mark.parametrize("kind", [object, "str", "string", "category"])
+def test_missing_labels_are_counted_and_placed(kind):
+    """However pandas holds them."""
+    labels = pd.Series(["a", "b"] * 20, dtype=object)
+    labels[7] = None
+    for train in (SORCTClassifier().fit, sorct_path):
+        with pytest.raises(ValueError, match="1 of 40 labels are missing, .* at row 7"):
+            train(np.ones((40, 2)), labels.astype(kind))

@@ -51,6 +51,22 @@ def test_points_are_no_worse_for_knowing_each_other(swept, limits):
     assert any(gained)
 
 
+def test_few_variables_help_though_time_is_over():
+    """Where two of four tell the classes, no point is left with the empty tree."""
+    X = np.random.default_rng(2).random((200, 4))
+    y = X[:, :3] @ [3.0, 2.0, 0.5] + np.random.default_rng(3).normal(size=200) > 2.6
+    prepared = Prepared.of(X, y, None, Model(1, loss="log"))
+    grid, effort = Grid((0.01, 0.05), (0.0,)), Effort(tol=1e-4)
+    found = Sweep(effort.solver(), 2, 1).run(prepared.problem, grid, 0)
+    problems = [prepared.problem.at(pair) for pair in grid.strengths]
+    assert all(np.count_nonzero(one.params.coef) > 2 for one in found.solutions)
+    over, limits = np.ones(1, dtype=np.int64), Limits(2)
+    given = problems, list(found.solutions), effort, 0, over
+    for one in all_within_limits(prepared, limits, *given):
+        assert np.flatnonzero(one.params.coef.any(axis=1)).tolist() == [0, 1]
+        assert one.cost < 0.8 * prepared.problem.trivial_cost
+
+
 def test_trees_are_within_limits_when_time_is_over(swept):
     """And no worse than the empty tree, whatever is left out then."""
     prepared, problems, solutions, effort = swept

@@ -99,9 +99,13 @@ def label_samples(y: Any) -> AnyArray:
     """Labels of classes; a clear error for what are none."""
     refuse_masked(y, "y")
     _refuse_name(y)
+    # What pandas knows to be missing is no number for scikit-learn, nor a label.
+    if hasattr(y, "isna"):
+        _refuse_missing(np.asarray(y.isna()))
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
-    _refuse_missing(y)
+    if y.dtype.kind == "O":
+        _refuse_missing(np.array([is_missing(label) for label in y]))
     y = plain_labels(y)
     try:
         check_classification_targets(y)
@@ -113,15 +117,13 @@ def label_samples(y: Any) -> AnyArray:
     return np.asarray(y)
 
 
-def _refuse_missing(y: AnyArray) -> None:
-    """Refuse labels that are missing, and say where."""
-    if y.dtype.kind != "O":
-        return
-    places = np.flatnonzero([is_missing(label) for label in y])
+def _refuse_missing(missing: AnyArray) -> None:
+    """Refuse labels some of which are missing, and say where."""
+    places = np.flatnonzero(missing)
     if places.size:
         raise ValueError(
-            f"Input y contains NaN: {places.size} of {y.size} labels are missing, the "
-            f"first at row {places[0]}. Leave these rows out of X and y."
+            f"Input y contains NaN: {places.size} of {missing.size} labels are "
+            f"missing, the first at row {places[0]}. Leave these rows out of X and y."
         )
 
 

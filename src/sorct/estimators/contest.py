@@ -409,7 +409,9 @@ def _eased(task: PathTask, place: int | None) -> PathTask:
     if place is None or not known or not of_quantity or task.limits.on_variables:
         return task
     assert alphas is not None
-    return replace(task, relax_to=float(alphas[-1 - 2 * place]) or None)
+    # Strengths that time cut short are fewer than those of the first look.
+    weakest = min(1 + 2 * place, alphas.size)
+    return replace(task, relax_to=float(alphas[-weakest]) or None)
 
 
 def not_far_behind(

@@ -200,6 +200,11 @@ class Prepared:
     preselect: str = "none"
     n_stood: float | None = None
 
+    @property
+    def n_counted(self) -> float:
+        """Rows that count: weight 2 is the row twice."""
+        return float(self.n_samples if self.n_stood is None else self.n_stood)
+
     def finished(
         self, problem: Problem, solution: Solution, effort: Effort
     ) -> Solution:
@@ -363,14 +368,16 @@ class Prepared:
         X, y, weight = checked_samples(X, y, sample_weight, number_column)
         encoder = TableEncoder.learn(X, model.table, weight, quiet=quiet)
         check_table_memory(len(y), encoder.width)
-        target = target_of(y, weight, model)
+        target, stood = target_of(y, weight, model), rows_stood_for(weight)
 
         def data() -> TrainingSet:
             codes, columns = np.zeros(len(y), dtype=np.int64), encoder.columns(X)
             response = target.scaled(y)
             return training_set(columns, codes, weight, 1, response)
 
-        return cls.built_of_quantity(encoder, target, model, data, len(y), call, begun)
+        given = encoder, target, model, data, len(y), call, begun
+        n_stood = None if stood is None else float(stood.sum())
+        return replace(cls.built_of_quantity(*given), n_stood=n_stood)
 
     @classmethod
     def built_of_quantity(

@@ -39,8 +39,8 @@ _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 _SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
 # Fewer strengths than this are all tried at a first look.
 _FEW_STRENGTHS = 4
-# Columns that make a table wide, and the share of the strongest penalty tried there.
-_WIDE, _WEAKEST_WIDE = 60, 2.0**-6
+# The least share of the strongest penalty where columns are more than rows.
+_WEAKEST_WIDE = 2.0**-6
 #: Rows that paths of a quantity are traced on, at most.
 PATH_ROWS = 3000
 
@@ -121,12 +121,14 @@ class PathTask:
         return replace(self, alphas_local=local, alphas_global=linf)
 
     def _thinned(self, strengths: FloatArray, prepared: Prepared) -> FloatArray:
-        """Some of the default strengths; of a quantity, no weak ones on wide tables.
+        """Some of the default strengths.
 
-        Trees of very many variables are slow to solve and seldom chosen.
+        Of a quantity there are no weak ones where columns are more than rows: trees
+        would fit all rows exactly, which says nothing of others.
         """
         strengths = strengths[:: -self.every][::-1]
-        if isinstance(self.target, Quantity) and prepared.encoder.n_columns > _WIDE:
+        n_rows = min(prepared.n_counted, PATH_ROWS)
+        if isinstance(self.target, Quantity) and prepared.encoder.n_columns > n_rows:
             strong = strengths >= _WEAKEST_WIDE * strengths[-1]
             return np.asarray(strengths[strong])
         return strengths

@@ -46,6 +46,5 @@ def greedy_value_of(
 
 def rows_seen(prepared: Prepared) -> float:
     """Rows that those of a search stand for."""
-    n_stood, data = prepared.n_stood, prepared.problem.data
-    n_rows = prepared.n_samples if n_stood is None else n_stood
-    return float(n_rows * data.rows.codes.size / data.blocks.n_rows)
+    data = prepared.problem.data
+    return float(prepared.n_counted * data.rows.codes.size / data.blocks.n_rows)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct._typing import IntArray
+from sorct.data.samples import MANY_ROWS
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Prepared
 from sorct.tree.path import Limits
@@ -76,9 +77,14 @@ def all_within_limits(
         near(problem, solution, effort, stop)
         for problem, solution in zip(problems, solutions, strict=True)
     ]
+    empty = not any(one.params.penalised.any() for one in found)
+    few = prepared.problem.data.blocks.n_rows <= MANY_ROWS
+    if empty and stop[0] != 0 and few and limits.max_features_per_cut is None:
+        quick = _quick(prepared, limits, problems, solutions)
+        pairs = zip(problems, found, strict=True)
+        return [quick if _is_better(p, quick, one) else one for p, one in pairs]
     if prepared.problem.of_quantity:
         return found
-    empty = not any(one.params.coef.any() for one in found)
     if empty and limits.max_features_per_cut != 0:
         allowed, groups = partial(allows, prepared, limits), prepared.group_variable
         subsets = Subsets(problems[0], effort.solver(), groups, allowed, stop)
@@ -91,6 +97,38 @@ def all_within_limits(
             again = near(problem, found[best], effort, stop)
             found[k] = again if _worth(penalty, again) < worth[k] else found[k]
     return found
+
+
+def _quick(
+    prepared: Prepared,
+    limits: Limits,
+    problems: list[Problem],
+    solutions: list[Solution],
+) -> Solution:
+    """A tree within the limits for when time is over: one, roughly refitted.
+
+    It is that of the strongest penalty that leaves as many variables as are allowed.
+    """
+    from sorct.problem.restriction import used_groups
+    from sorct.search.polish import ROUGH
+    from sorct.search.subset import Subsets
+
+    variable, allowed = prepared.group_variable, partial(allows, prepared, limits)
+    n_used = [
+        np.unique(variable[used_groups(problem, solution.params)]).size
+        for problem, solution in zip(problems, solutions, strict=True)
+    ]
+    most = limits.max_features or max(n_used)
+    k = max(k for k, n in enumerate(n_used) if n >= min(most, max(n_used)))
+    return Subsets(problems[k], ROUGH, variable, allowed).trimmed(solutions[k])
+
+
+def _is_better(problem: Problem, one: Solution, other: Solution) -> bool:
+    """Whether a tree is better than another under a share of a problem's penalty."""
+    from sorct.search.relax import relaxed_share
+
+    penalty = problem.penalty.scaled(relaxed_share(problem))
+    return _worth(penalty, one) < _worth(penalty, other)
 
 
 def _worth(penalty: Penalty, solution: Solution) -> float:

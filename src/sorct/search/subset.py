@@ -66,6 +66,11 @@ class Subsets:
             return solution if self._used(solution).size == 0 else self._grown()
         return self._exchanged(self._refitted(solution, kept))
 
+    def trimmed(self, solution: Solution) -> Solution:
+        """A tree within the limit, near a solution; no variables are exchanged."""
+        kept = self._trimmed(solution, self._used(solution))
+        return self._refitted(solution, kept) if kept.size else solution
+
     def _on_all(self, solution: Solution) -> Solution:
         """The tree that was found on some rows, solved again on all."""
         used = self._used(solution)
