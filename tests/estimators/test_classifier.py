@@ -401,6 +401,19 @@ def test_a_fit_that_did_not_converge_warns_at_the_users_line(iris):
     assert clf.residual_ > clf.tol
 
 
+def test_a_floor_that_predict_is_far_behind_is_warned_of(rng):
+    """By the expected cost it may bind chance alone; the likelihood's decision not."""
+    X, y = rng.normal(size=(300, 2)), np.where(rng.random(300) < 0.15, "rare", "usual")
+    asked = {"depth": 1, "alpha_local": 2.0, "min_recall": {"rare": 0.5}}
+    with pytest.warns(UserWarning, match="class rare holds for the expected") as told:
+        clf = model(**asked).fit(X, y)
+    assert told[0].filename == __file__
+    assert (clf.predict(X[y == "rare"]) == "rare").mean() < 0.4
+    assert clf.recall_[0] >= 0.5 - 1e-4
+    sure = model(loss="log", **asked | {"alpha_local": 0.1}).fit(X, y)
+    assert (sure.predict(X[y == "rare"]) == "rare").mean() >= 0.5
+
+
 @pytest.mark.parametrize("random_state", range(3))
 def test_strong_penalties_do_not_hide_a_better_tree(iris, random_state):
     """Where a tree with features beats the empty one, some start finds it."""

@@ -154,6 +154,7 @@ def test_magnitudes_do_not_matter(data, alpha, exponents):
 
 @check
 @given(samples(), st.floats(0.0, 0.99), alphas)
+@pytest.mark.filterwarnings("ignore:.*holds for the expected recall")
 def test_floors_that_need_no_features_are_always_met(data, fraction, alpha):
     """Floors that sum to less than 1 are met by a tree without features."""
     floor = fraction / len(data.cost_matrix)

@@ -30,7 +30,7 @@ from sorct.estimators.searching import (
     check_starts,
     searched,
     starts_frame,
-    warn_if_slow,
+    warn_if_poor,
     why_short,
 )
 from sorct.estimators.sparse_fit import SparseFit, search_sparse
@@ -497,4 +497,4 @@ class SORCTClassifier(TreeClassifier):
         alphas = float(self.alpha_local), float(self.alpha_global)
         told = str(self.status_), str(result.summary)
         self._keep_tree(prepared.tree(best, alphas, *told, calibration, promise))
-        warn_if_slow(self.status_, best, effort, stacklevel=6)
+        warn_if_poor(self.tree_, self.status_, best, effort, stacklevel=6)

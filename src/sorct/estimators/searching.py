@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from sorct.data.wording import printable
 from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.deciding import Decider
 from sorct.estimators.effort import Effort
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from sorct.problem.problem import Problem
     from sorct.search.log import SearchCallback, SearchResult
     from sorct.solvers.solution import Solution
+    from sorct.tree.tree import Tree
+
+# By how much predict may stay behind a floor before somebody is warned.
+_MISSED = 0.1
 
 
 def check_starts(n_starts: Any) -> None:
@@ -61,14 +66,46 @@ def warn_if_slow(
     status: Status, best: Solution, effort: Effort, stacklevel: int
 ) -> None:
     """Warn of a tree that has not converged."""
-    if status is Status.MAX_ITER:
-        warnings.warn(
-            f"The residual is {best.residual:.1e} after {best.n_iterations} "
-            f"iterations, above tol={effort.tol}. Raise max_iter (it is "
-            f"{effort.max_iter}) or tol.",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
+    if status is not Status.MAX_ITER:
+        return
+    advice = f"Raise max_iter (it is {effort.max_iter}) or tol."
+    if best.n_iterations < effort.max_iter:
+        advice = (
+            "More iterations would not help: steps have become too small, most often "
+            "because floors on recall leave hardly any room. The tree meets the floors "
+            "and is nearly stationary; raise tol to accept that, or lower min_recall."
         )
+    warnings.warn(
+        f"The residual is {best.residual:.1e} after {best.n_iterations} iterations, "
+        f"above tol={effort.tol}. {advice}",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def warn_if_poor(
+    tree: Tree, status: Status, best: Solution, effort: Effort, stacklevel: int
+) -> None:
+    """Warn of a tree that has not converged, or whose floors help nobody.
+
+    The expected cost bounds the recall of a tree that decides at random; whoever asks
+    for a class's most probable rows may get far fewer of them, even none.
+    """
+    warn_if_slow(status, best, effort, stacklevel + 1)
+    told = tree.training
+    if told.loss != "cost" or told.confidence is not None:
+        return
+    pairs = zip(tree.classes, told.min_recall or (), told.found or (), strict=False)
+    for label, floor, found in pairs:
+        if found < floor - _MISSED:
+            warnings.warn(
+                f"min_recall={floor:g} for class {printable(label)} holds for the "
+                f"expected recall; predict finds {found:.1%} of its training rows. "
+                'loss="log" lets what is predicted meet the floor; or weaken the '
+                "penalties (docs/model.md).",
+                UserWarning,
+                stacklevel=stacklevel,
+            )
 
 
 def starts_frame(result: SearchResult) -> pd.DataFrame:
