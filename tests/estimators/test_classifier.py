@@ -401,8 +401,9 @@ def test_a_fit_that_did_not_converge_warns_at_the_users_line(iris):
     assert clf.residual_ > clf.tol
 
 
-def test_a_floor_that_predict_is_far_behind_is_warned_of(rng):
+def test_a_floor_that_predict_is_far_behind_is_warned_of():
     """By the expected cost it may bind chance alone; the likelihood's decision not."""
+    rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), np.where(rng.random(300) < 0.15, "rare", "usual")
     asked = {"depth": 1, "alpha_local": 2.0, "min_recall": {"rare": 0.5}}
     with pytest.warns(UserWarning, match="class rare holds for the expected") as told:
