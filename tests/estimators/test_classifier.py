@@ -405,7 +405,7 @@ def test_a_floor_that_predict_is_far_behind_is_warned_of():
     """By the expected cost it may bind chance alone; the likelihood's decision not."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 2)), np.where(rng.random(300) < 0.15, "rare", "usual")
-    asked = {"depth": 1, "alpha_local": 2.0, "min_recall": {"rare": 0.5}}
+    asked = {"depth": 1, "alpha_local": 1.0, "min_recall": {"rare": 0.5}}
     with pytest.warns(UserWarning, match="class rare holds for the expected") as told:
         clf = model(**asked).fit(X, y)
     assert told[0].filename == __file__
