@@ -426,6 +426,18 @@ def test_what_decides_the_target_is_named(save, how):
         save(frame, target="y")
 
 
+@pytest.mark.parametrize("after", [np.log, lambda wage: -3.0 * wage])
+def test_what_goes_with_a_quantity_row_by_row_is_named(save, after):
+    """Its logarithm, or the same in other units; what only follows it is not."""
+    rng = np.random.default_rng(0)
+    wage = rng.lognormal(3.0, 0.5, 200)
+    frame = pd.DataFrame({"after": after(wage), "wage": wage})
+    frame["near"] = wage + rng.normal(0.0, 1.0, 200)
+    with pytest.warns(UserWarning, match="'after' decides 'wage' by itself") as caught:
+        save(frame, target="wage")
+    assert "near" not in str(caught[0].message)
+
+
 def test_a_leak_of_a_large_table_is_found(save):
     """By a sample first."""
     rng = np.random.default_rng(0)

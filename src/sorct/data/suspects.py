@@ -23,6 +23,8 @@ _ID = re.compile(r"(?i:(.*[^a-z])?(id|uuid|index))|.*[a-z](Id|ID)")
 # How much better than the most frequent class a column must be to be named, on how
 # many rows, and how many rows a level must have on average.
 _LEAK, _LEAK_ROWS, _ROWS_PER_LEVEL = 0.995, 30, 10
+# Correlation of the ranks of a column and of a quantity from which on it is named.
+_ORDERED = 0.9995
 # Rows that tell soon of most columns that they change and repeat, and rows that tell
 # of most that they do not decide the target.
 _FIRST, _SAMPLE = 1000, 20_000
@@ -70,12 +72,13 @@ def _leak(column: pd.Series[Any], target: pd.Series[Any]) -> str | None:
     known = target.notna().to_numpy()
     classes, labels = pd.factorize(target[known])
     n_rows, n_classes = len(classes), len(labels)
+    given, told = column[known], f"decides {str(target.name)!r} by itself"
+    advice = "leave it out if it is known only when the target is"
+    if n_classes > n_rows // _ROWS_PER_LEVEL and _orders(given, target[known]):
+        return f"{told} (the one goes with the other, row by row); {advice}"
     if n_rows < _LEAK_ROWS or not 1 < n_classes <= n_rows // _ROWS_PER_LEVEL:
         return None
-    given = column[known]
     codes, levels = pd.factorize(given)
-    told = f"decides {str(target.name)!r} by itself"
-    advice = "leave it out if it is known only when the target is"
     missing = (codes < 0).astype(np.intp)
     if n_classes == 2 and _skill(missing, classes, n_classes) > _LEAK:
         return f"{told} (it is enough to know whether it is missing); {advice}"
@@ -87,6 +90,15 @@ def _leak(column: pd.Series[Any], target: pd.Series[Any]) -> str | None:
     if given.dtype.kind in "iufM" and _range_skill(given, classes, n_classes) > _LEAK:
         return f"{told} (each class has a range of its own); {advice}"
     return None
+
+
+def _orders(column: pd.Series[Any], target: pd.Series[Any]) -> bool:
+    """Whether a number puts the rows in the order of a quantity, or the reverse."""
+    both = column.notna() & target.notna()
+    if {column.dtype.kind, target.dtype.kind} - set("iuf") or both.sum() < _LEAK_ROWS:
+        return False
+    ranks = column[both].rank().corr(target[both].rank())
+    return bool(abs(ranks) > _ORDERED)
 
 
 def _skill(codes: IntArray, classes: IntArray, n_classes: int) -> float:
