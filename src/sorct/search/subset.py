@@ -19,7 +19,7 @@ from sorct.data.parts import PartedSet
 from sorct.problem.evaluation import never
 from sorct.problem.problem import Problem
 from sorct.problem.restriction import Restriction
-from sorct.search.polish import without_idle_cuts
+from sorct.search.polish import ROUGH, without_idle_cuts
 from sorct.search.relax import relaxed_share
 from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
@@ -131,12 +131,21 @@ class Subsets:
             if n_idle >= min(TRIES, candidates.size) or self.stop[0] != 0:
                 break
             more = np.append(used, candidates[n_idle])
-            grown = self._refitted(solution, more)
+            # It only tells which variable goes out.
+            grown = replace(self, solver=self._rougher)._refitted(solution, more)
             kept = self._trimmed(grown, self._used(grown))
             trial = self._refitted(grown, kept) if kept.size else solution
             gained = better(trial, solution)
             solution, n_idle = (trial, 0) if gained else (solution, n_idle + 1)
         return solution
+
+    @property
+    def _rougher(self) -> AugmentedLagrangian:
+        """A solver for trees that nobody gets to see; values of leaves want care."""
+        if self.problem.of_quantity:
+            return self.solver
+        tol, most = max(self.solver.tol, ROUGH.tol), ROUGH.max_iter
+        return replace(self.solver, tol=tol, max_iter=min(self.solver.max_iter, most))
 
     def _candidates(self, solution: Solution, used: IntArray) -> IntArray:
         """Variables outside, the steepest first."""
