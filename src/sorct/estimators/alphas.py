@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from sorct.search.greedy import Greedy
     from sorct.tree.params import Params
 
-# Default strengths: the one that empties the tree, divided by powers of two. Steps are
-# small where variables enter one by one.
+# Default strengths: the one that empties the tree, divided by powers of two, so that
+# the first leaves a variable or a few. Steps are small where variables enter one by
+# one.
 _HALVINGS = (0.2, *(0.5 * r for r in range(1, 8)), *range(4, 13))
 # Starts from which the strongest penalty is found; of a quantity also rows.
 _STARTS, _STARTS_OF_QUANTITY, _STRENGTH_ROWS = 4, 2, 1000
@@ -59,7 +60,7 @@ def default_alphas(
     seconds: float | None = None,
     greedy: Greedy | None = None,
 ) -> FloatArray:
-    """Strengths from the one that empties the tree downwards, in rising order."""
+    """Strengths below the one that empties the tree, in rising order."""
     from sorct.problem.evaluation import never
     from sorct.search.strongest import emptying_strength
     from sorct.search.workers import deadline, run_apart

@@ -92,9 +92,9 @@ def sorct_path(
         Depth of the trees; None means the smallest with a leaf for every class.
     alphas_local, alphas_global : sequence of float, float or None
         Strengths, put in rising order. None means 17 local strengths that suit the
-        data, from the one that empties the tree downwards, and 0 for the global one (or
-        the other way round, if only ``alphas_local`` is given as 0). The paper's grid
-        is ``sorct.PAPER_ALPHAS``.
+        data, downwards from just below what empties the tree, and 0 for the global one
+        (or the other way round, if only ``alphas_local`` is given as 0). The paper's
+        grid is ``sorct.PAPER_ALPHAS``.
     n_solutions : int, default=20
         Trees that are carried from grid point to grid point.
     relax : bool, default=True
