@@ -467,8 +467,8 @@ class Limits:
                 + " and ".join(f"{name}={limit}" for name, limit in asked.items())
                 + "; the least are "
                 + " and ".join(f"{min(used[name])}" for name in asked)
-                + ". Raise the limits, add larger alphas, or trace the path within them "
-                "(sorct_path(max_features=..., max_cost=...)), which refits trees."
+                + ". Raise the limits, add larger alphas, or trace the path within the "
+                "limits (sorct_path(max_features=..., max_cost=...)): trees are refitted."
             )
         return allowed
 
