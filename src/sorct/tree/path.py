@@ -468,7 +468,7 @@ class Limits:
                 + "; the least are "
                 + " and ".join(f"{min(used[name])}" for name in asked)
                 + ". Raise the limits, add larger alphas, or trace the path within the "
-                "limits (sorct_path(max_features=..., max_cost=...)): trees are refitted."
+                "limits: sorct_path(max_features=..., max_cost=...) refits trees."
             )
         return allowed
 
