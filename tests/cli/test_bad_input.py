@@ -213,7 +213,7 @@ FAILURES = {
     ),
     "a list": ("show list.json", "list.json is not a file of sorct"),
     "a later version": ("show future.json", "version 99"),
-    "no JSON": ("show text.json", "text.json is not a file of sorct: expected JSON"),
+    "no JSON": ("show text.json", "begins with 'model: yes'"),
     "truncated": ("show cut.json", "truncated"),
     "a table for a model": ("predict data.csv rows.csv", "is not a file of sorct"),
     "model is a folder": ("show folder", "folder is a folder"),
@@ -287,6 +287,10 @@ MISUSES = {
     "no target": ("fit data.csv", "--target"),
     "no file": ("fit --target y", "DATA"),
     "unknown flag": ("fit data.csv --target y --colour red", "--colour"),
+    "misspelt flag": (
+        "fit data.csv --targt y",
+        "there is no flag --targt; did you mean --target?",
+    ),
     "abbreviated flag": ("fit data.csv --targ y", "--target"),
     "half a class": (
         "fit data.csv --target y --depth 1.5",
@@ -301,6 +305,10 @@ MISUSES = {
     "a rate of text": ("fit data.csv --target y --min-recall high", "rate from 0 to 1"),
     "unknown encoding": ("fit data.csv --target y --encoding klingon", "no encoding"),
     "long delimiter": ("fit data.csv --target y --delimiter ;;", "one character"),
+    "a flag of trees with a forest": (
+        "fit data.csv --target y --trees 3 --scoring accuracy",
+        "--scoring is for single trees; leave out --scoring or --trees",
+    ),
     "unknown scorer": ("fit data.csv --target y --scoring luck", "no scorer 'luck'"),
     "starts without penalties": (
         "fit data.csv --target y --n-starts 3",
@@ -308,7 +316,8 @@ MISUSES = {
     ),
     "folds with penalties": (
         "fit data.csv --target y --alpha-local 1 --cv 3",
-        "--cv needs no --alpha-local and --alpha-global",
+        "--cv cannot be combined with --alpha-local or --alpha-global, which fix the "
+        "penalties; leave out --cv, or both of these",
     ),
     "two depths with penalties": (
         "fit data.csv --target y --alpha-local 1 --depth 1,2",
@@ -349,7 +358,7 @@ MISUSES = {
     ),
     "limit with fixed penalties": (
         "fit data.csv --target y --feature-cost a=2 --max-cost 3 --alpha-local 1",
-        "--max-cost needs no --alpha-local",
+        "--max-cost cannot be combined with --alpha-local",
     ),
     "two depths of a path": ("path data.csv --target y --depth 1,2", "takes one value"),
     "jobs": ("fit data.csv --target y --jobs 0", "other than 0"),

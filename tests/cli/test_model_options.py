@@ -130,7 +130,7 @@ def test_trees_are_refitted_unless_that_is_not_wanted(run):
     assert " and 2 trees compared by " in run(f"{line} --no-relax")[1]
     code, _, err = run("fit --alpha-local 1 --no-relax")
     assert code == 2
-    assert "--relax needs no --alpha-local" in err
+    assert "--relax cannot be combined with --alpha-local" in err
 
 
 @pytest.mark.parametrize(

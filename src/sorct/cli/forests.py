@@ -31,7 +31,9 @@ def check_forest(args: Namespace) -> None:
     for name, usual in _OF_TREES.items():
         if getattr(args, name) != usual:
             flag = name.replace("_", "-")
-            raise UsageError(f"--{flag} is for single trees; leave out it or --trees")
+            raise UsageError(
+                f"--{flag} is for single trees; leave out --{flag} or --trees"
+            )
     check_single(args, "with --trees", _CHOSEN)
     if args.n_starts == "auto":
         raise UsageError("--n-starts takes a whole number with --trees")

@@ -161,10 +161,15 @@ def _check_way(args: Namespace, fixed: bool) -> None:
     """Refuse flags that would have no effect."""
     for name in sorted(_CHOOSING if fixed else _FIXED):
         if getattr(args, name) not in (None, []):
-            needed = "no --alpha-local and" if fixed else "--alpha-local or"
-            flag = name.replace("_", "-")
+            flag = f"--{name.replace('_', '-')}"
+            if fixed:
+                raise UsageError(
+                    f"{flag} cannot be combined with --alpha-local or --alpha-global, "
+                    f"which fix the penalties; leave out {flag}, or both of these to "
+                    "have the penalties chosen"
+                )
             raise UsageError(
-                f"--{flag} needs {needed} --alpha-global (see sorct fit --help)"
+                f"{flag} needs --alpha-local or --alpha-global (see sorct fit --help)"
             )
     if fixed:
         check_single(args, "with fixed penalties")

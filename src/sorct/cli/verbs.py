@@ -48,6 +48,7 @@ _KINDS = {
     "json": "model",
     "sql": "model in SQL",
     "python": "model in Python",
+    "javascript": "model in JavaScript",
     "js": "model in JavaScript",
     "onnx": "model in ONNX",
 }
