@@ -278,6 +278,19 @@ def _add_path(verbs: Verbs) -> None:
         choices=("none", "greedy"),
         help="variables to begin with: all, or those of a greedy tree (default: none)",
     )
+    group.add_argument(
+        "--max-features",
+        type=options.whole(0),
+        metavar="N",
+        help="most variables that a relaxed tree may use",
+    )
+    group.add_argument(
+        "--max-cost",
+        type=options.real(positive=False),
+        metavar="X",
+        help="most that the variables of a relaxed tree may cost together, by "
+        "--feature-cost",
+    )
     add_model(parser, None)
     add_column_options(parser)
     add_effort(parser)

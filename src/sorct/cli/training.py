@@ -26,6 +26,7 @@ from sorct.cli.forests import check_forest, fit_forest
 from sorct.cli.given_tables import reading_of, show_reading, training_of
 from sorct.cli.messages import UsageError, hints_in_flags, in_flags, note, say
 from sorct.cli.model_options import (
+    check_limits,
     check_promises,
     check_single,
     demands,
@@ -72,6 +73,8 @@ _LEADS = (
     "What is less simple, deeper above all, must be ahead by more than chance to be "
     "traced in full; scores there are of all folds."
 )
+# Options of a path beside its penalties.
+_OF_PATHS = ("n_solutions", "preselect", "max_features", "max_cost")
 _PATH_CV, _RULE = 3, "one-standard-error"
 # Flags of fit that only one of its two ways knows.
 _CHOOSING = {
@@ -344,6 +347,7 @@ def path(args: Namespace) -> None:
     if args.time_limit is not None and args.cv:
         raise UsageError("--cv and --time-limit cannot be had together")
     check_column_options(args)
+    check_limits(args)
     refuse_two_documents(args)
     out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
     data = training_of(args)
@@ -386,7 +390,7 @@ def _plain_path(args: Namespace, data: Training) -> Path:
             **_path_model(args, data),
             **grid(args, data.y),
             **refits(args),
-            **given_options(args, "n_solutions", "preselect", "time_limit"),
+            **given_options(args, *_OF_PATHS, "time_limit"),
             **_shared(args, data),
         )
 
@@ -414,7 +418,7 @@ def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
         **grid(args, data.y),
         **model,
         **refits(args),
-        **given_options(args, "n_solutions", "preselect"),
+        **given_options(args, *_OF_PATHS),
         **_shared(args, data),
     }
     kind = SORCTRegressorCV if data.of_quantity else SORCTClassifierCV
