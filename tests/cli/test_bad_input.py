@@ -527,6 +527,51 @@ def test_rows_with_gaps_can_be_left_out(tmp_path, monkeypatch, capsys):
     assert json.loads(out)["n_samples"] == 57
 
 
+@pytest.mark.parametrize(
+    ("flags", "n_rows", "said"),
+    [
+        ("--drop-missing target", 59, "1 of 60 rows have no target; left out"),
+        (
+            "--drop-missing target --sample-weight w",
+            58,
+            "2 of 60 rows have no target or no weight; left out",
+        ),
+        ("--drop-missing=any", 56, "4 of 60 rows have missing cells; left out"),
+    ],
+)
+def test_rows_without_a_target_can_be_left_out_alone(
+    tmp_path, monkeypatch, capsys, flags, n_rows, said
+):
+    """Other missing cells keep their rows; the errors name the flag."""
+    monkeypatch.chdir(tmp_path)
+    frame = small_table().assign(w=1.0)
+    frame.loc[[3, 7], "b"] = None
+    frame.loc[5, "y"] = None
+    frame.loc[9, "w"] = None
+    frame.to_csv("gaps.csv", index=False)
+    line = ["fit", "gaps.csv", "--target", "y", *QUICK]
+    assert main([*line, "--sample-weight", "w"]) == 1
+    err = capsys.readouterr().err
+    assert err.count("or leave such rows out (--drop-missing target).") == 2
+    keep = [] if "w" in flags.split() else ["--keep", "w"]
+    assert main([*line, *shlex.split(flags), *keep, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert said in err
+    assert json.loads(out)["n_samples"] == n_rows
+
+
+def test_drop_missing_takes_no_file_for_its_value(tmp_path, monkeypatch, capsys):
+    """It may stand before the table, as ever."""
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "data.csv")
+    assert main(["fit", "--drop-missing", "data.csv", "--target", "y", *QUICK]) == 0
+    frame = small_table().assign(y=None)
+    frame.to_csv("none.csv", index=False)
+    line = ["fit", "none.csv", "--drop-missing", "target", "--target", "y", *QUICK]
+    assert main(line) == 1
+    assert "every row has no target" in capsys.readouterr().err
+
+
 def test_warnings_of_the_library_are_lines(tmp_path, monkeypatch, capsys):
     """With flags in place of the names of options."""
     monkeypatch.chdir(tmp_path)

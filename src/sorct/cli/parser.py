@@ -10,6 +10,7 @@ from typing import NoReturn, TypeAlias
 
 from sorct.cli import options
 from sorct.cli.flags import (
+    DROPPED,
     add_choice,
     add_column_options,
     add_effort,
@@ -79,6 +80,20 @@ def check_flags(parser: Parser, words: Sequence[str]) -> None:
                 f"there is no flag {flag}"
                 + (f"; did you mean {close[0]}?" if close else "")
             )
+
+
+def with_values(words: Sequence[str]) -> list[str]:
+    """The words, with a value for --drop-missing where what follows is none of its.
+
+    Else it would take the name of a file that stands behind it.
+    """
+    following = [*words, ""][1:]
+    return [
+        f"{word}={DROPPED[0]}"
+        if word == "--drop-missing" and after not in DROPPED
+        else word
+        for word, after in zip(words, following, strict=True)
+    ]
 
 
 def verbs_in(parser: argparse.ArgumentParser) -> dict[str, Parser]:

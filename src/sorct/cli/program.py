@@ -21,7 +21,7 @@ from sorct.cli.messages import (
     say,
     warnings_as_lines,
 )
-from sorct.cli.parser import build_parser, check_flags
+from sorct.cli.parser import build_parser, check_flags, with_values
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 _TRACEBACK = "SORCT_TRACEBACK"
@@ -58,7 +58,7 @@ def _obey(argv: Sequence[str] | None, begin: Callable[[], object]) -> int:
         words = list(sys.argv[1:] if argv is None else argv)
         parser = build_parser()
         check_flags(parser, words)
-        args = parser.parse_args(words)
+        args = parser.parse_args(with_values(words))
         if args.verb is None:
             raise UsageError(
                 "a verb is missing, such as fit or show (see sorct --help)"
