@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sorct.cli.data import Training
 from sorct.cli.messages import UsageError
 from sorct.cli.model_options import check_single, demands, promises, single_model
-from sorct.cli.quantities import OF_GROUPS, single_tree
+from sorct.cli.quantities import OF_GROUPS, loss_line, single_tree
+from sorct.show.notes import wrapped
 from sorct.tree.forest import Forest
 from sorct.tree.tree import Tree
 
@@ -64,7 +65,10 @@ def fit_forest(
         options["cost_matrix"] = demands(args, data.y, reading)["cost_matrix"]
         model = SORCTForestClassifier(n_trees, **single_model(args), **options)
     model.fit(data.X, data.y, data.weight)
-    return model.forest_, _lines(model.forest_)
+    lines = _lines(model.forest_)
+    if data.of_quantity:
+        lines += wrapped(" ".join(loss_line(data, model, model.forest_.trees[0])))
+    return model.forest_, lines
 
 
 def _lines(forest: Forest) -> list[str]:

@@ -51,6 +51,7 @@ from sorct.cli.quantities import (
     fit_fixed,
     group_line,
     groups_of,
+    loss_line,
     search_for,
     single_tree,
 )
@@ -212,9 +213,11 @@ def _fit_quantity(args: Namespace, data: Training, fixed: bool) -> _Fitted:
     with threads():
         search.fit(data.X, data.y, data.weight, groups=groups)
     more = {"why": _why(search), "race": search.race_.to_dict("records")}
-    told = [*baseline_line(search.tree_), *group_line(args, data, search)]
+    tree = search.tree_
+    told = [*loss_line(data, search, tree), *baseline_line(tree)]
+    told += group_line(args, data, search)
     lines = [*_choice_lines(search), *wrapped(" ".join(told))]
-    return _Fitted(search.tree_, lines, more)
+    return _Fitted(tree, lines, more)
 
 
 def _fit_fixed(args: Namespace, data: Training) -> _Fitted:
