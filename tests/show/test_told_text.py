@@ -320,12 +320,15 @@ def test_weights_are_not_advised_for_a_handful_of_rows(rng, table, n_rows, advic
 
 
 def test_a_class_that_is_never_predicted_has_no_precision(rng, table):
-    """A dash in place of nought, in training and held out."""
+    """A dash in place of nought, in training and held out; but not if always wrong."""
     rates = {"cv_recall": (1.0, 0.0), "cv_precision": (0.85, 0.0)}
     tree = with_shares(drawn(rng, table, **rates)[0], [0.85, 0.15])
     told = replace(tree.training, found=(1.0, 0.0), precision=(0.85, 0.0))
     text = footer(export_text(replace(tree, training=told)))
     assert text.count("0.000 and \u2013 of fraud") == 2
+    told = replace(told, found=(0.9, 0.0), precision=(0.9 * 0.85 / 0.9, 0.0))
+    text = footer(export_text(replace(tree, training=told)))
+    assert text.count("0.000 and 0.000 of fraud") == 1
 
 
 def test_recall_is_told_once(rng, table):

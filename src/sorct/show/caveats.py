@@ -235,12 +235,27 @@ def _found(tree: Tree) -> tuple[float, ...] | None:
 
 
 def _pairs_text(tree: Tree, recall: Sequence[float], precision: Sequence[float]) -> str:
-    """Both rates by class; where nothing is found, there is no precision to tell."""
+    """Both rates by class; what is never predicted has no precision to tell."""
+    unknown = "–" if _never_said(tree, recall, precision) else f"{0.0:.3f}"  # noqa: RUF001
     told = zip(tree.classes, recall, precision, strict=True)
     return ", ".join(
-        f"{r:.3f} and {f'{p:.3f}' if p > 0.0 else '–'} of {class_name(c)}"  # noqa: RUF001
+        f"{r:.3f} and {f'{p:.3f}' if p > 0.0 else unknown} of {class_name(c)}"
         for c, r, p in told
     )
+
+
+def _never_said(
+    tree: Tree, recall: Sequence[float], precision: Sequence[float]
+) -> bool:
+    """Whether classes of precision 0 are never predicted, or not predicted rightly.
+
+    What the other classes are predicted for is all there is, then. Of several classes
+    it cannot be told which is predicted: none has a precision to tell.
+    """
+    rate, right = np.array(precision), np.array(recall) * tree.class_share
+    known = rate > 0.0
+    said = (right[known] / rate[known]).sum() / tree.class_share.sum()
+    return bool(said > 1.0 - _NEARLY or (~known).sum() > 1)
 
 
 # -- recall ----------------------------------------------------------------------------
