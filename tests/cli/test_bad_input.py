@@ -213,7 +213,7 @@ FAILURES = {
     ),
     "a list": ("show list.json", "list.json is not a file of sorct"),
     "a later version": ("show future.json", "version 99"),
-    "no JSON": ("show text.json", "text.json is not a file of sorct: expected JSON"),
+    "no JSON": ("show text.json", "begins with 'model: yes'"),
     "truncated": ("show cut.json", "truncated"),
     "a table for a model": ("predict data.csv rows.csv", "is not a file of sorct"),
     "model is a folder": ("show folder", "folder is a folder"),
@@ -287,6 +287,10 @@ MISUSES = {
     "no target": ("fit data.csv", "--target"),
     "no file": ("fit --target y", "DATA"),
     "unknown flag": ("fit data.csv --target y --colour red", "--colour"),
+    "misspelt flag": (
+        "fit data.csv --targt y",
+        "there is no flag --targt; did you mean --target?",
+    ),
     "abbreviated flag": ("fit data.csv --targ y", "--target"),
     "half a class": (
         "fit data.csv --target y --depth 1.5",
@@ -301,6 +305,10 @@ MISUSES = {
     "a rate of text": ("fit data.csv --target y --min-recall high", "rate from 0 to 1"),
     "unknown encoding": ("fit data.csv --target y --encoding klingon", "no encoding"),
     "long delimiter": ("fit data.csv --target y --delimiter ;;", "one character"),
+    "a flag of trees with a forest": (
+        "fit data.csv --target y --trees 3 --scoring accuracy",
+        "--scoring is for single trees; leave out --scoring or --trees",
+    ),
     "unknown scorer": ("fit data.csv --target y --scoring luck", "no scorer 'luck'"),
     "starts without penalties": (
         "fit data.csv --target y --n-starts 3",
@@ -308,7 +316,8 @@ MISUSES = {
     ),
     "folds with penalties": (
         "fit data.csv --target y --alpha-local 1 --cv 3",
-        "--cv needs no --alpha-local and --alpha-global",
+        "--cv cannot be combined with --alpha-local or --alpha-global, which fix the "
+        "penalties; leave out --cv, or both of these",
     ),
     "two depths with penalties": (
         "fit data.csv --target y --alpha-local 1 --depth 1,2",
@@ -349,7 +358,7 @@ MISUSES = {
     ),
     "limit with fixed penalties": (
         "fit data.csv --target y --feature-cost a=2 --max-cost 3 --alpha-local 1",
-        "--max-cost needs no --alpha-local",
+        "--max-cost cannot be combined with --alpha-local",
     ),
     "two depths of a path": ("path data.csv --target y --depth 1,2", "takes one value"),
     "jobs": ("fit data.csv --target y --jobs 0", "other than 0"),
@@ -516,6 +525,51 @@ def test_rows_with_gaps_can_be_left_out(tmp_path, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert "3 of 60 rows have missing cells; left out" in err
     assert json.loads(out)["n_samples"] == 57
+
+
+@pytest.mark.parametrize(
+    ("flags", "n_rows", "said"),
+    [
+        ("--drop-missing target", 59, "1 of 60 rows have no target; left out"),
+        (
+            "--drop-missing target --sample-weight w",
+            58,
+            "2 of 60 rows have no target or no weight; left out",
+        ),
+        ("--drop-missing=any", 56, "4 of 60 rows have missing cells; left out"),
+    ],
+)
+def test_rows_without_a_target_can_be_left_out_alone(
+    tmp_path, monkeypatch, capsys, flags, n_rows, said
+):
+    """Other missing cells keep their rows; the errors name the flag."""
+    monkeypatch.chdir(tmp_path)
+    frame = small_table().assign(w=1.0)
+    frame.loc[[3, 7], "b"] = None
+    frame.loc[5, "y"] = None
+    frame.loc[9, "w"] = None
+    frame.to_csv("gaps.csv", index=False)
+    line = ["fit", "gaps.csv", "--target", "y", *QUICK]
+    assert main([*line, "--sample-weight", "w"]) == 1
+    err = capsys.readouterr().err
+    assert err.count("or leave such rows out (--drop-missing target).") == 2
+    keep = [] if "w" in flags.split() else ["--keep", "w"]
+    assert main([*line, *shlex.split(flags), *keep, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert said in err
+    assert json.loads(out)["n_samples"] == n_rows
+
+
+def test_drop_missing_takes_no_file_for_its_value(tmp_path, monkeypatch, capsys):
+    """It may stand before the table, as ever."""
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "data.csv")
+    assert main(["fit", "--drop-missing", "data.csv", "--target", "y", *QUICK]) == 0
+    frame = small_table().assign(y=None)
+    frame.to_csv("none.csv", index=False)
+    line = ["fit", "none.csv", "--drop-missing", "target", "--target", "y", *QUICK]
+    assert main(line) == 1
+    assert "every row has no target" in capsys.readouterr().err
 
 
 def test_warnings_of_the_library_are_lines(tmp_path, monkeypatch, capsys):

@@ -90,7 +90,7 @@ def test_fish_completes_verbs_flags_and_choices(tmp_path):
 
     assert ask("sorct ex") == {"explain", "export"}
     assert ask("sorct show --de") == {"--decimals"}
-    assert ask("sorct export --to j") == {"js", "json"}
+    assert ask("sorct export --to j") == {"javascript", "js", "json"}
     assert ask("sorct completion z") == {"zsh"}
 
 
@@ -110,7 +110,7 @@ def test_bash_completes_the_flags_of_a_verb(complete, verb):
 def test_bash_completes_choices_and_files(complete):
     """What may follow a flag, and names of files with blanks."""
     assert complete('sorct export m.json --to ""') == {
-        "sql", "onnx", "json", "python", "js",
+        "sql", "onnx", "json", "python", "javascript", "js",
     }  # fmt: skip
     assert complete("sorct fit --rule o") == {"one-standard-error"}
     assert complete("sorct fit data") == {"data file.csv"}

@@ -107,6 +107,36 @@ def test_a_path_by_the_likelihood(run):
     assert {tree.gamma for tree in path} == {3 * 64.0}
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("folds", ["0", "2"])
+@pytest.mark.parametrize(
+    "limit", ["--max-features 1", "--max-cost 2 --feature-cost a=2"]
+)
+def test_relaxed_trees_of_a_path_keep_to_a_limit(run, tmp_path, folds, limit):
+    """Scored on folds or not; the other trees use what their penalties leave."""
+    line = f"path {limit} --cv {folds} --alphas-local 0,1 --n-solutions 2"
+    code, _, err = run(f"{line} --out path.json")
+    assert code == 0, err
+    path, cost = Path.from_json(tmp_path / "path.json"), {"a": 2.0, "b": 1.0, "c": 1.0}
+    for tree in path.relaxed:
+        used = tree.variables_used
+        spent = sum(cost[name] for name in used) if "cost" in limit else 2 * len(used)
+        assert spent <= 2.0
+    assert max(len(tree.variables_used) for tree in path.trees) == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "cure"),
+    [("--no-relax", "leave out --no-relax"), ("--paper", "add --relax to --paper")],
+)
+def test_a_limit_on_trees_that_a_path_has_not_is_refused(run, flags, cure):
+    """It would limit nothing."""
+    code, _, err = run(f"path --max-features 1 {flags}")
+    assert code == 2
+    assert "--max-features of a path limits its relaxed trees" in err
+    assert cure in err
+
+
 def test_the_path_of_the_paper(run):
     """Its grid and its steepness."""
     assert run("path --paper --cv 0 --n-solutions 2 --out p.json -q")[0] == 0
@@ -130,7 +160,7 @@ def test_trees_are_refitted_unless_that_is_not_wanted(run):
     assert " and 2 trees compared by " in run(f"{line} --no-relax")[1]
     code, _, err = run("fit --alpha-local 1 --no-relax")
     assert code == 2
-    assert "--relax needs no --alpha-local" in err
+    assert "--relax cannot be combined with --alpha-local" in err
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import r2_score
+from sklearn.metrics import mean_pinball_loss, r2_score
 
 from sorct import Path, SORCTRegressor, Tree
 from sorct.cli import main
@@ -15,6 +15,7 @@ from sorct.cli.data import Columns, _is_quantity
 from sorct.estimators.compare import comparison
 
 FIXED = ["--alpha-local", "0.5", "--depth", "1", "--n-starts", "2"]
+CHOSEN = ["--alphas-local", "0.1,1", "--n-solutions", "1", "--cv", "2"]
 
 
 @pytest.fixture
@@ -92,6 +93,39 @@ def test_what_does_not_suit_classes_is_refused(table, capsys, line, said):
     verb, *more = line
     assert main([verb, "data.csv", "--target", "zone", *more]) != 0
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("way", [["--alpha-local", "0.1", "--n-starts", "2"], CHOSEN])
+@pytest.mark.parametrize("loss", ["absolute", "quantile"])
+def test_a_tree_of_a_level_is_judged_by_its_loss(table, capsys, loss, way):
+    """Beside the best constant; R² would say little of it."""
+    line = ["fit", "data.csv", "--target", "price", "--loss", loss, *way]
+    line += ["--depth", "1", "--leaf", "constant", "--link", "identity"]
+    level = 0.8 if loss == "quantile" else 0.5
+    more = ["--quantile", "0.8"] if loss == "quantile" else []
+    assert main([*line, *more, "--out", "model.json"]) == 0
+    found = capsys.readouterr().out
+    said = " ".join(found.rpartition("Variables: ")[2].split())
+    y, X = table["price"].to_numpy(), pd.read_csv("data.csv")
+    predicted = Tree.from_json("model.json").predict(X.drop(columns="price"))
+    constant = np.quantile(y, level, method="inverted_cdf")
+    factor = 1.0 if loss == "quantile" else 2.0
+    mine, other = (
+        factor * mean_pinball_loss(y, told, alpha=level)
+        for told in (predicted, np.full(y.size, constant))
+    )
+    assert f"always saying {constant:.4g}, " in said
+    if loss == "absolute":
+        assert f"the mean absolute error is {mine:.4g}; " in said
+    else:
+        share = 100 * (y <= predicted).mean()
+        assert f"Of the training rows {share:.1f} % are not above the pred" in said
+        assert (
+            f"where 80 % are asked for. Their mean pinball loss is {mine:.4g}" in said
+        )
+    assert f", has {other:.4g}." in said
+    assert "R²" not in said
 
 
 def test_few_numbers_are_a_quantity_if_said_so(table, capsys):

@@ -358,6 +358,31 @@ def test_what_a_spreadsheet_would_compute_is_written_as_text(cell):
     assert next(csv.reader(io.StringIO(raw, newline="")))[0] == cell
 
 
+def test_apostrophes_before_formulas_are_told(tmp_path, monkeypatch, capsys):
+    """With --raw what is written is read as what it was, so that classes stay."""
+    monkeypatch.chdir(tmp_path)
+    frame = small_table().rename(columns={"b": "@b"})
+    frame["c"] = np.where(frame["y"] == "yes", "-more", "less")
+    frame.loc[3, "@b"] = None
+    frame.to_csv("data.csv", index=False)
+    line = ["fit", "data.csv", "--target", "y", "--out", "model.json", "-q", *QUICK]
+    assert main(line) == 0
+    n_cells = int((frame["c"] == "-more").sum())
+    predict = ["predict", "model.json", "data.csv", "--keep", "--out", "out.csv"]
+    assert main(predict) == 0
+    assert (
+        f"note: {n_cells} cells and 1 header begin like a formula of a spreadsheet and "
+        "got an apostrophe in front; --raw writes them as they are"
+    ) in capsys.readouterr().err
+    assert main([*predict, "-q"]) == 0
+    assert main([*predict, "--raw"]) == 0
+    assert "apostrophe" not in capsys.readouterr().err
+    again = pd.read_csv("out.csv")
+    pd.testing.assert_frame_equal(again[frame.columns], frame)
+    assert main(["predict", "model.json", "out.csv", "--out", "again.csv", "-q"]) == 0
+    assert pd.read_csv("again.csv")["prediction"].equals(again["prediction"])
+
+
 def test_a_carriage_return_ends_no_row():
     """Names and cells that hold one are quoted, whatever stands behind it."""
     frame = pd.DataFrame({"a\r=1": ["b\r=2", "c"]})

@@ -172,6 +172,23 @@ def test_a_tree_without_variables_is_warned_of(tmp_path, capsys):
     assert "warning: the tree uses no variable" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("verb", ["fit", "path", "compare"])
+def test_a_class_of_one_row_is_told_of_once(tmp_path, monkeypatch, capsys, verb):
+    """However often folds are drawn; without a word of scikit-learn's."""
+    monkeypatch.chdir(tmp_path)
+    frame = small_table()
+    frame.loc[3, "y"] = "rare"
+    frame.to_csv("data.csv", index=False)
+    line = [verb, "data.csv", "--target", "y", *GRID, "--cv", "2", "--depth", "2"]
+    line += {"fit": ["--loss", "log", "--scaling", "auto"], "path": []}.get(
+        verb, ["--folds", "2"]
+    )
+    assert main(line) == 0
+    err = capsys.readouterr().err
+    assert err.count("warning: Class 'rare' has 1 row, fewer than there are") == 1
+    assert "least populated" not in err
+
+
 def test_missing_marks_are_added_to_the_usual_ones(tmp_path, capsys):
     """An empty cell stays missing whatever else is."""
     file = tmp_path / "gaps.csv"

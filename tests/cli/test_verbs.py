@@ -428,6 +428,7 @@ def test_export_writes_every_language(run, folder):
         "sql": export.to_sql,
         "python": export.to_python,
         "js": export.to_javascript,
+        "javascript": export.to_javascript,
     }
     for language, write in writers.items():
         code, out, err = run(f"export model.json --to {language}")

@@ -275,3 +275,16 @@ def test_the_largest_numbers_overflow_nowhere():
     for options in (TableOptions(), TableOptions(handle_missing="typical")):
         encoded = TableEncoder.learn(X, options).encode(X)
         assert np.all((encoded >= 0.0) & (encoded <= 1.0))
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("odd", [{"a": 1}, [1], object()], ids=["dict", "list", "any"])
+def test_a_column_of_odd_objects_is_named_with_a_cure(odd):
+    """In words that scikit-learn's checks look for, too."""
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "odd": [odd, odd, type(odd)()]})
+    told = (
+        r"Column 'odd' holds values of type .*argument must be a string or a number.*"
+        r"Convert the column, for example with astype\(str\), or leave it out\."
+    )
+    with pytest.raises(TypeError, match=told):
+        TableEncoder.learn(frame, TableOptions(), np.ones(3))

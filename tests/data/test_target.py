@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -108,6 +109,19 @@ def test_labels_that_cannot_be_ordered_or_saved_are_refused(y):
     """At once, not when a file is written."""
     with pytest.raises(TypeError, match="y "):
         Classes.learn(y, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("y", "told"),
+    [
+        ([datetime(2024, 1, 1), datetime(2024, 1, 2)], r"datetime\(2024, 1, 1, 0, 0\)"),
+        (np.array(["2024-01-01", "2024-01-02"], "M8[s]"), "'2024-01-01T00:00:00'"),
+    ],
+)
+def test_labels_that_are_times_are_shown_whole(y, told):
+    """As they are written, not as numbers or with dots in the middle."""
+    with pytest.raises(TypeError, match=rf"labels such as .*{told} of type datetime"):
+        Classes.learn(np.asarray(y, dtype=getattr(y, "dtype", object)), np.ones(2))
 
 
 def test_classes_that_occur_are_told():

@@ -18,6 +18,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 import sorct.estimators.folds
 import sorct.search.warm_up
 from sorct import InfeasibleError, sorct_path
+from sorct.data.target import Classes
 from sorct.estimators.marks import FoldScores
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import takes_weights
@@ -478,6 +479,24 @@ def test_a_fold_with_one_class_is_refused(clouds, no_work):
     folds = [(np.arange(90), np.arange(5)), (np.arange(90), np.arange(0))]
     with pytest.raises(ValueError, match=r"Fold 1 of cv.* 0 row\(s\) to score"):
         model(cv=folds).fit(X, y)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("repeats", [None, 2])
+def test_classes_of_few_rows_are_named_once_in_our_words(rng, repeats):
+    """Those that some fold cannot score; scikit-learn's own words are not heard."""
+    y = np.array(["a"] * 20 + ["b"] * 20 + ["few"] * 3 + ["one"])
+    data = Data(rng.normal(size=(y.size, 2)), y, None)
+    with pytest.warns(UserWarning, match="fewer than there are folds") as caught:
+        folds = data.folds(Classes.splitter(5, 0, repeats))
+    (told,) = [str(one.message) for one in caught]
+    assert told == (
+        "Class 'one' has 1 row, class 'few' has 3 rows, fewer than there are folds: "
+        "some folds have none of them to score, and a class of 1 row is in no training "
+        "part where it is scored. Leave such rows out, or merge the class with another."
+    )
+    assert sum("one" not in train.y for train, _ in folds) == (repeats or 1)
+    data.part(np.arange(40)).folds(Classes.splitter(5, 0, repeats))
 
 
 def test_a_fold_with_one_class_of_any_weight_is_refused(clouds, no_work):

@@ -280,6 +280,57 @@ def test_what_accuracy_hides_is_told(rng, table):
         assert option in text
 
 
+def test_what_the_largest_class_gives_is_told_only_where_that_is_much(rng, table):
+    """Of a rare class beside two of a middle size, accuracy still says little."""
+    tree, _ = drawn(rng, table, 3)
+    text = footer(export_text(with_shares(tree, [0.46, 0.13, 0.41])))
+    assert "fraud (13.0 %) is a rare class: accuracy says little of it." in text
+    assert "always predicting" not in text
+    text = footer(export_text(with_shares(tree, [0.8, 0.1, 0.1])))
+    assert "always predicting legal is right for 80.0 % of the training rows" in text
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("known", "advice"),
+    [
+        ({}, True),
+        ({"min_recall": (0.0, 0.75), "found": (0.9, 0.75)}, False),
+        ({"min_recall": (0.0, 0.75), "found": (0.9, 0.5)}, True),
+        ({"min_recall": (0.75, 0.0), "found": (0.9, 0.5)}, True),
+        ({"min_recall": (0.0, 0.75), "found": (0.9, 0.5), "confidence": 0.9}, False),
+    ],
+)
+def test_no_more_is_advised_where_a_floor_is_met_or_promised(rng, table, known, advice):
+    """Who asked for three quarters and has them needs no advice."""
+    tree = with_shares(drawn(rng, table)[0], [0.85, 0.15])
+    tree = replace(tree, training=replace(tree.training, **known))
+    assert ("To find more of it:" in export_text(tree)) == advice
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(("n_rows", "advice"), [(4, False), (5, True)])
+def test_weights_are_not_advised_for_a_handful_of_rows(rng, table, n_rows, advice):
+    """They would make a class of what may be chance."""
+    tree = with_shares(drawn(rng, table)[0], [1 - n_rows / 200, n_rows / 200])
+    told = replace(tree.training, n_samples=200)
+    text = footer(export_text(replace(tree, training=told)))
+    assert "To find more of it: " in text
+    assert ("class_weight" in text) == advice
+
+
+def test_a_class_that_is_never_predicted_has_no_precision(rng, table):
+    """A dash in place of nought, in training and held out; but not if always wrong."""
+    rates = {"cv_recall": (1.0, 0.0), "cv_precision": (0.85, 0.0)}
+    tree = with_shares(drawn(rng, table, **rates)[0], [0.85, 0.15])
+    told = replace(tree.training, found=(1.0, 0.0), precision=(0.85, 0.0))
+    text = footer(export_text(replace(tree, training=told)))
+    assert text.count("0.000 and \u2013 of fraud") == 2
+    told = replace(told, found=(0.9, 0.0), precision=(0.9 * 0.85 / 0.9, 0.0))
+    text = footer(export_text(replace(tree, training=told)))
+    assert text.count("0.000 and 0.000 of fraud") == 1
+
+
 def test_recall_is_told_once(rng, table):
     """Beside precision where a class is rare; by itself where there is a floor."""
     tree = with_shares(drawn(rng, table, recall=(0.9, 0.8))[0], [0.85, 0.15])

@@ -216,6 +216,7 @@ def damage(tree, path, **fields):
     [
         (b'{"format": "sorct-tree", "vers', "truncated"),
         (b"", "truncated"),
+        (b"a,b\n1,2\n", "expected JSON, got a file that begins with 'a,b'"),
         (b"\x80\x04\x95\xff\x00pickle", "not a sorct model"),
         (b'{"format": "xgboost"}', "not a sorct model"),
         (b"[1, 2]", "not a sorct model"),

@@ -47,7 +47,7 @@ class Columns:
     only: Sequence[str] = ()
     keep: Sequence[str] = ()
     categorical: Sequence[str] = ()
-    drop_missing: bool = False
+    drop_missing: str | None = None
     ordered: Sequence[str] = ()
     task: str | None = None
 
@@ -174,8 +174,8 @@ def _unfit(reading: TableReading, columns: Columns) -> list[str]:
         told.append(f"there is no column to train on beside {columns.target!r}{left}.")
     if columns.weight is not None:
         told += _no_weights(frame[columns.weight])
-    if not columns.drop_missing:
-        cure = "Fill them in, or leave such rows out (--drop-missing)"
+    if columns.drop_missing is None:
+        cure = "Fill them in, or leave such rows out (--drop-missing target)"
         told += [gap for name in taken if (gap := _gaps(frame[name], cure))]
     if columns.target not in unusable:
         told += _no_target(frame[columns.target], columns)
@@ -230,15 +230,25 @@ def _gaps(column: pd.Series[Any], cure: str) -> str | None:
 def _without_gaps(
     sheet: Sheet, frame: pd.DataFrame, columns: Columns, quiet: bool
 ) -> pd.DataFrame:
-    """Rows without missing cells, if the others are to be left out."""
-    if not columns.drop_missing:
+    """Rows without missing cells, or with a target, if the others are left out."""
+    if columns.drop_missing is None:
         return frame
-    kept = frame.dropna().reset_index(drop=True)
+    told, looked_in = "missing cells", list(frame.columns)
+    if columns.drop_missing == "target":
+        looked_in = [columns.target]
+        told = "no target"
+        if columns.weight is not None:
+            looked_in.append(columns.weight)
+            told = "no target or no weight"
+    kept = frame.dropna(subset=looked_in).reset_index(drop=True)
     if kept.empty:
-        raise WorkError(f"{sheet.name} has a missing cell in every row.")
+        raise WorkError(
+            f"{sheet.name} has no row to train on: every row has {told}, and "
+            "--drop-missing leaves such rows out."
+        )
     if len(kept) < len(frame):
         n_out = len(frame) - len(kept)
-        note(quiet, f"{n_out} of {len(frame)} rows have missing cells; left out.")
+        note(quiet, f"{n_out} of {len(frame)} rows have {told}; left out.")
     return kept
 
 

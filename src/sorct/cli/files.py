@@ -18,7 +18,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from sorct.cli.messages import WorkError
-from sorct.tree.files import write_bytes
+from sorct.tree.files import read_json, write_bytes
 
 if TYPE_CHECKING:
     from sorct.tree.forest import Forest
@@ -186,11 +186,10 @@ def read_model_file(name: str) -> Tree | TreePath | Forest:
 
 def _read_json(name: str) -> Any:
     try:
-        return json.loads(Path(name).read_bytes().decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        return read_json(name, "file of sorct")
+    except ValueError as error:
         raise WorkError(
-            f"{name} is not a file of sorct: expected JSON ({error}). It may be "
-            "another file, or truncated."
+            f"{error} Name a model or a path that sorct fit or sorct path wrote."
         ) from error
 
 

@@ -15,6 +15,8 @@ from sorct.estimators.forest_raced import FEWEST
 
 SEED = 0
 LOSSES = ("cost", "log", "choose", "square", "absolute", "huber", "quantile")
+#: Rows that --drop-missing leaves out; the first if it has no value.
+DROPPED = ("any", "target")
 TASKS = ("classes", "quantity")
 LEAVES = ("choose", "constant", "linear")
 MEASURES = ("residual", "error")
@@ -91,9 +93,12 @@ def add_training_table(parser: ArgumentParser, *, weights: bool = True) -> None:
         )
     group.add_argument(
         "--drop-missing",
-        action="store_true",
-        help="leave out rows with missing cells (default: a missing cell has a weight "
-        "of its own; in the target and the weights it is an error)",
+        nargs="?",
+        choices=DROPPED,
+        const=DROPPED[0],
+        help="leave out rows with any missing cell, or with target those alone whose "
+        "target or weight is missing (default: a missing cell has a weight of its own; "
+        "in the target and the weights it is an error)",
     )
     add_reading(parser)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sorct.cli.data import Training
 from sorct.cli.messages import UsageError
 from sorct.cli.model_options import check_single, demands, promises, single_model
-from sorct.cli.quantities import OF_GROUPS, single_tree
+from sorct.cli.quantities import OF_GROUPS, loss_line, single_tree
+from sorct.show.notes import wrapped
 from sorct.tree.forest import Forest
 from sorct.tree.tree import Tree
 
@@ -31,7 +32,9 @@ def check_forest(args: Namespace) -> None:
     for name, usual in _OF_TREES.items():
         if getattr(args, name) != usual:
             flag = name.replace("_", "-")
-            raise UsageError(f"--{flag} is for single trees; leave out it or --trees")
+            raise UsageError(
+                f"--{flag} is for single trees; leave out --{flag} or --trees"
+            )
     check_single(args, "with --trees", _CHOSEN)
     if args.n_starts == "auto":
         raise UsageError("--n-starts takes a whole number with --trees")
@@ -62,7 +65,10 @@ def fit_forest(
         options["cost_matrix"] = demands(args, data.y, reading)["cost_matrix"]
         model = SORCTForestClassifier(n_trees, **single_model(args), **options)
     model.fit(data.X, data.y, data.weight)
-    return model.forest_, _lines(model.forest_)
+    lines = _lines(model.forest_)
+    if data.of_quantity:
+        lines += wrapped(" ".join(loss_line(data, model, model.forest_.trees[0])))
+    return model.forest_, lines
 
 
 def _lines(forest: Forest) -> list[str]:

@@ -87,6 +87,21 @@ def refits(args: Namespace) -> dict[str, Any]:
     return {} if relax is None else {"relax": relax}
 
 
+def check_limits(args: Namespace) -> None:
+    """Refuse limits on relaxed trees where a path has none."""
+    if refits(args).get("relax", True):
+        return
+    for name in ("max_features", "max_cost"):
+        if getattr(args, name) is not None:
+            flag, way = f"--{name.replace('_', '-')}", "leave out --no-relax"
+            if args.relax is None:
+                way = "add --relax to --paper"
+            raise UsageError(
+                f"{flag} of a path limits its relaxed trees, and there are none; {way} "
+                f"or leave out {flag}"
+            )
+
+
 def _one_of(values: list[Any] | None) -> Any:
     """The only value, or all of them."""
     return values[0] if values is not None and len(values) == 1 else values

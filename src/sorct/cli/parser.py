@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+from collections.abc import Sequence
 from functools import cache
 from typing import NoReturn, TypeAlias
 
 from sorct.cli import options
 from sorct.cli.flags import (
+    DROPPED,
     add_choice,
     add_column_options,
     add_effort,
@@ -26,7 +29,7 @@ from sorct.cli.flags import (
 from sorct.cli.messages import UsageError
 from sorct.estimators.call import versions
 
-TARGETS = ("sql", "onnx", "json", "python", "js")
+TARGETS = ("sql", "onnx", "json", "python", "javascript", "js")
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -55,6 +58,50 @@ def build_parser() -> Parser:
     ):  # fmt: skip
         add(verbs)
     return parser
+
+
+def check_flags(parser: Parser, words: Sequence[str]) -> None:
+    """Refuse a flag that a verb does not know, before a flag that it needs is missed.
+
+    What argparse itself would take for a flag is one here.
+    """
+    verb_at = next((k for k, word in enumerate(words) if word[:1] != "-"), len(words))
+    verb = verbs_in(parser).get(words[verb_at]) if verb_at < len(words) else None
+    if verb is None or {"-h", "--help"} & set(words):
+        return
+    known = [flag for flag in verb._option_string_actions if flag.startswith("--")]
+    for word in words[verb_at + 1 :]:
+        if word == "--":
+            return
+        flag = word.partition("=")[0]
+        if word.startswith("--") and flag not in known and " " not in word:
+            close = difflib.get_close_matches(flag, known, n=1)
+            verb.error(
+                f"there is no flag {flag}"
+                + (f"; did you mean {close[0]}?" if close else "")
+            )
+
+
+def with_values(words: Sequence[str]) -> list[str]:
+    """The words, with a value for --drop-missing where what follows is none of its.
+
+    Else it would take the name of a file that stands behind it.
+    """
+    following = [*words, ""][1:]
+    return [
+        f"{word}={DROPPED[0]}"
+        if word == "--drop-missing" and after not in DROPPED
+        else word
+        for word, after in zip(words, following, strict=True)
+    ]
+
+
+def verbs_in(parser: argparse.ArgumentParser) -> dict[str, Parser]:
+    """Parsers of all verbs by name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
 
 
 Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -246,6 +293,19 @@ def _add_path(verbs: Verbs) -> None:
         choices=("none", "greedy"),
         help="variables to begin with: all, or those of a greedy tree (default: none)",
     )
+    group.add_argument(
+        "--max-features",
+        type=options.whole(0),
+        metavar="N",
+        help="most variables that a relaxed tree may use",
+    )
+    group.add_argument(
+        "--max-cost",
+        type=options.real(positive=False),
+        metavar="X",
+        help="most that the variables of a relaxed tree may cost together, by "
+        "--feature-cost",
+    )
     add_model(parser, None)
     add_column_options(parser)
     add_effort(parser)
@@ -278,7 +338,12 @@ def _add_report(verbs: Verbs) -> None:
 def _add_export(verbs: Verbs) -> None:
     parser = _verb(verbs, "export", "Write a model as SQL, ONNX, Python or JavaScript")
     parser.add_argument("model", metavar="MODEL", help="model (JSON), or a path")
-    parser.add_argument("--to", required=True, choices=TARGETS, help="what to write")
+    parser.add_argument(
+        "--to",
+        required=True,
+        choices=TARGETS,
+        help="what to write; js is short for javascript",
+    )
     add_output(parser, "file to write (default: standard output; onnx needs a file)")
     add_point(parser)
     parser.add_argument(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Cells have so many characters in a line, however narrow the screen.
 _NARROWEST = 24
+#: Losses of a quantity whose trees say a level of it, which R² does not judge.
+OF_LEVELS = ("absolute", "quantile")
 # Scores of this size are no shares.
 _LARGE = 10.0
 # So many candidates of a search are listed.
@@ -216,6 +218,6 @@ def score_line(training: TrainingRecord) -> str | None:
         line += f" (standard error {write(error)})"
     if training.cv_accuracy is not None and name != "accuracy":
         line += f"; accuracy {training.cv_accuracy:.3f}"
-    if training.cv_r2 is not None and name != "r2":
+    if training.cv_r2 is not None and name != "r2" and training.loss not in OF_LEVELS:
         line += f"; R² {training.cv_r2:.3f}"
     return line

@@ -21,7 +21,7 @@ from sorct.cli.messages import (
     say,
     warnings_as_lines,
 )
-from sorct.cli.parser import build_parser
+from sorct.cli.parser import build_parser, check_flags, with_values
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 _TRACEBACK = "SORCT_TRACEBACK"
@@ -56,7 +56,9 @@ def _obey(argv: Sequence[str] | None, begin: Callable[[], object]) -> int:
         begin()
         _speak_utf8()
         words = list(sys.argv[1:] if argv is None else argv)
-        args = build_parser().parse_args(words)
+        parser = build_parser()
+        check_flags(parser, words)
+        args = parser.parse_args(with_values(words))
         if args.verb is None:
             raise UsageError(
                 "a verb is missing, such as fit or show (see sorct --help)"

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sorct._typing import AnyArray
+from sorct._typing import AnyArray, FloatArray
 from sorct.cli import bars
 from sorct.cli.data import Training
 from sorct.cli.folding import CV, folds_of
 from sorct.cli.messages import UsageError, note
 from sorct.cli.model_options import grid, refits
-from sorct.cli.printing import number
-from sorct.data.quantity import Quantity
+from sorct.cli.printing import OF_LEVELS, number
+from sorct.data.quantity import Quantity, quantile_of
 from sorct.data.wording import printable
+from sorct.show.notes import wrapped
 
 if TYPE_CHECKING:
     from sorct.estimators.regressor import SORCTRegressor
@@ -189,10 +190,13 @@ def fit_fixed(
             groups=groups,
             callback=lambda now: update(now.n_done, now.n_starts),
         )
-    r2 = Quantity.agreement(data.y, found.predict(data.X), data.weight)
+    told = loss_line(data, found, found.tree_)
+    if not told:
+        r2 = Quantity.agreement(data.y, found.predict(data.X), data.weight)
+        told = [f"R² on the rows of training: {r2:.3f}, which says little of new rows."]
     alphas = f"alpha_local {found.alpha_local:g}, alpha_global {found.alpha_global:g}"
     return found, [
-        f"R² on the rows of training: {r2:.3f}, which says little of new rows.",
+        *wrapped(" ".join(told)),
         f"Penalties as given: {alphas}.",
         *group_line(args, data, found),
     ]
@@ -228,10 +232,44 @@ def search_for(
     )  # fmt: skip
 
 
+def loss_line(data: Training, model: Any, tree: Tree) -> list[str]:
+    """What trees of a quantile or of the median are judged by, on the training rows.
+
+    Beside it stands what the best constant gets. ``tree`` tells the loss of a model.
+    """
+    loss, level = tree.training.loss, tree.training.quantile or 0.5
+    if loss not in OF_LEVELS:
+        return []
+    y, predicted = data.y, model.predict(data.X)
+    weight = np.ones(y.size) if data.weight is None else data.weight
+    constant = quantile_of(y, weight, level)
+
+    def missed(by: FloatArray) -> str:
+        size = by * (level - (by < 0.0))
+        mean = float(np.average(size, weights=weight))
+        return number(mean if loss == "quantile" else 2.0 * mean)
+
+    mine, other = missed(y - predicted), missed(y - constant)
+    always = f"always saying {number(constant)}"
+    if loss == "absolute":
+        return [
+            f"On the training rows the mean absolute error is {mine}; {always}, the "
+            f"median, has {other}."
+        ]
+    below = 100.0 * float(np.average(y <= predicted, weights=weight))
+    return [
+        f"Of the training rows {below:.1f} % are not above the predicted quantile, "
+        f"where {100.0 * level:g} % are asked for. Their mean pinball loss is {mine}; "
+        f"{always}, their own quantile, has {other}."
+    ]
+
+
 def baseline_line(tree: Tree) -> list[str]:
     """What somebody gets who knows the mean alone, beside a tree chosen on folds."""
     told, target = tree.training, tree.quantity
     if told.cv_score is None or told.cv_scoring != _SQUARED:
+        if told.loss in OF_LEVELS and told.cv_scoring != "r2":
+            return []
         return ["R² 0 is what always saying the mean would have."]
     error, mean = sqrt(max(-told.cv_score, 0.0)), target.value_text(target.centre)
     return [

@@ -37,11 +37,13 @@ def read_source(name: str, options: ReadOptions, *, quiet: bool = False) -> Shee
     return sheet
 
 
-def table_bytes(frame: pd.DataFrame, name: str | None, *, raw: bool = False) -> bytes:
+def table_bytes(
+    frame: pd.DataFrame, name: str | None, *, raw: bool = False, quiet: bool = True
+) -> bytes:
     """A table as Parquet, if the name of the file says so, else as CSV.
 
     Text that a spreadsheet would take for a formula gets an apostrophe before it in a
-    CSV file, unless it is to be written raw.
+    CSV file, unless it is to be written raw. Unless ``quiet``, a note says how often.
     """
     if is_parquet(name):
         check_parquet("Writing")
@@ -49,7 +51,9 @@ def table_bytes(frame: pd.DataFrame, name: str | None, *, raw: bool = False) -> 
         frame.to_parquet(buffer, engine="pyarrow", index=False)
         return buffer.getvalue()
     if not raw:
-        frame = _without_formulas(frame)
+        given, frame = frame, _without_formulas(frame)
+        if not quiet:
+            _tell_changed(given, frame)
     text: str = frame.to_csv(index=False, lineterminator="\n")
     if "\r" in text:
         # Only the end of a line that we write is quoted, but all take this for one.
@@ -63,6 +67,27 @@ def _without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     changed = {name: texts[name].map(_without_formula) for name in texts.columns}
     frame = frame.assign(**changed)
     return frame.set_axis([_without_formula(name) for name in frame.columns], axis=1)
+
+
+def _tell_changed(given: pd.DataFrame, written: pd.DataFrame) -> None:
+    """Say how many cells and names of columns have an apostrophe that they had not."""
+    n_headers = sum(map(str.__ne__, map(str, given), map(str, written)))
+    n_cells = 0
+    for k in range(len(given.columns)):
+        one, other = given.iloc[:, k], written.iloc[:, k]
+        n_cells += int(((one != other) & one.notna()).sum()) if one is not other else 0
+    told = [
+        f"{count} {word}{'' if count == 1 else 's'}"
+        for count, word in ((n_cells, "cell"), (n_headers, "header"))
+        if count
+    ]
+    if told:
+        note(
+            False,
+            f"{' and '.join(told)} begin like a formula of a spreadsheet and got an "
+            "apostrophe in front; --raw writes them as they are, for programs that "
+            "read them again.",
+        )
 
 
 def _without_formula(cell: Any) -> Any:

@@ -26,6 +26,7 @@ from sorct.cli.forests import check_forest, fit_forest
 from sorct.cli.given_tables import reading_of, show_reading, training_of
 from sorct.cli.messages import UsageError, hints_in_flags, in_flags, note, say
 from sorct.cli.model_options import (
+    check_limits,
     check_promises,
     check_single,
     demands,
@@ -50,6 +51,7 @@ from sorct.cli.quantities import (
     fit_fixed,
     group_line,
     groups_of,
+    loss_line,
     search_for,
     single_tree,
 )
@@ -72,6 +74,8 @@ _LEADS = (
     "What is less simple, deeper above all, must be ahead by more than chance to be "
     "traced in full; scores there are of all folds."
 )
+# Options of a path beside its penalties.
+_OF_PATHS = ("n_solutions", "preselect", "max_features", "max_cost")
 _PATH_CV, _RULE = 3, "one-standard-error"
 # Flags of fit that only one of its two ways knows.
 _CHOOSING = {
@@ -161,10 +165,15 @@ def _check_way(args: Namespace, fixed: bool) -> None:
     """Refuse flags that would have no effect."""
     for name in sorted(_CHOOSING if fixed else _FIXED):
         if getattr(args, name) not in (None, []):
-            needed = "no --alpha-local and" if fixed else "--alpha-local or"
-            flag = name.replace("_", "-")
+            flag = f"--{name.replace('_', '-')}"
+            if fixed:
+                raise UsageError(
+                    f"{flag} cannot be combined with --alpha-local or --alpha-global, "
+                    f"which fix the penalties; leave out {flag}, or both of these to "
+                    "have the penalties chosen"
+                )
             raise UsageError(
-                f"--{flag} needs {needed} --alpha-global (see sorct fit --help)"
+                f"{flag} needs --alpha-local or --alpha-global (see sorct fit --help)"
             )
     if fixed:
         check_single(args, "with fixed penalties")
@@ -204,9 +213,11 @@ def _fit_quantity(args: Namespace, data: Training, fixed: bool) -> _Fitted:
     with threads():
         search.fit(data.X, data.y, data.weight, groups=groups)
     more = {"why": _why(search), "race": search.race_.to_dict("records")}
-    told = [*baseline_line(search.tree_), *group_line(args, data, search)]
+    tree = search.tree_
+    told = [*loss_line(data, search, tree), *baseline_line(tree)]
+    told += group_line(args, data, search)
     lines = [*_choice_lines(search), *wrapped(" ".join(told))]
-    return _Fitted(search.tree_, lines, more)
+    return _Fitted(tree, lines, more)
 
 
 def _fit_fixed(args: Namespace, data: Training) -> _Fitted:
@@ -339,6 +350,7 @@ def path(args: Namespace) -> None:
     if args.time_limit is not None and args.cv:
         raise UsageError("--cv and --time-limit cannot be had together")
     check_column_options(args)
+    check_limits(args)
     refuse_two_documents(args)
     out = Output.checked(args.out, "path", force=args.force, inputs=_inputs(args))
     data = training_of(args)
@@ -381,7 +393,7 @@ def _plain_path(args: Namespace, data: Training) -> Path:
             **_path_model(args, data),
             **grid(args, data.y),
             **refits(args),
-            **given_options(args, "n_solutions", "preselect", "time_limit"),
+            **given_options(args, *_OF_PATHS, "time_limit"),
             **_shared(args, data),
         )
 
@@ -409,7 +421,7 @@ def _scored_path(args: Namespace, data: Training, n_folds: int) -> Path:
         **grid(args, data.y),
         **model,
         **refits(args),
-        **given_options(args, "n_solutions", "preselect"),
+        **given_options(args, *_OF_PATHS),
         **_shared(args, data),
     }
     kind = SORCTRegressorCV if data.of_quantity else SORCTClassifierCV

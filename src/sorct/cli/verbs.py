@@ -48,6 +48,7 @@ _KINDS = {
     "json": "model",
     "sql": "model in SQL",
     "python": "model in Python",
+    "javascript": "model in JavaScript",
     "js": "model in JavaScript",
     "onnx": "model in ONNX",
 }
@@ -141,7 +142,7 @@ def predict(args: Namespace) -> None:
     table = _predictions(tree, rows, proba=args.proba)
     if args.keep:
         table = _beside(source, table)
-    out.write(table_bytes(table, args.out, raw=args.raw))
+    out.write(table_bytes(table, args.out, raw=args.raw, quiet=args.quiet))
     if args.json:
         print_result(True, {"verb": "predict", "out": args.out, "rows": len(rows)}, "")
     elif out.path is not None:

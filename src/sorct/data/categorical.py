@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 import warnings
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
@@ -16,7 +15,7 @@ from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.plain import expect, field
 from sorct.data.terms import OTHER, LevelTerm, Term
 from sorct.data.variables import CellError, is_missing, kind_of_levels
-from sorct.data.wording import listed
+from sorct.data.wording import listed, shown
 
 
 @dataclass(frozen=True)
@@ -338,7 +337,7 @@ def _refuse_kinds(name: str, levels: list[Any]) -> None:
     """Refuse levels that could not be saved."""
     if levels and kind_of_levels(levels) is None:
         raise TypeError(
-            f"Column {name!r} has levels such as {reprlib.repr(levels[0])} of type "
+            f"Column {name!r} has levels such as {shown(levels[0])} of type "
             f"{_kinds(levels)}; expected strings or numbers, all of one kind, or the "
             "tree could not be saved. Convert the column: dates with "
             "pandas.to_datetime, all else for example with astype(str)."
@@ -365,11 +364,7 @@ def _distinct(column: Any, name: str) -> tuple[IntArray, list[Any]]:
         values = _plain_list(found)
     for value in values:
         if not isinstance(value, Hashable):
-            # These words are those that scikit-learn's checks look for.
-            raise TypeError(
-                f"Column {name!r} holds a {type(value).__name__}; each argument must "
-                "be a string or a number."
-            )
+            raise TypeError(_odd_cells(name, "holds", [value]))
     return np.asarray(places, dtype=np.int64), values
 
 
@@ -382,10 +377,19 @@ def sorted_levels(values: list[Any], name: str) -> list[Any]:
     try:
         return sorted(values)
     except TypeError as error:
-        raise TypeError(
-            f"Column {name!r} mixes values of types {_kinds(values)}; each "
-            "argument must be a string or a number. Convert the column to one type."
-        ) from error
+        of_one = len({type(value) for value in values}) == 1
+        verb = "holds" if of_one else "mixes"
+        raise TypeError(_odd_cells(name, verb, values)) from error
+
+
+def _odd_cells(name: str, verb: str, values: Collection[Any]) -> str:
+    """What is said of a column whose cells are no levels."""
+    # Of these words scikit-learn's checks look for "argument must be a string ...".
+    return (
+        f"Column {name!r} {verb} values of type {_kinds(values)}; every cell of this "
+        "argument must be a string or a number, all of one kind. Convert the column, "
+        "for example with astype(str), or leave it out."
+    )
 
 
 def _kinds(values: Collection[Any]) -> str:

@@ -102,7 +102,7 @@ class Quantity:
         share = weight / math.fsum(weight)
         mean = math.fsum(share * part)
         spread = math.sqrt(math.fsum(share * (part - mean) ** 2))
-        centre = mean if level is None else _quantile(part, share, level)
+        centre = mean if level is None else quantile_of(part, share, level)
         return cls(low + width * centre, width * spread, low, high)
 
     def of_log(self, logs: Quantity) -> Quantity:
@@ -301,7 +301,7 @@ def _no_number(y: AnyArray) -> str:
     )
 
 
-def _quantile(values: FloatArray, share: FloatArray, level: float) -> float:
+def quantile_of(values: FloatArray, share: FloatArray, level: float) -> float:
     """Least value with at least so large a share of the weight up to it."""
     order = np.lexsort((share, values))
     total = np.cumsum(share[order])

@@ -195,8 +195,8 @@ def _judged(
         n_levels = column.nunique()
         if n_levels > max(_MANY_LEVELS, len(column) / 2):
             told.append(
-                f"has {n_levels} distinct values in {len(column)} rows; leave it out "
-                f"(drop={reading.name!r})?"
+                f"has {n_levels} distinct values in {len(column)} rows; it may be "
+                f"better left out (drop={reading.name!r})"
             )
     return replace(reading, warnings=tuple(told))
 

@@ -7,7 +7,6 @@ reports ask the target for splitters, scores and measures instead of supposing c
 from __future__ import annotations
 
 import re
-import reprlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +25,7 @@ from sorct._typing import AnyArray, BoolArray, FloatArray, IntArray
 from sorct.data.plain import expect, field
 from sorct.data.table import refuse_masked
 from sorct.data.variables import kind_of_levels
-from sorct.data.wording import class_name, readable_label
+from sorct.data.wording import class_name, readable_label, shown
 
 # Share of a class below which its recall would be lost in rounding.
 _LIGHTEST = 1e-14
@@ -288,9 +287,12 @@ def plain_labels(y: AnyArray) -> AnyArray:
             # Whole numbers of more than 64 bits stay objects.
             good = y.dtype.kind != "O"
     if not good:
-        odd = max(y.tolist(), key=lambda label: len(repr(label)))
+        # The times of NumPy are no more than numbers in a list.
+        timed = y.dtype.kind in "mM"
+        odd = max((y.astype(str) if timed else y).tolist(), key=lambda k: len(repr(k)))
+        kind = y.dtype.name if timed else type(odd).__name__
         raise TypeError(
-            f"y has labels such as {reprlib.repr(odd)} of type {type(odd).__name__}; "
+            f"y has labels such as {shown(odd)} of type {kind}; "
             "expected strings, numbers of 64 bits or booleans, all of one kind, or the "
             "tree could not be saved. Convert y, for example with astype(str)."
         )

@@ -32,7 +32,8 @@ _NAMED = re.compile(
 )
 _NAMED_FORMATS = (
     "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%d. %B %Y", "%d. %b %Y",
-    "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%b %Y", "%B %Y",
+    "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%b %Y", "%B %Y", "%b-%Y",
+    "%B-%Y",
 )  # fmt: skip
 
 

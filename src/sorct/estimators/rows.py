@@ -14,6 +14,7 @@ from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.quantity import Quantity
 from sorct.data.table import take_rows
 from sorct.data.target import Classes
+from sorct.estimators.drawing import drawn, warn_of_few
 from sorct.estimators.fitting import Model, Prepared
 
 # Tables with more cells are read anew every time: memory counts more there.
@@ -113,7 +114,9 @@ class Data:
         else:
             target = Classes(np.unique(seen.y)) if target is None else target
             splitter = target.folds(cv, seen.y)
-            rows = [(kept[a], kept[b]) for a, b in splitter.split(seen.X, seen.y)]
+            pairs = drawn(splitter, seen.X, seen.y)
+            warn_of_few(splitter, seen.y, pairs)
+            rows = [(kept[a], kept[b]) for a, b in pairs]
         folds = [(self.part(train), self.part(test)) for train, test in rows]
         _check_folds(folds, "values" if isinstance(target, Quantity) else "class(es)")
         return folds

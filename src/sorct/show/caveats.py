@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 # A class is rare below this share of the rows, if another has twice as many at least:
 # of ten classes of one size none is.
 _RARE, _TWICE = 0.2, 2.0
+# Accuracy says little of a tree where one class makes up as much of the rows.
+_MOST = 0.8
+# Weights make no class of fewer rows one that can be learned.
+_FEWEST = 5
+# Floors are met to a rounding of the solver.
+_NEARLY = 1e-4
 # Sums of weights are so exact.
 _ROUNDING = 1e-9
 # A class of which no smaller share is found needs no help.
@@ -156,13 +162,18 @@ def rare_text(tree: Tree) -> list[str]:
 
 
 def _options(tree: Tree, rare: list[int]) -> list[str]:
-    """Names of the options that were not used, unless all that is rare is found."""
+    """Names of the options that were not used, unless all that is rare is found.
+
+    A class of which as much is found as was asked for needs none.
+    """
     told = tree.training
-    known = [rates for rates in (_found(tree), told.cv_recall) if rates]
-    if known and min(rates[k] for rates in known for k in rare) >= _FOUND:
+    wanting = [k for k in rare if not _is_found(tree, k)]
+    if not wanting:
         return []
+    share = tree.class_share / tree.class_share.sum()
+    fewest = min(share[wanting]) * (told.n_samples or np.inf)
     used = (
-        told.class_weight is not None,
+        told.class_weight is not None or fewest < _FEWEST - 0.5,
         any(told.min_recall or ()),
         told.cv_scoring in ("balanced_accuracy", "recall_macro"),
     )
@@ -174,11 +185,27 @@ def _options(tree: Tree, rare: list[int]) -> list[str]:
     return [f"To find more of {them}: {names}."]
 
 
+def _is_found(tree: Tree, k: int) -> bool:
+    """Whether nearly all of a class is found, or as much as a floor on it says."""
+    told, found = tree.training, _found(tree)
+    floor = told.min_recall[k] if told.min_recall else 0.0
+    if floor > 0.0 and told.confidence is not None:
+        # A promise is kept, or there is no tree.
+        return True
+    if floor > 0.0 and found and found[k] >= floor - _NEARLY:
+        return True
+    known = [rates for rates in (found, told.cv_recall) if rates]
+    return bool(known) and min(rates[k] for rates in known) >= _FOUND
+
+
 def _hidden_by_accuracy(tree: Tree, rare: list[int]) -> str:
     share = tree.class_share / tree.class_share.sum()
     names = [f"{class_name(tree.classes[k])} ({share_text(share[k])})" for k in rare]
     most = int(np.argmax(share))
     are = "is a rare class" if len(rare) == 1 else "are rare classes"
+    if share[most] < _MOST - _ROUNDING:
+        them = "it" if len(rare) == 1 else "them"
+        return f"{', '.join(names)} {are}: accuracy says little of {them}."
     return (
         f"{', '.join(names)} {are}: always predicting "
         f"{class_name(tree.classes[most])} is right for {share_text(share[most])} "
@@ -208,8 +235,27 @@ def _found(tree: Tree) -> tuple[float, ...] | None:
 
 
 def _pairs_text(tree: Tree, recall: Sequence[float], precision: Sequence[float]) -> str:
+    """Both rates by class; what is never predicted has no precision to tell."""
+    unknown = "–" if _never_said(tree, recall, precision) else f"{0.0:.3f}"  # noqa: RUF001
     told = zip(tree.classes, recall, precision, strict=True)
-    return ", ".join(f"{r:.3f} and {p:.3f} of {class_name(c)}" for c, r, p in told)
+    return ", ".join(
+        f"{r:.3f} and {f'{p:.3f}' if p > 0.0 else unknown} of {class_name(c)}"
+        for c, r, p in told
+    )
+
+
+def _never_said(
+    tree: Tree, recall: Sequence[float], precision: Sequence[float]
+) -> bool:
+    """Whether classes of precision 0 are never predicted, or not predicted rightly.
+
+    What the other classes are predicted for is all there is, then. Of several classes
+    it cannot be told which is predicted: none has a precision to tell.
+    """
+    rate, right = np.array(precision), np.array(recall) * tree.class_share
+    known = rate > 0.0
+    said = (right[known] / rate[known]).sum() / tree.class_share.sum()
+    return bool(said > 1.0 - _NEARLY or (~known).sum() > 1)
 
 
 # -- recall ----------------------------------------------------------------------------

@@ -17,7 +17,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from sorct.data.wording import shown
+
 _PARTIAL = ".partial"
+# As much is looked at of a file that is not ours, and so much of its first line told.
+_HEAD, _TOLD = 1024, 40
 
 
 def write_json(data: dict[str, Any], path: str | os.PathLike[str]) -> None:
@@ -89,10 +93,20 @@ def _is_alive(pid: int) -> bool:
 
 def read_json(path: str | os.PathLike[str], kind: str) -> Any:
     """Plain data of a file that should hold a model or a path."""
+    content = Path(path).read_bytes()
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{path} is not a sorct {kind}: expected JSON, got {error}. The file may "
-            "be truncated."
+            f"{path} is not a {kind}: expected JSON, got {_got(content, error)}."
         ) from error
+
+
+def _got(content: bytes, error: Exception) -> str:
+    """What a file holds that could not be read as JSON."""
+    head = content[:_HEAD].decode("utf-8-sig", errors="replace").strip()
+    if not head:
+        return "an empty file; it may be truncated"
+    if head[0] in "{[":
+        return f"some that is damaged or truncated ({error})"
+    return f"a file that begins with {shown(head.splitlines()[0], _TOLD)}"

@@ -423,7 +423,7 @@ class Forest:
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Forest:
         """Read a forest from a file; nothing in it is executed."""
-        data = read_json(path, "forest")
+        data = read_json(path, "sorct forest")
         try:
             return cls.from_dict(data)
         except ValueError as error:

@@ -324,7 +324,7 @@ class Path:
     @classmethod
     def from_json(cls, file: str | os.PathLike[str]) -> Path:
         """Read a path from a file; nothing in it is executed."""
-        data = read_json(file, "path")
+        data = read_json(file, "sorct path")
         try:
             return cls.from_dict(data)
         except ValueError as error:

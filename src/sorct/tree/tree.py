@@ -440,7 +440,7 @@ class Tree(TreeFields):
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Tree:
         """Read a tree from a file; nothing in it is executed."""
-        data = read_json(path, "model")
+        data = read_json(path, "sorct model")
         try:
             return cls.from_dict(data)
         except ValueError as error:

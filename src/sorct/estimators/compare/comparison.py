@@ -28,6 +28,7 @@ from sorct.estimators.compare.kinds import (
 )
 from sorct.estimators.compare.rivals import Plan
 from sorct.estimators.compare.verdict import OBLIQUE, Sizes, Verdict, all_tests
+from sorct.estimators.drawing import drawn, warn_of_few
 from sorct.estimators.progress import progress_bar
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import scorer_name
@@ -198,7 +199,9 @@ def compare(
     plan.check_scorer(y, y)
     splits = compared.target.splitter(folds, seed, repeats)
     data = Data(X, y, None)
-    parts = [(data.part(train), data.part(test)) for train, test in splits.split(X, y)]
+    pairs = drawn(splits, X, y)
+    warn_of_few(splits, y, pairs)
+    parts = [(data.part(train), data.part(test)) for train, test in pairs]
     rows = _run(parts, plan, compared, shown)
     name = scorer_name(scoring, compared.scoring)
     found = _summary(rows, Sizes.of(parts), level, name, compared)

@@ -27,6 +27,7 @@ from sorct.data.quantity import Quantity
 from sorct.data.target import Classes
 from sorct.estimators.compare.measures import Measures
 from sorct.estimators.cross_validated import SORCTClassifierCV
+from sorct.estimators.drawing import drawn
 from sorct.estimators.regressor_cv import SORCTRegressorCV
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import (
@@ -71,7 +72,7 @@ class Plan:
     def check_folds(self, train: Data, test: Data) -> None:
         """Refuse a scorer that cannot score a fold, or the folds of its training."""
         self.check_scorer(train.y, test.y)
-        for inside, outside in self.inner().split(train.y, train.y):
+        for inside, outside in drawn(self.inner(), train.y, train.y):
             self.check_scorer(train.y[inside], train.y[outside])
 
     def scored(self, model: Any, X: Any, y: AnyArray) -> dict[str, float]:
@@ -294,7 +295,7 @@ def _chosen(
     Candidates are in order of their size, the sparsest first.
     """
     scores = []
-    for inside, outside in plan.inner().split(X, y):
+    for inside, outside in drawn(plan.inner(), X, y):
         scorer, fold = None, []
         for model in models(X[inside], y[inside], n_candidates):
             scorer = scorer or check_scoring(model, plan.scoring)
