@@ -320,7 +320,8 @@ def with_values(rng, tree, log=None):
         slope[rng.random(slope.shape) < rng.choice([0.0, 0.5, 0.9])] = 0.0
         slope[tree.encoder.constant_columns] = 0.0
         words["leaf_coef"] = slope
-    if rng.random() < 0.7:
+    # Trees of logarithms always tell means.
+    if rng.random() < 0.7 or log:
         words["leaf_mean"] = np.exp(value) if log else rng.normal(size=n_leaves) * size
         words["leaf_miss"] = rng.choice([0.0, 0.1, 1e-9], n_leaves) * size
         words["routed"] = rng.dirichlet(np.ones(n_leaves))[np.newaxis]
