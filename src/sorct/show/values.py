@@ -36,12 +36,13 @@ _MIXED = (
 )
 
 
-def leaf_value_parts(tree: Tree, leaf: Leaf) -> list[str]:
+def leaf_value_parts(tree: Tree, leaf: Leaf, rows: bool) -> list[str]:
     """What a leaf says, how far off it is, and how many samples it has.
 
-    In parts, between which a line may be broken.
+    In parts, between which a line may be broken. ``rows`` says that whole rows were
+    counted.
     """
-    of = "samples" if tree.routed is None else "rows"
+    of = "rows" if rows else "samples"
     share = f"({100 * float(leaf.mass.sum()):.1f} % of {of})"
     *parts, last = says_parts(tree, leaf)
     return [*parts, f"{last}  {share}"]

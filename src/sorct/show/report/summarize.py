@@ -27,7 +27,11 @@ from sorct.show.report.rows import (
 from sorct.show.report.told_classes import ToldClasses
 from sorct.show.report.told_quantity import ToldQuantity
 from sorct.show.report.variables import columns, variables
-from sorct.show.text import export_text
+from sorct.show.text import (
+    by_hand_text,
+    export_text,
+    whole_view,
+)
 from sorct.tree.frontier import sparsest, unbeaten
 from sorct.tree.storage import COMMON
 from sorct.tree.view import Cut, Leaf, View
@@ -39,8 +43,6 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "sorct-report", 1
 # What a page draws: bins of a histogram, rows named in a leaf.
 _BINS, _ROWS_IN_LEAF = 28, 8
-# No row has a smaller share of the weight.
-_NOBODY = 1e-12
 
 
 def summarize(
@@ -77,7 +79,6 @@ def summarize(
         "gamma": first.gamma,
         "variables": variables(first.encoder),
         "columns": columns(first.encoder),
-        "counted": "samples" if first.routed is None else "rows",
         "trees": described,
         "points": points,
         "chosen": _default(points) if chosen is None else chosen,
@@ -131,7 +132,7 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
     }
     if tree.followed_limits.any():
         kept["followed_at"] = tree.followed_limits.tolist()
-    view, told = _drawn(tree), told_of(tree)
+    (view, hard), told = whole_view(tree), told_of(tree)
     nodes, more = _nodes(tree, view), {}
     reach = None if shown is None else tree.leaf_reach_table(shown.table)
     if shown is not None and reach is not None:
@@ -141,16 +142,13 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
     return {
         "model": kept,
         "nodes": nodes,
+        "counted": "rows" if hard else "samples",
+        "note": " ".join(by_hand_text(tree, view, hard)),
         "rules": export_text(tree),
         **_sql(tree),
         **more,
         "measured": told.measured(tree, shown, reach),
     }
-
-
-def _drawn(tree: Tree) -> View:
-    """What is drawn: with hard routes, if known, all cuts whose sides both get rows."""
-    return tree.view if tree.routed is None else View.of(tree, least=_NOBODY, hard=True)
 
 
 def _sql(tree: Tree) -> dict[str, str]:

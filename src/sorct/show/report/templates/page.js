@@ -28,6 +28,11 @@ const WIDE = 800;
 
 function showTree() {
   hideTip();
+  const { counted, note } = shownTree();
+  // Of one tree leaves tell rows, of another shares that are expected.
+  report.counted = counted;
+  byId("tree-note").textContent = note;
+  byId("tree-note").hidden = !note;
   const drawn = drawTree(report, shownTree(), { select: selectNode, point: pointAt, leave: hideTip });
   picture = drawn.picture;
   put("drawing", picture);
