@@ -88,6 +88,11 @@ def test_a_report_knows_the_rows_of_training(forest, table):
     assert not forest.report(X, other).summary["data"]["is_training"]
     assert not forest.report(X[1:], y[1:]).summary["data"]["is_training"]
     assert not forest.report().summary["data"]["is_training"]
+    assert not forest.report(X, y).summary["data"]["may_be_training"]
+    more = np.resize(np.arange(len(y)), len(y) + 1)
+    told = forest.report(X.iloc[more], y[more]).summary["data"]
+    assert told["may_be_training"]
+    assert not told["is_training"]
 
 
 def test_the_summary_names_variables_trees_and_directions(forest):

@@ -68,7 +68,9 @@ def summarize_forest(
             "n_groups": first.encoder.n_groups,
             "n_shown": None if shown is None else len(shown.code),
             **told.sizes(first, shown),
-            "is_training": said is not None and _is_training(forest, shown, said),
+            **_overlap(
+                forest, said is not None and _is_training(forest, shown, said), shown
+            ),
         },
         "point": point,
         "on_rows": on_rows,
@@ -97,6 +99,14 @@ def _sql(forest: Forest) -> dict[str, str]:
 def _said(forest: Forest, shown: Shown) -> FloatArray:
     """Probabilities (n, n_classes), or predictions of a quantity (n,)."""
     return forest.predict_of_table(shown.table)
+
+
+def _overlap(forest: Forest, same: bool, shown: Shown | None) -> dict[str, bool]:
+    """Whether the rows shown are those of training, else whether they may be there."""
+    n, score = forest.training.n_samples, forest.training.training_score
+    n_shown = 0 if shown is None or n is None else len(shown.code)
+    more = n is not None and (n_shown > n or (n_shown == n and score is None))
+    return {"is_training": same, "may_be_training": more and not same}
 
 
 def _is_training(forest: Forest, shown: Shown | None, said: FloatArray) -> bool:

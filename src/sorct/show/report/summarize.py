@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "sorct-report", 1
 # What a page draws: bins of a histogram, rows named in a leaf.
 _BINS, _ROWS_IN_LEAF = 28, 8
+# Shares of rows that differ by less are the same.
+_CLOSE = 1e-7
 
 
 def summarize(
@@ -90,7 +92,7 @@ def summarize(
         "data": {
             **_sizes(first, shown),
             **told.sizes(first, shown),
-            "is_training": told.is_training(first, shown),
+            **_overlap(first, shown),
         },
         "call": printable(call or first.training.call or ""),
     }
@@ -110,6 +112,30 @@ def _sizes(tree: Tree, shown: Shown | None) -> dict[str, Any]:
         "n_groups": tree.encoder.n_groups,
         "n_shown": None if shown is None else len(shown.code),
     }
+
+
+def _overlap(tree: Tree, shown: Shown | None) -> dict[str, bool]:
+    """Whether the rows shown are those of training, and else whether they may be there.
+
+    Masses tell: rows that contain those of training send no fewer to any leaf. Nothing
+    is known of trees that were rounded since.
+    """
+    same, n = False, tree.training.n_samples
+    more = shown is not None and n is not None and len(shown.code) >= n
+    if shown is not None and not tree.training.rounded:
+        come, n_shown = told_of(tree).arrivals(tree, shown), len(shown.code)
+        same = bool(np.allclose(come / n_shown, tree.mass, rtol=0.0, atol=_CLOSE))
+        if more and n is not None and _counts_rows(tree, n):
+            more = bool((come - n * tree.mass >= -_CLOSE * n_shown).all())
+    return {"is_training": same, "may_be_training": more and not same}
+
+
+def _counts_rows(tree: Tree, n: int) -> bool:
+    """Whether masses are counts of whole rows, as they are without weights."""
+    if tree.routed is None:
+        return True
+    counts = n * tree.routed
+    return bool(np.allclose(counts, np.round(counts), rtol=0.0, atol=_CLOSE * n))
 
 
 def _key(tree: Tree) -> str:

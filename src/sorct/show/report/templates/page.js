@@ -186,10 +186,9 @@ function showCopies() {
 
 function showLead() {
   const target = targetOf(report);
-  const where = report.data.n_shown === null ? "" : ` ${target.measured} are measured on the ${rowsShown(report)}${report.data.is_training ? ", which says little of new rows" : ""}.`;
   const rule = report.alphas && report.by_default
     ? ` Chosen at first: the fewest variables within a standard error of the best ${target.scoreName}.` : "";
-  byId("lead").textContent = `${target.subject(report)}, ${count(report.data.n_variables, "variable")}, ${count(report.points.length, "tree")}.${where}${rule}`;
+  byId("lead").textContent = `${target.subject(report)}, ${count(report.data.n_variables, "variable")}, ${count(report.points.length, "tree")}.${whereMeasured(report)}${rule}`;
   showLegend(report);
   for (const [id, text] of Object.entries(target.words)) byId(id).textContent = text;
 }
