@@ -208,6 +208,17 @@ def test_how_often_the_rules_can_be_followed_is_told(rng, table):
     assert "by hand, yes or no" not in export_text(unknown)
 
 
+def test_directions_are_told_of_variables_in_use(rng, table):
+    """Of others nothing moves with them."""
+    tree = random_tree(rng, table, 1, CLASSES[:2])
+    tree = with_cut(tree, 0, {"age": 1.0}, 0.05)
+    signs = {"age": 1, "year": 1}
+    told = replace(tree.training, monotonic=signs, positive_class="fraud")
+    text = footer(export_text(replace(tree, training=told)))
+    assert "The probability of fraud never falls as age grows." in text
+    assert "year grows" not in text
+
+
 def test_how_predict_decides_is_told(rng, table):
     """By costs, or by weights that were found for floors; else nothing is said."""
     tree, _ = drawn(rng, table)

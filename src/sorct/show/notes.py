@@ -138,6 +138,14 @@ def value_text(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else printable(value)
 
 
+def given_text(value: Any) -> str:
+    """A value that was given; one of single precision is as short as it was there."""
+    if isinstance(value, float) and not value.is_integer():
+        single = np.float32(value)
+        value = float(str(single)) if float(single) == value else value
+    return value_text(value)
+
+
 def short_text(value: Any) -> str:
     """The same with seven digits, or all those of a whole part."""
     if not isinstance(value, float) or not 1e-4 <= abs(value) < 1e15:

@@ -1,9 +1,10 @@
 """Text: a tree in words, in the names and units of the user's table.
 
-Cuts are numbered from 1, level by level. Cuts that decide nothing are left out. So are
-cuts of which one side gets hardly any sample; a line below the rules says which, by
-numbers that follow those of the others. Leaves tell the rows that people send there who
-follow the rules by hand. Everything is read from a view of the tree.
+Cuts are numbered from 1, in the order in which they are printed. Cuts that decide
+nothing are left out. So are cuts of which one side gets hardly any sample; a line below
+the rules says which, by numbers that follow those of the others. Leaves tell the rows
+that people send there who follow the rules by hand. Everything is read from a view of
+the tree.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from sorct.show.numbers import (
     rounded,
     write_out,
 )
-from sorct.show.values import leaf_value_parts, quantity_footer
+from sorct.show.values import directed, leaf_value_parts, quantity_footer
 from sorct.tree.forest import Forest
 from sorct.tree.tree import Tree
 from sorct.tree.view import FEW, Cut, Leaf, View
@@ -300,8 +301,7 @@ def _direction_text(tree: Tree) -> list[str]:
     """What is promised of directions, and what the variables cost."""
     told, lines = tree.training, []
     for sign, word in ((1, "falls"), (-1, "rises")):
-        signs = (told.monotonic or {}).items()
-        names = [readable(name) for name, given in signs if given == sign]
+        names = directed(tree, sign)
         if names:
             label = readable_label(told.positive_class)
             which = " or ".join(names)

@@ -13,7 +13,12 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.data.wording import printable
 from sorct.show.export import to_sql
-from sorct.show.forests import PartialCurve, direction, partial_curve
+from sorct.show.forests import (
+    CURVE_PLACES,
+    PartialCurve,
+    direction,
+    partial_curve,
+)
 from sorct.show.report.rows import Shown, listed_rows, samples, short, shown_name
 from sorct.show.report.summarize import FORMAT, VERSION, told_of
 from sorct.show.report.variables import choice_names, columns, variables
@@ -22,8 +27,6 @@ from sorct.tree.storage import COMMON
 if TYPE_CHECKING:
     from sorct.tree.forest import Forest
 
-# Places of a number at which a curve is drawn.
-_PLACES = np.linspace(0.0, 1.0, 33).tolist()
 # Rows are told apart by the share of the trees that agree.
 _AGREED = (0.0, 0.6, 0.8, 0.95, 1.0)
 # Rows of a quantity by the deviation of the trees: so many parts, of so many rows each.
@@ -130,7 +133,7 @@ def _used(forest: Forest) -> list[dict[str, Any]]:
     found = []
     for i in order.tolist():
         name = forest.encoder.names[i]
-        curve = partial_curve(forest, name, _PLACES)
+        curve = partial_curve(forest, name, CURVE_PLACES)
         found.append(
             {
                 "variable": i,
