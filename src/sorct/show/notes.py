@@ -15,7 +15,7 @@ import numpy as np
 from sorct.data.dates import iso_date
 from sorct.data.encoder import TableEncoder
 from sorct.data.terms import Summand
-from sorct.data.wording import printable, readable
+from sorct.data.wording import apart, readable
 from sorct.show.cuts import plain_question
 from sorct.show.numbers import rounded
 from sorct.tree.view import Cut, View
@@ -135,7 +135,7 @@ def written(number: float, origin: str | None, error: float) -> str:
 
 def value_text(value: Any) -> str:
     """A value of a variable as people write it."""
-    return f"{value:.15g}" if isinstance(value, float) else printable(value)
+    return f"{value:.15g}" if isinstance(value, float) else apart(value)
 
 
 def given_text(value: Any) -> str:
