@@ -119,7 +119,7 @@ def _typical_note(encoder: TableEncoder, view: View) -> list[str]:
         return []
     used = dict.fromkeys(i for node in view.nodes.values() for i in node.terms)
     told = [
-        f"{readable(variable.name)} {value_text(variable.typical)}"
+        f"{readable(variable.name)} {given_text(variable.typical)}"
         for variable in (encoder.variables[i] for i in used)
         if not variable.takes_missing
     ]
