@@ -233,27 +233,33 @@ def race(n):
             "depth": 1,
             "gamma": ["auto", 16384.0] * (n // 2),
             "scaling": "auto",
+            "first_folds": [2, 5] * (n // 2),
             "first_score": [-np.inf, *np.linspace(-0.5, -0.25, n - 1)],
             "finalist": [False, True] * (n // 2),
         }
     )
 
 
-def test_a_race_is_a_short_table():
-    """A loss is told as such, settings without a score with a dash."""
-    lines = race_table(race(2), "minus the log-loss").splitlines()
+def test_a_race_is_a_table_of_all_settings():
+    """Best first; scores of first folds and of all stand apart, a dash is for none."""
+    columns = {"loss": ["log", "log"], "depth": [1, 1], "scaling": ["auto", "auto"]}
+    results = pd.DataFrame({**columns, "mean_score": [-0.75, -0.625]})
+    lines = race_table(race(2), "minus the log-loss", results).splitlines()
     assert re.split(" {2,}", lines[0]) == [
-        "loss", "depth", "gamma", "scaling", "log-loss", "traced in full",
+        "loss", "depth", "gamma", "scaling", "log-loss", "folds", "on all folds",
     ]  # fmt: skip
     assert [line.split() for line in lines[1:-1]] == [
-        ["cost", "1", "auto", "auto", "-", "no"],
-        ["log", "1", "16384", "auto", "0.5000", "yes"],
+        ["log", "1", "16384", "auto", "0.5000", "5", "0.6250"],
+        ["cost", "1", "auto", "auto", "-", "2"],
     ]
     assert lines[-1].startswith("- no tree of it is feasible")
-    many = race_table(race(20), "accuracy").splitlines()
+    # Of several that differ in steepness alone nobody knows whose the score is.
+    many = race_table(race(20), "accuracy", results).splitlines()
+    assert [line.split()[6:] for line in many[1:-1]].count(["yes"]) == 10
     assert "accuracy" in many[0]
-    assert len(many) == 1 + 12 + 2
-    assert many[-2] == "... and 8 more"
+    assert len(many) == 1 + 20 + 1
+    scores = [float(line.split()[4]) for line in many[1:-2]]
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_what_a_search_tells_is_printed(run):
@@ -261,7 +267,7 @@ def test_what_a_search_tells_is_printed(run):
     line = "fit --alphas-local 0.1,1 --depth 1 --cv 2 --n-solutions 1"
     code, out, err = run(line)
     assert (code, err) == (0, "")
-    assert "\nWhat was tried, by the best score on the first folds:\n\nloss " in out
+    assert "\nWhat was tried, the best first:\n\nloss " in out
     told = json.loads(run(f"{line} --json")[1])
     assert told["why"] in out.replace("\n  ", " ")
     assert {one["loss"] for one in told["race"]} == {"log", "cost"}

@@ -7,6 +7,7 @@ from sklearn.datasets import load_iris
 from sorct.datasets import make_planted_tree
 
 from sorct import SORCTClassifier, Tree
+from sorct.search.log import descents_text
 from tests.estimators.test_classifier import assert_same_fit, truth_of
 
 COLUMNS = [
@@ -86,7 +87,12 @@ def test_the_printed_tree_tells_of_the_search_once(planted, n_starts, tmp_path):
         lines = str(tree).splitlines()
         assert [line for line in lines if "Search" in line] == lines[-1:]
         assert lines[-1] == f"Search: {clf.search_}."
-    assert f"{len(clf.starts_)} descents (" in lines[-1]
+    assert descents_text(len(clf.starts_)) + " (" in lines[-1]
+
+
+def test_one_descent_is_not_told_as_several():
+    """As where a search needs no second one."""
+    assert [descents_text(n) for n in (1, 2)] == ["1 descent", "2 descents"]
 
 
 @pytest.mark.a_few(1)

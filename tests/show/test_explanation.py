@@ -84,7 +84,7 @@ def test_parts_add_up_to_the_margin(case):
     for row, found in explained:
         x = tree.encoder.encode(row)[0]
         for step in found.steps:
-            t = step.cut - 1
+            t = tree.cut_numbers.index(step.cut)
             added = step.base + sum(part.contribution for part in step.parts)
             assert added == pytest.approx(step.total, abs=1e-12)
             lead = leads_with(tree, t)
@@ -107,7 +107,9 @@ def test_every_variable_of_a_cut_is_a_part_of_it(case):
     tree, explained = case
     for row, found in explained:
         for step in found.steps:
-            used = tree.encoder.column_variable[tree.coef[:, step.cut - 1] != 0.0]
+            used = tree.encoder.column_variable[
+                tree.coef[:, tree.cut_numbers.index(step.cut)] != 0.0
+            ]
             names = {tree.encoder.variables[i].name for i in used}
             assert sorted(part.variable for part in step.parts) == sorted(names)
             assert all(part.value == row[part.variable].iloc[0] for part in step.parts)
@@ -120,8 +122,8 @@ def test_a_part_is_weight_times_the_way_from_a_typical_value(case):
     tree, explained = case
     for _, found in explained:
         for step in found.steps:
-            weight, _ = cut_in_units(tree, step.cut - 1)
-            weight = weight / weight[leads_with(tree, step.cut - 1)]
+            weight, _ = cut_in_units(tree, tree.cut_numbers.index(step.cut))
+            weight = weight / weight[leads_with(tree, tree.cut_numbers.index(step.cut))]
             of = dict(zip(tree.encoder.column_names, weight, strict=True))
             for part in step.parts:
                 here, there = (
@@ -150,7 +152,7 @@ def test_the_probability_of_yes_is_the_logistic_function(case):
     tree, explained = case
     for row, found in explained:
         for step in found.steps:
-            yes = proba_of_yes(tree, step.cut - 1, row)
+            yes = proba_of_yes(tree, tree.cut_numbers.index(step.cut), row)
             expected = yes if step.answer == "yes" else 1.0 - yes
             assert step.proba == pytest.approx(expected, abs=1e-11)
 
@@ -161,7 +163,7 @@ def test_a_reader_of_the_question_comes_to_the_same_side(case):
     asked = 0
     for row, found in explained:
         for step in found.steps:
-            first = leads_with(tree, step.cut - 1)
+            first = leads_with(tree, tree.cut_numbers.index(step.cut))
             if abs(step.total - step.threshold) > 2e-3 * span_of(tree, first):
                 above = step.total > step.threshold
                 assert says_yes(step.question, row.iloc[0]) == above

@@ -1,6 +1,7 @@
 """Forests for people: what is told is what the forest computes."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,8 @@ from sorct import (
     explain,
     export,
 )
-from sorct.show.forests import partial_curve
+from sorct.show.forests import PartialCurve, direction, partial_curve
+from sorct.show.notes import given_text
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +80,51 @@ def test_whole_numbers_are_shown_at_whole_numbers(forest):
         np.testing.assert_allclose(curve.places, (whole - lower) / (upper - lower))
 
 
+def test_a_direction_is_that_of_the_whole_curve(forest, monkeypatch):
+    """Text and page say the same, also of a fall between the places of the table."""
+    assert {line.split(", ")[-1] for line in variable_lines(forest)} == {
+        word for word in directions_of_page(forest) if word
+    }
+    bent = PartialCurve("age", ("",) * 33, np.array([[0.5] * 33, [0.5] * 33]))
+    bent.said[1] = np.linspace(0.0, 1.0, 33)
+    assert direction(forest, bent) == "raises yes" or '"yes"' in direction(forest, bent)
+    bent.said[1, 3] += 0.4
+    assert "both ways" in direction(forest, bent)
+    calls = []
+
+    def watched(forest, name, places=(0.0, 1.0)):
+        calls.append(len(places))
+        return partial_curve(forest, name, places)
+
+    monkeypatch.setattr("sorct.show.forests.partial_curve", watched)
+    str(forest)
+    assert 33 in calls
+
+
+def variable_lines(forest):
+    """Lines of the summary that tell a direction."""
+    lines = str(forest).splitlines()
+    return [one for one in lines if re.search(r": in \d of .*, .*, ", one)]
+
+
+def directions_of_page(forest):
+    """What the page says of the variables."""
+    return [one["direction"] for one in forest.report().summary["used"]]
+
+
+def test_numbers_of_single_precision_are_as_short_as_they_were(forest, table):
+    """0.221 and not 0.221000000834465."""
+    row = table[0].iloc[0].to_dict() | {"noise\n": np.float32(0.221)}
+    assert "noise\\n is 0.221;" in str(explain(forest, row))
+    for number, told in (
+        (0.1, "0.1"),
+        (1 / 3, "0.333333333333333"),
+        (2.5e9, "2500000000"),
+    ):
+        assert given_text(number) == told
+    assert given_text(float(np.float32(87357.8))) == "87357.8"
+
+
 def test_a_report_knows_the_rows_of_training(forest, table):
     """What is measured on these says little of new rows, so it is told."""
     X, y = table
@@ -88,6 +135,11 @@ def test_a_report_knows_the_rows_of_training(forest, table):
     assert not forest.report(X, other).summary["data"]["is_training"]
     assert not forest.report(X[1:], y[1:]).summary["data"]["is_training"]
     assert not forest.report().summary["data"]["is_training"]
+    assert not forest.report(X, y).summary["data"]["may_be_training"]
+    more = np.resize(np.arange(len(y)), len(y) + 1)
+    told = forest.report(X.iloc[more], y[more]).summary["data"]
+    assert told["may_be_training"]
+    assert not told["is_training"]
 
 
 def test_the_summary_names_variables_trees_and_directions(forest):
@@ -124,6 +176,7 @@ def test_an_explanation_adds_up(forest, table):
     assert sizes == sorted(sizes, reverse=True)
     assert {one.variable for one in told.influences} == set(forest.variables_used)
     assert "of the 4 trees agree" in str(told)
+    assert f"; {100 * told.agreement:.0f} % of the 4" in str(told)
     usual_row = explain(forest, forest.encoder.typical_row())
     assert str(usual_row).count(", as is typical") == len(forest.variables_used)
     assert told.to_dict()["n_trees"] == 4
@@ -143,6 +196,11 @@ def test_a_quantity_is_told_in_its_units(table):
     assert told.predicted == pytest.approx(model.predict(X[:1])[0])
     assert told.proba is None
     assert "standard deviation" in str(told)
+    assert re.match(r"Predicted \d\d \d{3}(\.\d+)?; what the 3 trees", str(told))
+    assert (
+        "Out of bag: R² 0." in str(forest) or model.forest_.training.oob_score is None
+    )
+    assert "R2" not in str(forest)
     assert forest.report(X, y).summary["data"]["is_training"]
     assert not forest.report(X, y[::-1]).summary["data"]["is_training"]
     tree = distil(forest, X, n_starts=2, max_iter=300, tol=1e-3, random_state=0)

@@ -32,7 +32,7 @@ def test_parts_add_up_to_the_sum_of_the_cut(rng, table, categorical, stride):
     tree = tree_on(rng, table, 3, replace(OPTIONS, categorical=categorical))
     for place in range(0, 120, stride):
         for step in explain(tree, one_row(table, place)).steps:
-            cut = tree.view.nodes[step.cut - 1]
+            cut = tree.view.nodes[tree.cut_numbers.index(step.cut)]
             assert isinstance(cut, Cut)
             lead = cut.reading.summands[0].raw_weight
             exact = scaled_sums(tree, one_row(table, place), cut)[0] / lead

@@ -150,7 +150,7 @@ def test_an_explanation_adds_up(fitted):
             reached = float(tree.predict(other)[0])
             assert reached == pytest.approx(change.to, rel=1e-6)
             assert (reached >= 1e5) != (found.predicted >= 1e5)
-        assert "To reach 100000" in str(found)
+        assert "To reach 100 000 by one" in str(found)
         json.dumps(found.to_dict())
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import PAPER, SORCTClassifier, export_text
-from sorct.show.text import cut_text, rounded
+from sorct import PAPER, SORCTClassifier, explain, export_text
+from sorct.show.text import cut_text, people_view, rounded
 from sorct.tree.training import TrainingRecord
 from tests.data.test_encoder import mixed_table
 from tests.tree.by_hand import (
@@ -86,10 +86,11 @@ def printed_value(name, row):
 
 
 def printed_cuts(tree, cuts):
-    """Cuts as they stand in the printed tree: numbered from 1, level by level."""
+    """Cuts as they stand in the printed tree: numbered from 1, from top to bottom."""
+    in_order = sorted(cuts, key=lambda t: tree.cut_numbers[t])
     return [
         f"cut {number}: {cut_text(only_cut(tree, t))}"
-        for number, t in enumerate(sorted(cuts), 1)
+        for number, t in enumerate(in_order, 1)
     ]
 
 
@@ -293,6 +294,17 @@ def test_the_rounding_stated_is_kept(rng, offset):
         assert moved <= 1.001e-3 * span_of(tree, next(iter(exact)))
 
 
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_cuts_are_numbered_from_top_to_bottom(rng, table, depth):
+    """In the order in which a reader meets them, and in explanations as well."""
+    tree = random_tree(rng, table, depth, MANY[: 2**depth])
+    numbers = [int(n) for n in re.findall(r"cut (\d+): ", str(tree).split("\n\n")[1])]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert [cut.number for cut in people_view(tree).cuts] == numbers
+    steps = [step.cut for step in explain(tree, table.iloc[0]).steps]
+    assert steps == sorted(steps)
+
+
 @pytest.mark.parametrize("decimals", [0, 1, 2, 6, np.int64(3)])
 def test_decimals_are_as_asked_for(rng, table, decimals):
     """Half a unit at most is rounded off; what would vanish keeps one digit."""
@@ -301,7 +313,9 @@ def test_decimals_are_as_asked_for(rng, table, decimals):
     assert re.search(rf"rounded to {decimals} decimals?, smaller ones to one", text)
     for cut in cuts_of(read_tree(text)):
         number, _, cut = cut.partition(": ")
-        exact, level = printed_terms(tree, int(number.split()[1]) - 1)
+        exact, level = printed_terms(
+            tree, tree.cut_numbers.index(int(number.split()[1]))
+        )
         terms, limit = read_cut(cut)
         exacts, printed = [*exact.values(), level], [*terms.values(), limit]
         for a, b in zip(exacts, printed, strict=True):

@@ -9,6 +9,7 @@ import pytest
 from sorct import Tree, export_text
 from sorct.data.target import Classes
 from sorct.show.caveats import rare_classes
+from sorct.show.plotting import TreeDisplay
 from tests.data.test_encoder import mixed_table
 from tests.show.test_text import follow, leaves_of, read_tree, with_cut
 from tests.show.told_trees import told_tree
@@ -143,6 +144,51 @@ def test_nodes_that_no_hard_route_reaches_are_not_printed(rng, table):
     )
 
 
+def weak_tree(table, y):
+    """A tree of one cut: by hand all rows come to its right, and some softly do not."""
+    tree = random_tree(np.random.default_rng(0), table, 1, CLASSES[:2], 8.0)
+    tree = with_cut(tree, 0, {"age": 0.5}, 0.15)
+    codes = np.eye(2)[tree.target.codes(y)]
+    tree = replace(tree, mass=codes.T @ tree.leaf_reach(table) / len(y))
+    return told_tree(tree, table, y, leaves=False)
+
+
+def test_a_cut_that_moves_probabilities_alone_is_printed(rng, table):
+    """With shares that are expected, and with a line that says so; the plot as well."""
+    y = np.where(rng.random(200) < 0.2, "fraud", "legal")
+    tree = weak_tree(table, y)
+    assert len(set(tree.follow(table))) == 1
+    name = tree.follow(table)[0]
+    text, soft = export_text(tree), export_text(tree, soft=True)
+    assert text.split("\n\n")[:2] == soft.split("\n\n")[:2]
+    assert "1 cut and 2 leaves" in text
+    assert "not shown" not in text
+    line = (
+        f"Followed by hand, all training rows come to the leaf {name}, which is what "
+        "predict says of them: the cuts move the probability alone."
+    )
+    assert line in footer(text)
+    assert "Shares are expected ones" in footer(text)
+    assert line not in footer(soft)
+    assert line in TreeDisplay.from_tree(tree).note
+    assert len(TreeDisplay.from_tree(tree).parts) == 3
+
+
+def test_variables_of_cuts_that_are_not_shown_are_told(rng, table):
+    """They move the probability; it is said where to see how."""
+    tree, y = drawn(rng, table, depth=2, gamma=8.0)
+    for t, name, threshold in ((0, "year", 0.1), (1, "year", 0.12), (2, "age", 0.25)):
+        tree = with_cut(tree, t, {name: 1.0}, threshold)
+    tree = told_tree(tree, table, y)
+    text = footer(export_text(tree))
+    assert "by hand, no training row comes to one of its sides (cut " in text
+    assert (
+        "age stands in cuts that are not shown and moves the probability: see "
+        "explain(tree, row) and export_text(tree, soft=True)." in text
+    )
+    assert "stands in cuts" not in footer(export_text(tree, soft=True))
+
+
 # -- below the rules -------------------------------------------------------------------
 
 
@@ -160,6 +206,17 @@ def test_how_often_the_rules_can_be_followed_is_told(rng, table):
         assert line.format(told) in footer(export_text(one))
     unknown = replace(tree, training=replace(tree.training, followed=None))
     assert "by hand, yes or no" not in export_text(unknown)
+
+
+def test_directions_are_told_of_variables_in_use(rng, table):
+    """Of others nothing moves with them."""
+    tree = random_tree(rng, table, 1, CLASSES[:2])
+    tree = with_cut(tree, 0, {"age": 1.0}, 0.05)
+    signs = {"age": 1, "year": 1}
+    told = replace(tree.training, monotonic=signs, positive_class="fraud")
+    text = footer(export_text(replace(tree, training=told)))
+    assert "The probability of fraud never falls as age grows." in text
+    assert "year grows" not in text
 
 
 def test_how_predict_decides_is_told(rng, table):

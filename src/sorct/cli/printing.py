@@ -7,6 +7,7 @@ import math
 import shutil
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ _NARROWEST = 24
 OF_LEVELS = ("absolute", "quantile")
 # Scores of this size are no shares.
 _LARGE = 10.0
-# So many candidates of a search are listed.
-_TRIED = 12
 
 
 def print_result(as_json: bool, document: dict[str, Any], text: str) -> None:
@@ -134,27 +133,53 @@ def cell(value: Any) -> str:
 
 
 # Settings that a race may also choose.
-_MORE_SETTINGS = ("class_weight", "leaf", "mixed", "link", "categorical")
+_MORE_SETTINGS = ("class_weight", "leaf", "mixed", "link", "categorical", "preselect")
 _NO_SCORE = "- no tree of it is feasible, or followed by hand as asked"
 
 
-def race_table(race: pd.DataFrame, scoring: str) -> str:
-    """What a search tried; the first lines, if there are many."""
+def race_table(race: pd.DataFrame, scoring: str, results: pd.DataFrame) -> str:
+    """All that a search tried, best first: scores of the first folds, and of all."""
     name, _ = in_words(scoring, 0.0)
     names = ["loss", "depth", "gamma", "scaling"]
     names += [key for key in _MORE_SETTINGS if key in race]
-    header = [*names, printable(name), "traced in full"]
-    rows = []
-    for row in race.head(_TRIED).to_dict("records"):
-        score = in_words(scoring, row["first_score"])[1]
+    header = [*names, printable(name), "folds", "on all folds"]
+    race = race.sort_values("first_score", ascending=False, kind="stable")
+    full, rows = _full_scores(race, results), []
+    for place, row in race.to_dict("index").items():
         settings = [cell(row[key]) for key in names]
-        told = score_text(score, 4) if math.isfinite(score) else "-"
-        rows.append([*settings, told, "yes" if row["finalist"] else "no"])
-    more = len(race) - len(rows)
+        first = _told_score(scoring, row["first_score"])
+        on_all = _told_score(scoring, full[place]) if place in full else ""
+        rows.append([*settings, first, str(row["first_folds"]), on_all])
     lines = [text_table(header, rows)]
-    lines += [f"... and {more} more"] if more > 0 else []
-    lines += [_NO_SCORE] if any(row[-2] == "-" for row in rows) else []
+    lines += [_NO_SCORE] if any(row[-3] == "-" for row in rows) else []
     return "\n".join(lines)
+
+
+def _told_score(scoring: str, score: float | None) -> str:
+    if score is None:
+        return "yes"
+    told = in_words(scoring, score)[1]
+    return score_text(told, 4) if math.isfinite(told) else "-"
+
+
+def _full_scores(race: pd.DataFrame, results: pd.DataFrame) -> dict[Any, float | None]:
+    """Best score on all folds of settings that were traced in full.
+
+    Steepness has another name in the results: of settings that differ in nothing else
+    it is only told that they were traced.
+    """
+    shared = [key for key in race.columns if key in results and key != "gamma"]
+    scores = results.groupby(shared, dropna=False)["mean_score"].max().to_dict()
+    traced = {
+        place: tuple(row[key] for key in shared)
+        for place, row in race.to_dict("index").items()
+        if row["finalist"]
+    }
+    alike = Counter(traced.values())
+    return {
+        place: scores.get(key) if alike[key] == 1 else None
+        for place, key in traced.items()
+    }
 
 
 def fit_name(tree: Tree) -> str:

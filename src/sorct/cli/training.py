@@ -69,10 +69,11 @@ if TYPE_CHECKING:
     from sorct.tree.path import Path
     from sorct.tree.tree import Tree
 
-# Why the best score on few folds need not lead.
+# How the table of settings is to be read.
 _LEADS = (
-    "What is less simple, deeper above all, must be ahead by more than chance to be "
-    "traced in full; scores there are of all folds."
+    "Every setting has a first look on some folds, fewer where it is behind at once; "
+    "the best, deeper ones only if ahead by more than chance, are then scored on all "
+    "folds, and the tree is one of theirs."
 )
 # Options of a path beside its penalties.
 _OF_PATHS = ("n_solutions", "preselect", "max_features", "max_cost")
@@ -287,9 +288,9 @@ def _choice_lines(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
     told, lines = search.tree_.training, []
     if len(search.race_):
         lines = [
-            "What was tried, by the best score on the first folds:",
+            "What was tried, the best first:",
             "",
-            race_table(search.race_, told.cv_scoring or "score"),
+            race_table(search.race_, told.cv_scoring or "score", search.cv_results_),
             "",
             *wrapped(_LEADS),
             "",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
 from sorct.data.dates import as_days, iso_date
-from sorct.data.wording import printable, readable, told_within
+from sorct.data.wording import apart, printable, readable, told_within
 
 
 class Other:
@@ -385,13 +385,13 @@ class LevelTerm:
         if self.scores:
             *_, top = self.weights.values()
             places = [w / top for w in self.weights.values()]
-            levels = [printable(level) for level in self.weights]
+            levels = [apart(level) for level in self.weights]
             points = tuple(zip(levels, places, strict=True))
             text = f"score({readable(self.name)})"
             return (Summand(text, top, 0.0, 1.0, points=points),)
         return tuple(
             Summand(
-                f"[{readable(self.name)} is {printable(level)}]",
+                f"[{readable(self.name)} is {apart(level)}]",
                 self.value(level), 0.0, 1.0, column, is_level=True,
                 member=printable(level) if self.together else None,
             )

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 _ANSWERS = ("yes", "no")
+# Rules part levels, names and what is told of them by these.
+_MARKS = re.compile(r'[,;"()]')
+# Behind a word, with nothing in it that rules say in parentheses.
+_UNIT = re.compile(r"(?<=\S) ?\((?!missing)[^,;:\"()]*\)")
 # Numbers beyond these are not written out.
 _SMALLEST, _LARGEST = Decimal("1e-6"), Decimal("1e12")
 
@@ -22,19 +27,38 @@ def printable(name: Any) -> str:
 
 
 def readable(name: Any) -> str:
-    """A name that stands apart from the numbers and words around it.
+    """A name of a variable that stands apart from the numbers and words around it.
 
-    Names that are numbers, blank, or the words of an answer are quoted.
+    Names that are numbers, blank, or the words of an answer are quoted, and those with
+    marks that part names. A unit in parentheses, as in "width (cm)", misleads nobody.
     """
     text = printable(name)
-    return f'"{text}"' if _is_odd(text) else text
+    plain = _UNIT.sub("", text)
+    return _in_quotes(text) if _is_odd(text) or _MARKS.search(plain) else text
+
+
+def readable_level(level: Any) -> str:
+    """A level beside a number: quoted if it could be one, or has marks of its own."""
+    text = printable(level)
+    return _in_quotes(text) if _is_odd(text) else apart(level)
+
+
+def apart(level: Any) -> str:
+    """A level among words: quoted if it has marks that part levels."""
+    text = printable(level)
+    return _in_quotes(text) if _MARKS.search(text) else text
 
 
 def readable_label(label: Any) -> str:
     """A class as an answer of the tree: text that is "yes" or "no" is quoted."""
     text = printable(label)
     odd = isinstance(label, str) and text.strip().lower() in ("", *_ANSWERS)
-    return f'"{text}"' if odd else text
+    return _in_quotes(text) if odd else apart(label)
+
+
+def _in_quotes(text: str) -> str:
+    """Text in quotes; those inside are doubled."""
+    return '"{}"'.format(text.replace('"', '""'))
 
 
 def class_name(label: Any) -> str:

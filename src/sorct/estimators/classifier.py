@@ -30,8 +30,8 @@ from sorct.estimators.searching import (
     check_starts,
     searched,
     starts_frame,
+    tried_text,
     warn_if_poor,
-    why_short,
 )
 from sorct.estimators.sparse_fit import SparseFit, search_sparse
 from sorct.estimators.streaming import begin, refuse_checkpoint, source_of, warn_if_late
@@ -485,8 +485,7 @@ class SORCTClassifier(TreeClassifier):
         promise: Promise | None,
     ) -> None:
         if not result.best.feasible:
-            tried = f"{len(result.starts)} descents{why_short(result.status)}"
-            prepared.refuse(result.best.recall, tried, "n_starts")
+            prepared.refuse(result.best.recall, tried_text(result), "n_starts")
         effort = self._checked_options()[1]
         best = prepared.finished(problem, result.best, effort)
         # A tree that was solved again, without some cuts, ended in its own way.

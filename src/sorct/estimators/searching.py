@@ -13,6 +13,7 @@ from sorct.estimators.checks import MOST_STARTS, check_whole
 from sorct.estimators.deciding import Decider
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Prepared
+from sorct.search.log import descents_text
 from sorct.solvers.solution import Status
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def starts_frame(result: SearchResult) -> pd.DataFrame:
     return pd.DataFrame(rows).rename_axis("start")
 
 
-def why_short(status: Status) -> str:
-    """Why there were not more starts, if so."""
+def tried_text(result: SearchResult) -> str:
+    """How many descents there were, and why not more, if so."""
     late, stopped = " before time_limit", " before the callback"
-    return {Status.TIME_LIMIT: late, Status.STOPPED: stopped}.get(status, "")
+    short = {Status.TIME_LIMIT: late, Status.STOPPED: stopped}
+    return f"{descents_text(len(result.starts))}{short.get(result.status, '')}"

@@ -114,10 +114,16 @@ class SearchSummary:
     seconds: float
 
     def __str__(self) -> str:
+        runs = "run" if self.n_runs == 1 else "runs"
         return (
-            f"{self.n_refound} of {self.n_runs} independent runs ended at this "
-            f"objective; {self.n_descents} descents ({self.ended})"
+            f"{self.n_refound} of {self.n_runs} independent {runs} ended at this "
+            f"objective; {descents_text(self.n_descents)} ({self.ended})"
         )
+
+
+def descents_text(n: int) -> str:
+    """So many descents, in words."""
+    return f"{n} descent{'' if n == 1 else 's'}"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sorct.data.wording import printable, readable
+from sorct.data.wording import apart, readable_level
 from sorct.show.numbers import allowed_error, rounded
 from sorct.tree.reading import Piece, Reading
 
@@ -83,10 +83,10 @@ def _fold(
 
 def _names(group: list[tuple[Any, float]]) -> list[str]:
     """Levels as they stand beside numbers: those that look like one are quoted."""
-    return [quoted(level, readable) for level, _ in group]
+    return [quoted(level, readable_level) for level, _ in group]
 
 
-def quoted(level: Any, write: Callable[[Any], str] = printable) -> str:
+def quoted(level: Any, write: Callable[[Any], str] = apart) -> str:
     """A level that stands apart from the words for levels that have no name."""
     text = write(level)
     if text in ("missing", "others"):

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray
+from sorct.data.terms import OTHER
 from sorct.data.wording import class_name, printable, readable
-from sorct.show.notes import short_text, value_text, wrapped, written
-from sorct.show.numbers import signed
+from sorct.show.notes import given_text, short_text, wrapped, written
+from sorct.show.numbers import quantity_text, signed, thousands_apart
 from sorct.show.values import meaning
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # Places, as shares of its range, at which a number is shown; levels at most.
 _PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Places at which its curve is drawn, and its direction decided.
+CURVE_PLACES = tuple(np.linspace(0.0, 1.0, 33).tolist())
 _MOST_LEVELS = 8
 _OF_LOGARITHMS = (
     "The trees are of the logarithm: the forest says the geometric mean of what they "
@@ -128,7 +131,8 @@ def _out_of_bag_lines(forest: Forest) -> list[str]:
     told = forest.training
     if told.oob_score is None:
         return []
-    text = f"Out of bag: {printable(told.oob_scoring)} {told.oob_score:.3f}."
+    scoring = "R²" if told.oob_scoring == "R2" else printable(told.oob_scoring)
+    text = f"Out of bag: {scoring} {told.oob_score:.3f}."
     if told.loss == "quantile" and told.oob_loss is not None:
         # R2 asks for means.
         text = f"Out of bag: mean loss {told.oob_loss:.4g}, in spreads of the target."
@@ -149,11 +153,11 @@ def _variable_lines(forest: Forest, i: int) -> Iterator[str]:
     share = forest.importances[i]
     head = f"{readable(name)}: in {n_trees} of {forest.n_trees} trees, importance "
     curve = partial_curve(forest, name)
-    told = direction(forest, curve)
+    told = direction(forest, partial_curve(forest, name, CURVE_PLACES))
     yield f"{head}{share:.2f}{f', {told}' if told else ''}"
     columns = [["", *curve.at[:_MOST_LEVELS]]]
     if forest.of_quantity:
-        columns.append(["prediction", *(short_text(float(x)) for x in curve.said[0])])
+        columns.append(["prediction", *map(quantity_text, curve.said[0].tolist())])
     else:
         for label, said in zip(forest.classes.tolist(), curve.said, strict=True):
             columns.append([printable(label), *(f"{x:.3f}" for x in said)])
@@ -167,11 +171,17 @@ def _variable_lines(forest: Forest, i: int) -> Iterator[str]:
 
 
 def direction(forest: Forest, curve: PartialCurve) -> str:
-    """Whether the variable raises or lowers what is predicted, for ordered values."""
+    """Whether the variable raises or lowers what is predicted, for ordered values.
+
+    The curve is that at ``CURVE_PLACES``: between few places a fall would be missed.
+    """
     one = forest.encoder.variables[forest.encoder.names.index(curve.variable)]
     if one.choices is not None and not one.ordered:
         return ""
-    if not np.diff(curve.said).any():
+    # A missing cell, and levels that are pooled, have no place in the order.
+    ranked = [not (c is None or c is OTHER) for c in one.choices or ()]
+    values = curve.said[:, ranked] if ranked else curve.said
+    if not np.diff(values).any():
         return "moves nothing there"
     if forest.of_quantity:
         what = "the prediction"
@@ -179,7 +189,7 @@ def direction(forest: Forest, curve: PartialCurve) -> str:
         what = class_name(forest.classes.tolist()[-1])
     else:
         return ""
-    said = curve.said[-1]
+    said = values[-1]
     if _falls(said) <= _LITTLE:
         return f"raises {what}"
     return f"lowers {what}" if _falls(-said) <= _LITTLE else f"moves {what} both ways"
@@ -240,16 +250,16 @@ class ForestExplanation:
 
     def __str__(self) -> str:
         if self.proba is None:
-            said = short_text(float(self.predicted))
+            said = quantity_text(float(self.predicted))
             lines = [
                 f"Predicted {said}; what the {self.n_trees} trees say has a standard "
-                f"deviation of {short_text(self.agreement)}."
+                f"deviation of {quantity_text(self.agreement)}."
             ]
         else:
             proba = self.proba[self.predicted]
             lines = [
                 f"Predicted {class_name(self.predicted)} with probability {proba:.3f}; "
-                f"{self.agreement:.0%} of the {self.n_trees} trees agree."
+                f"{100 * self.agreement:.0f} % of the {self.n_trees} trees agree."
             ]
         lines += [self.meaning] if self.meaning else []
         if self.influences:
@@ -258,15 +268,16 @@ class ForestExplanation:
             )
         most = max((abs(one.contribution) for one in self.influences), default=0.0)
         for one in self.influences:
-            now = f"  {readable(one.variable)} is {value_text(one.value)}"
+            now = f"  {readable(one.variable)} is {given_text(one.value)}"
             if one.value == one.typical:
                 lines.append(f"{now}, as is typical")
                 continue
-            without = one.without if self.proba is None else round(one.without, 4)
-            lines.append(
-                f"{now}; with {short_text(one.typical)}: {short_text(without)} "
-                f"({signed(-one.contribution, 3, most)})"
-            )
+            without = short_text(round(one.without, 4))
+            if self.proba is None:
+                without = quantity_text(one.without)
+            change = signed(-one.contribution, 3, most, thousands_apart)
+            usual = short_text(one.typical)
+            lines.append(f"{now}; with {usual}: {without} ({change})")
         return "\n".join(lines)
 
 

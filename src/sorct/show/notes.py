@@ -15,7 +15,7 @@ import numpy as np
 from sorct.data.dates import iso_date
 from sorct.data.encoder import TableEncoder
 from sorct.data.terms import Summand
-from sorct.data.wording import printable, readable
+from sorct.data.wording import apart, readable
 from sorct.show.cuts import plain_question
 from sorct.show.numbers import rounded
 from sorct.tree.view import Cut, View
@@ -119,7 +119,7 @@ def _typical_note(encoder: TableEncoder, view: View) -> list[str]:
         return []
     used = dict.fromkeys(i for node in view.nodes.values() for i in node.terms)
     told = [
-        f"{readable(variable.name)} {value_text(variable.typical)}"
+        f"{readable(variable.name)} {given_text(variable.typical)}"
         for variable in (encoder.variables[i] for i in used)
         if not variable.takes_missing
     ]
@@ -135,7 +135,15 @@ def written(number: float, origin: str | None, error: float) -> str:
 
 def value_text(value: Any) -> str:
     """A value of a variable as people write it."""
-    return f"{value:.15g}" if isinstance(value, float) else printable(value)
+    return f"{value:.15g}" if isinstance(value, float) else apart(value)
+
+
+def given_text(value: Any) -> str:
+    """A value that was given; one of single precision is as short as it was there."""
+    if isinstance(value, float) and not value.is_integer():
+        single = np.float32(value)
+        value = float(str(single)) if float(single) == value else value
+    return value_text(value)
 
 
 def short_text(value: Any) -> str:

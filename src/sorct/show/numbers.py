@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sorct.data.wording import plain_number, write_out
@@ -18,8 +20,10 @@ __all__ = [
     "plain_number",
     "printed_threshold",
     "printed_weight",
+    "quantity_text",
     "rounded",
     "signed",
+    "thousands_apart",
     "write_out",
 ]
 
@@ -40,12 +44,24 @@ def allowed_error(reading: Reading) -> float:
     return ROUNDING * reading.summands[0].span / len(reading.pieces)
 
 
-def signed(number: float, digits: int, most: float) -> str:
+def signed(
+    number: float, digits: int, most: float, write: Callable[[str], str] = write_out
+) -> str:
     """A change with its sign, written out; "about 0" if the largest one dwarfs it."""
     if abs(number) <= _NOTHING * most:
         return "0" if number == 0.0 else "about 0"
-    text = write_out(f"{number:.{digits}g}")
+    text = write(f"{number:.{digits}g}")
     return f"+{text}" if number > 0.0 else text
+
+
+def quantity_text(number: float, digits: int = 6) -> str:
+    """A number of a quantity, written out, large ones in groups of three digits."""
+    return thousands_apart(f"{number:.{digits}g}")
+
+
+def thousands_apart(text: str) -> str:
+    """A rounded number with spaces between groups, as leaves have them."""
+    return plain_number(text).replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
 def rounded(number: float, error: float, decimals: int | None = None) -> str:

@@ -1,9 +1,10 @@
 """Text: a tree in words, in the names and units of the user's table.
 
-Cuts are numbered from 1, level by level. Cuts that decide nothing are left out. So are
-cuts of which one side gets hardly any sample; a line below the rules says which, by
-numbers that follow those of the others. Leaves tell the rows that people send there who
-follow the rules by hand. Everything is read from a view of the tree.
+Cuts are numbered from 1, in the order in which they are printed. Cuts that decide
+nothing are left out. So are cuts of which one side gets hardly any sample; a line below
+the rules says which, by numbers that follow those of the others. Leaves tell the rows
+that people send there who follow the rules by hand. Everything is read from a view of
+the tree.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from sorct.show.numbers import (
     rounded,
     write_out,
 )
-from sorct.show.values import leaf_value_parts, quantity_footer
+from sorct.show.values import directed, leaf_value_parts, quantity_footer
 from sorct.tree.forest import Forest
 from sorct.tree.tree import Tree
 from sorct.tree.view import FEW, Cut, Leaf, View
@@ -53,6 +54,8 @@ __all__ = [
 ]
 
 _WIDTH = 88
+# No row has a smaller share of the weight.
+_NOBODY = 1e-12
 
 
 def export_text(tree: Tree, decimals: int | None = None, *, soft: bool = False) -> str:
@@ -90,16 +93,67 @@ def export_text(tree: Tree, decimals: int | None = None, *, soft: bool = False) 
     check_tree(tree)
     hard = has_hard_shares(tree, soft)
     view = people_view(tree, hard=hard)
-    page = _Page(tree, view, decimals, hard, [])
+    page = _Page(tree, view, decimals, hard, tree.routed is not None and not soft, [])
     _add_node(page, view.root, "", "")
     return "\n".join([_headline(tree, view), "", *page.lines, "", *_footer(page)])
 
 
 def has_hard_shares(tree: Tree, soft: bool = False) -> bool:
-    """Whether leaves tell the rows of hard routes: if known, and not asked for soft."""
+    """Whether leaves tell the rows of hard routes: if these part, and are wanted."""
     if not isinstance(soft, (bool, np.bool_)):
         raise TypeError(f"soft must be True or False, got {shown(soft)}.")
-    return tree.routed is not None and not soft
+    return tree.routed is not None and not soft and not goes_one_way(tree)
+
+
+def goes_one_way(tree: Tree, least: float = FEW) -> bool:
+    """Whether by hand all rows come to one leaf, though cuts decide something.
+
+    Signals are weak then: the cuts move the probability, which stays on one side.
+    """
+    if tree.routed is None or View.of(tree, least=least, hard=True).cuts:
+        return False
+    return bool(View.of(tree, least=least).cuts)
+
+
+def by_hand_text(tree: Tree, view: View, hard: bool) -> list[str]:
+    """What is said of cuts that move what is predicted, but send nobody elsewhere."""
+    what = "prediction" if tree.of_quantity else "probability"
+    if not hard:
+        if tree.routed is None:
+            return []
+        leaf, come = View.of(tree, least=FEW, hard=True).root, "come to one leaf"
+        if isinstance(leaf, Leaf) and not tree.of_quantity:
+            come = f"come to the leaf {readable_label(tree.classes[leaf.code])}"
+            agrees = tree.training.followed == 1.0
+            come += ", which is what predict says of them" if agrees else ""
+        rows = "all" if goes_one_way(tree, _NOBODY) else "next to all"
+        return [
+            f"Followed by hand, {rows} training rows {come}: the cuts move the {what} "
+            "alone."
+        ]
+    told, soft = (
+        {i for node in one.nodes.values() for i in node.terms}
+        for one in (view, people_view(tree))
+    )
+    names = [readable(tree.encoder.names[i]) for i in sorted(soft - told)]
+    if not names:
+        return []
+    stand, move = ("stands", "moves") if len(names) == 1 else ("stand", "move")
+    return [
+        f"{_listing(names)} {stand} in cuts that are not shown and {move} the {what}: "
+        "see explain(tree, row) and export_text(tree, soft=True)."
+    ]
+
+
+def _listing(names: list[str]) -> str:
+    head = ", ".join(names[:-1])
+    return f"{head} and {names[-1]}" if head else names[-1]
+
+
+def whole_view(tree: Tree) -> tuple[View, bool]:
+    """All cuts whose sides both get rows, and whether these come by hard routes."""
+    hard = tree.routed is not None and not goes_one_way(tree, _NOBODY)
+    return (View.of(tree, least=_NOBODY, hard=True) if hard else tree.view), hard
 
 
 def people_view(tree: Tree, mass: FloatArray | None = None, hard: bool = False) -> View:
@@ -187,6 +241,7 @@ def _footer(page: _Page) -> list[str]:
     if tree.of_quantity:
         return _quantity_footer(page)
     lines = [
+        *(by_hand_text(tree, view, hard) if page.by_hand else []),
         *([] if hard else [_SOFT]),
         *([_SAYS] if any("; says " in line for line in page.lines) else []),
         *followed_text(tree),
@@ -196,7 +251,7 @@ def _footer(page: _Page) -> list[str]:
         *calibration_text(tree),
         *weights_text(tree),
         *_variables_text(tree, view if hard else tree.view),
-        *recall_text(tree, hard),
+        *recall_text(tree, page.by_hand),
         *rare_text(tree),
         *_direction_text(tree),
     ]
@@ -207,7 +262,7 @@ def _footer(page: _Page) -> list[str]:
             f"The tree itself was rounded to {_count(told.rounded, 'digit')}; shares "
             "in leaves are those before."
         )
-    if hard:
+    if page.by_hand:
         lines = [part for line in lines for part in wrapped(line)]
     if told.search:
         lines.append(f"Search: {printable(told.search)}.")
@@ -218,7 +273,8 @@ def _quantity_footer(page: _Page) -> list[str]:
     """The same where a quantity is predicted."""
     tree, told = page.tree, page.tree.training
     hidden = hidden_text(tree, page.view, page.hard)
-    lines = [*quantity_footer(tree, page.view), *hidden]
+    moved = by_hand_text(tree, page.view, page.hard) if page.by_hand else []
+    lines = [*quantity_footer(tree, page.view), *moved, *hidden]
     if page.view.cuts and tree.coef.any():
         lines.append(_rounding_text(page.decimals))
     if told.rounded:
@@ -245,8 +301,7 @@ def _direction_text(tree: Tree) -> list[str]:
     """What is promised of directions, and what the variables cost."""
     told, lines = tree.training, []
     for sign, word in ((1, "falls"), (-1, "rises")):
-        signs = (told.monotonic or {}).items()
-        names = [readable(name) for name, given in signs if given == sign]
+        names = directed(tree, sign)
         if names:
             label = readable_label(told.positive_class)
             which = " or ".join(names)
@@ -278,12 +333,17 @@ def _count(n: int, one: str, many: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class _Page:
-    """What is printed, how, and the lines so far."""
+    """What is printed, how, and the lines so far.
+
+    ``by_hand`` says that hard routes are known and were not declined; shares are of
+    them, ``hard``, unless they all end in one leaf.
+    """
 
     tree: Tree
     view: View
     decimals: int | None
     hard: bool
+    by_hand: bool
     lines: list[str]
 
 
@@ -304,7 +364,7 @@ def _add_node(page: _Page, node: Cut | Leaf, head: str, indent: str) -> None:
 def _add_leaf(page: _Page, leaf: Leaf, head: str, indent: str) -> None:
     tree = page.tree
     if isinstance(tree.target, Quantity):
-        parts = leaf_value_parts(tree, leaf)
+        parts = leaf_value_parts(tree, leaf, rows=page.hard)
         first, *rest = _wrapped(parts, max(_WIDTH - len(head), 40))
         page.lines.append(head + first)
         page.lines.extend(f"{indent}     {line}" for line in rest)

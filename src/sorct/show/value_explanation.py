@@ -17,7 +17,7 @@ from sorct.data.variables import Variable
 from sorct.data.wording import readable
 from sorct.show.counterfactual import Flip, find_reach
 from sorct.show.notes import short_text, value_text
-from sorct.show.numbers import signed, write_out
+from sorct.show.numbers import quantity_text, signed, thousands_apart
 
 if TYPE_CHECKING:
     from sorct.show.explanation import Step
@@ -78,9 +78,9 @@ class ValueExplanation:
         from sorct.show.explanation import step_lines
 
         lines = [
-            f"Predicted: {_number(self.predicted)}",
+            f"Predicted: {quantity_text(self.predicted)}",
             f"A typical sample, with the median or most frequent level of every "
-            f"variable: {_number(self.typical)}",
+            f"variable: {quantity_text(self.typical)}",
         ]
         if self.meaning:
             lines.insert(1, self.meaning)
@@ -89,7 +89,8 @@ class ValueExplanation:
             width = max(len(_named(move)) for move in self.moves)
             most = max(abs(move.move) for move in self.moves)
             lines += [
-                f"  {_named(move):<{width}}  {signed(move.move, 6, most)}"
+                f"  {_named(move):<{width}}  "
+                f"{signed(move.move, 6, most, thousands_apart)}"
                 for move in self.moves
             ]
         for step in self.steps:
@@ -99,17 +100,13 @@ class ValueExplanation:
         lines += ["", f"Leaf: {self.leaf}, by this route with probability "]
         lines[-1] += f"{self.leaf_proba:.4g}"
         if self.reach is not None:
+            goal = quantity_text(self.reach)
             lines += [
                 "",
-                f"To reach {_number(self.reach)} by one variable alone, within its "
-                "training range:",
+                f"To reach {goal} by one variable alone, within its training range:",
                 *(f"  {_change_line(change)}" for change in self.changes),
             ]
         return "\n".join(lines)
-
-
-def _number(value: float) -> str:
-    return write_out(f"{value:.6g}")
 
 
 def _named(move: Move) -> str:
@@ -125,7 +122,7 @@ def _change_line(change: Flip) -> str:
     now = f"{readable(change.variable)} {value}"
     if change.value is None:
         return f"{now}: not by this variable alone"
-    return f"{now}: {value_text(change.value)} gives {_number(change.to)}"
+    return f"{now}: {value_text(change.value)} gives {quantity_text(change.to)}"
 
 
 def moves_of(

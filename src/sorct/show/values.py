@@ -36,12 +36,13 @@ _MIXED = (
 )
 
 
-def leaf_value_parts(tree: Tree, leaf: Leaf) -> list[str]:
+def leaf_value_parts(tree: Tree, leaf: Leaf, rows: bool) -> list[str]:
     """What a leaf says, how far off it is, and how many samples it has.
 
-    In parts, between which a line may be broken.
+    In parts, between which a line may be broken. ``rows`` says that whole rows were
+    counted.
     """
-    of = "samples" if tree.routed is None else "rows"
+    of = "rows" if rows else "samples"
     share = f"({100 * float(leaf.mass.sum()):.1f} % of {of})"
     *parts, last = says_parts(tree, leaf)
     return [*parts, f"{last}  {share}"]
@@ -190,13 +191,18 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
     names = ", ".join(readable(name) for name in tree.variables_used)
     lines.append(f"Variables: {names or 'none'}.")
     for sign, word in ((1, "falls"), (-1, "rises")):
-        signs = (told.monotonic or {}).items()
-        which = " or ".join(readable(name) for name, given in signs if given == sign)
+        which = " or ".join(directed(tree, sign))
         if which:
             lines.append(f"The prediction never {word} as {which} grows.")
     if tree.variables_cost is not None:
         lines.append(f"The variables used cost {tree.variables_cost:.6g} in all.")
     return lines
+
+
+def directed(tree: Tree, sign: int) -> list[str]:
+    """Variables of the tree in which what it says was to rise (+1) or to fall (-1)."""
+    signs, used = (tree.training.monotonic or {}).items(), set(tree.variables_used)
+    return [readable(name) for name, one in signs if one == sign and name in used]
 
 
 def meaning(tree: Tree) -> str:

@@ -207,7 +207,7 @@ class View:
 
 
 def cut_numbers(tree: Tree) -> tuple[int, ...]:
-    """Number of every cut of a tree, from 1: those that people are shown come first.
+    """Number of every cut of a tree, from 1, in reading order: first those shown.
 
     Whoever shows a tree calls its cuts by these, also where it shows more of them.
     """
@@ -215,7 +215,7 @@ def cut_numbers(tree: Tree) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for shares, least in ((people, FEW), (tree.mass, 0.0)):
         walk = _Walk(tree, NOBODY, (shares, shares), least)
-        found |= dict.fromkeys(sorted(walk.cuts()))
+        found |= dict.fromkeys(walk.cuts())
     found |= dict.fromkeys(range(tree.n_branches))
     numbers = np.empty(tree.n_branches, dtype=np.int64)
     numbers[list(found)] = np.arange(1, tree.n_branches + 1)
@@ -266,13 +266,17 @@ class _Walk:
         return found
 
     def cuts(self) -> list[int]:
-        """Places of the cuts that are shown."""
+        """Places of the cuts that are shown, in reading order."""
         found, waiting = [], [0]
         while waiting:
             place = self._shown(waiting.pop(), self.only)
             if self.kind[place] == SEVERAL:
                 found.append(place)
-                waiting += self.topology.children(place)
+                left, right = self.topology.children(place)
+                encoder = self.tree.encoder
+                terms = encoder.terms(self.coef[:, place])
+                yes_is_left = Reading.of(encoder, terms, 0.0).is_left
+                waiting += [right, left] if yes_is_left else [left, right]
         return found
 
     def _crowded_child(self, t: int, least: float) -> int | None:

@@ -34,7 +34,8 @@ def test_values_add_what_their_terms_say(rng, table):
         if variable.name == "constant":
             continue
         display = ContributionDisplay.from_tree(tree, variable.name)
-        terms = [tree.view.nodes[number - 1].terms[i] for number in display.cuts]
+        cuts = [tree.cut_numbers.index(number) for number in display.cuts]
+        terms = [tree.view.nodes[node].terms[i] for node in cuts]
         cells = display.values.tolist()
         if variable.choices is not None:
             cells = list(variable.choices)

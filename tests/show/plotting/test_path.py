@@ -192,16 +192,29 @@ def test_the_frontier_is_what_no_tree_beats(rng):
 
 
 def test_points_are_the_trees_of_the_path(path, iris):
-    """All of them, the frontier among them, and the tree chosen."""
+    """All of them, relaxed ones too, the frontier among them, and the tree chosen."""
     tree = path.select(max_features=2)
     display = FrontierDisplay.from_path(path, *iris, chosen=tree).plot()
-    frame = path.evaluate(*iris)
-    assert display.points_.get_xdata().tolist() == frame["n_variables"].tolist()
-    assert display.points_.get_ydata().tolist() == frame["accuracy"].tolist()
+    used = [len(one.variables_used) for one in path.offered]
+    right = [np.mean(one.predict(iris[0]) == iris[1]) for one in path.offered]
+    assert len(used) == 2 * len(path)
+    assert display.points_.get_xdata().tolist() == used
+    assert display.points_.get_ydata().tolist() == right
     assert display.chosen.n_variables == len(tree.variables_used) <= 2
     assert display.chosen.score == np.mean(tree.predict(iris[0]) == iris[1])
     on_line = set(zip(*display.line_.get_data(), strict=True))
     assert on_line <= set(zip(*display.points_.get_data(), strict=True))
+
+
+def test_no_tree_of_a_path_is_above_the_staircase(path, iris):
+    """Whichever is chosen, a relaxed one or not, its ring is on it or below."""
+    for tree in path.offered:
+        for data in (iris, ()):
+            display = FrontierDisplay.from_path(path, *data, chosen=tree)
+            best = display.frontier[
+                display.n_variables[display.frontier] <= display.chosen.n_variables
+            ]
+            assert display.chosen.score <= display.score[best].max() + 1e-12
 
 
 @pytest.mark.every_value
@@ -285,10 +298,10 @@ def test_where_errors_cost_differently_a_path_is_scored_by_cost(rng):
     chosen = path.trees[1]
     display = FrontierDisplay.from_path(path, X, y, chosen=chosen)
     assert display.score_name == "minus the mean cost"
-    assert display.score.tolist() == (-frame["mean_cost"]).tolist()
+    assert display.score[: len(path)].tolist() == (-frame["mean_cost"]).tolist()
     assert display.chosen.score == pytest.approx(-frame["mean_cost"][1])
     heat = HeatmapDisplay.from_path(path, X, y)
-    assert heat.values[:, 0].tolist() == display.score.tolist()
+    assert heat.values[:, 0].tolist() == display.score[: len(path)].tolist()
     accuracy = HeatmapDisplay.from_path(path, X, y, quantity="accuracy")
     assert accuracy.values[:, 0].tolist() == frame["accuracy"].tolist()
     expected = PathDisplay.from_path(path)

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 from sorct.show.text import plain_number
+from tests.data.test_encoder import mixed_table
 from tests.show.report.cases import drawn_labels, drawn_tree
 from tests.show.report.reading import probabilities, tab_to, text
+from tests.show.test_told_text import weak_tree
 
 
 def assert_detail(page, summary, point, n):
@@ -163,3 +165,20 @@ _OVERLAPS = """() => {
   });
   return all.length ? found : ["nothing drawn"];
 }"""
+
+
+def test_cuts_that_move_probabilities_alone_are_drawn(visit, rng):
+    """With expected shares, a line that says so, and words that do not meet."""
+    X = mixed_table(rng, 200)
+    tree = weak_tree(X, np.where(rng.random(200) < 0.2, "fraud", "legal"))
+    page = visit(tree.report(X, tree.predict(X)))
+    assert page.locator("#drawing .node").count() == 3
+    assert "come to the leaf" in page.inner_text("#tree-note")
+    assert page.locator("#drawing text", has_text="% of samples").count() == 2
+    no, yes = (
+        page.locator("#detail .histogram text", has_text=word).first.bounding_box()
+        for word in ("no", "yes")
+    )
+    assert no["x"] + no["width"] <= yes["x"]
+    page = visit(drawn_tree(rng, X, ["a", "b"]).report())
+    assert not page.is_visible("#tree-note")

@@ -60,6 +60,19 @@ def test_rows_of_training_have_the_accuracy_of_what_is_predicted(visit, iris):
     )
 
 
+def test_rows_that_may_contain_those_of_training_are_told(visit, iris):
+    """The page cannot tell, and says so: in the lead and beside the figure."""
+    X, y = iris
+    model = SORCTClassifier(n_starts=2, random_state=0).fit(X[1:], y[1:])
+    page = visit(model.tree_.report(X, y))
+    assert "optimistic if rows of training are among these" in figures(page)[0]
+    lead = text(page, "#lead")
+    assert "measured on the 150 rows given to this report. The 149 rows of tr" in lead
+    assert "may be among them, and this page cannot tell" in lead
+    page = visit(model.tree_.report(X[:149], y[:149]))
+    assert "may be among them" not in text(page, "#lead")
+
+
 def test_held_out_accuracy_stands_beside_that_of_training(visit, iris):
     """With what the tree was chosen by, told as people tell it."""
     told = {"cv_score": -0.125, "cv_scoring": "minus the log-loss", "cv_folds": 10}

@@ -86,7 +86,7 @@ def test_leaves_have_the_rows_that_come_by_hand(rng, table, depth):
     """In the drawing's shares and in the rows shown; every leaf has some."""
     tree, y = told(rng, table, 3, depth)
     summary = tree.report(table, y).summary
-    assert summary["counted"] == "rows"
+    assert summary["trees"][0]["counted"] == "rows"
     leaf, nodes = tree.apply(table), summary["trees"][0]["nodes"]
     leaves = [entry for entry in nodes if "label" in entry]
     for entry in leaves:

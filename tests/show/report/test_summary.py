@@ -61,11 +61,37 @@ def test_training_is_told_whole(iris):
         "baseline": pytest.approx(1 / 3),
         "baseline_class": 0,
         "is_training": True,
+        "may_be_training": False,
     }
     assert not tree.report(X[1:], y[1:]).summary["data"]["is_training"]
     assert summary["points"][0]["expected_recall"] == pytest.approx(
         clf.recall_, abs=1e-5
     )
+
+
+def test_rows_that_may_contain_those_of_training_are_known(rng, iris):
+    """As where training held rows back; it is ruled out if leaves get fewer rows."""
+    X, y = iris
+    some = np.sort(rng.permutation(150)[:120])
+    tree = SORCTClassifier(n_starts=2, random_state=0).fit(X.iloc[some], y[some]).tree_
+
+    def overlap(X, y, tree=tree):
+        told = tree.report(X, y).summary["data"]
+        return told["is_training"], told["may_be_training"]
+
+    assert overlap(X.iloc[some], y[some]) == (True, False)
+    assert overlap(X, y) == (False, True)
+    assert overlap(X.iloc[some[1:]], y[some[1:]]) == (False, False)
+    # As many rows or more, but other ones: a class, or a leaf, has fewer of them.
+    rest = np.flatnonzero(y != y[some[0]])
+    assert overlap(X.iloc[np.resize(rest, 400)], y[np.resize(rest, 400)])[1] is False
+    rounded = tree.round(3).tree
+    assert overlap(X, y, rounded) == (False, True)
+    # With weights masses count no rows, and tell nothing of them.
+    weight = rng.uniform(0.1, 9.0, 120)
+    model = SORCTClassifier(n_starts=2, random_state=0)
+    weighed = model.fit(X.iloc[some], y[some], sample_weight=weight).tree_
+    assert overlap(X.iloc[some], y[some], weighed) == (False, True)
 
 
 def test_the_call_can_be_told_by_the_caller(path):

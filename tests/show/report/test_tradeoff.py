@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from sorct import sorct_path
 from tests.show.report.reading import assert_shows, tab_to, text
 
 
@@ -122,6 +123,29 @@ def test_the_heatmap_colours_what_is_asked_for(visit, case):
     order = sorted(set(counts))
     wanted = [100 * order.index(n) / (len(order) - 1) for n in counts]
     assert share == pytest.approx(wanted, abs=0.06)
+
+
+_OVERLAPS = """() => {
+  const word = document.querySelector(".chosen-mark").getBoundingClientRect();
+  const marks = [...document.querySelectorAll("#frontier .point")];
+  return marks.map((one) => one.getBoundingClientRect()).filter((box) =>
+    box.left < word.right - 1 && word.left + 1 < box.right
+    && box.top < word.bottom - 3 && word.top + 3 < box.bottom).length;
+}"""
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("width", [1300, 390])
+def test_the_word_at_the_chosen_mark_covers_no_other(visit, rng, iris, width):
+    """Though others are beside and above it: it stands where there is room."""
+    path = sorct_path(*iris, alphas_global=0, n_solutions=1, random_state=0)
+    for tree in (path.trees[0], path.trees[5], path.trees[-1]):
+        page = visit(path.report(*iris, chosen=tree), width)
+        assert page.evaluate(_OVERLAPS) == 0
+        word = page.locator(".chosen-mark").bounding_box()
+        chart = page.locator("#frontier svg").bounding_box()
+        assert chart["x"] <= word["x"]
+        assert word["x"] + word["width"] <= chart["x"] + chart["width"]
 
 
 def test_charts_follow_the_width_of_the_window(visit, case):

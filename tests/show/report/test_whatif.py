@@ -49,6 +49,25 @@ def test_probabilities_are_those_of_the_tree(visit, case, rng):
         assert predicted == tree.predict(frame).tolist()
 
 
+def test_numbers_of_a_row_are_short_and_count_exactly(visit, rng):
+    """No digits of single precision; what is not edited counts to the last bit."""
+    X = mixed_table(rng)
+    X["plain"] = X["plain"].astype(np.float32)
+    X.loc[X.index[0], "plain"] = np.float32(0.221)
+    tree = drawn_tree(rng, X, ["a", "b"])
+    report = tree.report(X, tree.predict(X), rows=len(X))
+    page = visit(report)
+    page.select_option("#sample", "0")
+    place = list(X.columns).index("plain")
+    assert page.input_value(f"#value-{place}") == "0.221"
+    far = page.input_value(f"#value-{list(X.columns).index('far')}")
+    assert float(far) == pytest.approx(X["far"].iloc[0], abs=0.01)
+    assert len(far) <= 13
+    assert probabilities(page) == pytest.approx(
+        tree.predict_proba(X.iloc[[0]])[0], abs=1e-12
+    )
+
+
 def test_a_tree_whose_leaves_say_more_answers_by_them(visit, rng):
     """Shares of leaves, calibration and costs; the page says what it shows."""
     X = mixed_table(rng)

@@ -61,19 +61,23 @@ class ScoredGrid:
     chosen: int | None = None
 
 
-def path_grid(path: Path, X: Any = None, y: Any = None) -> ScoredGrid:
+def path_grid(
+    path: Path, X: Any = None, y: Any = None, *, every: bool = False
+) -> ScoredGrid:
     """Grid of a path, with its default score on given data or expected in training.
 
-    The frame has what the target measures as well, whatever the score is.
+    The frame has what the target measures as well, whatever the score is. With
+    ``every`` the relaxed trees follow those of the points.
     """
     if not isinstance(path, Path):
         raise TypeError(f"Expected a Path, got {type(path).__name__}.")
-    first = path.trees[0]
+    first, trees = path.trees[0], path.offered if every else path.trees
+    frame = frame_of(trees)
     if data_given(X, y):
-        frame, names = path.evaluate(X, y), first.target.measure_names
+        frame, names = evaluated(trees, frame, X, y), first.target.measure_names
         name = first.target.default_score(first.cost_matrix)
     else:
-        frame = _with_training(path.to_frame(), path.trees)
+        frame = _with_training(frame, trees)
         name, names = _TRAINED[first.of_quantity, first.has_unequal_costs]
     frame = frame.assign(score=goodness(frame), error=np.nan)
     return ScoredGrid(frame, name, _names(first, names))

@@ -48,7 +48,8 @@ class FrontierDisplay:
     """Accuracy against the number of variables, with the trees worth a look marked.
 
     The frontier joins the trees that no other tree on the path beats in these two
-    things: for every number of variables, the best tree with at most so many.
+    things: for every number of variables, the best tree with at most so many. Relaxed
+    trees are among them.
     ``Path.frontier`` looks at the sparsity of the cuts as well and may keep more.
 
     Make one with ``from_path`` or ``from_estimator``, then call ``plot``.
@@ -106,7 +107,7 @@ class FrontierDisplay:
         chosen : Tree or None
             Tree to mark, such as one that ``path.select`` gave.
         """
-        display = cls._from_grid(path_grid(path, X, y))
+        display = cls._from_grid(path_grid(path, X, y, every=True))
         if chosen is not None:
             score = tree_score(chosen, X, y)
             display.chosen = Mark(len(chosen.variables_used), score)

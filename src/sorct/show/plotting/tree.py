@@ -18,7 +18,13 @@ from sorct.show.plotting._tree_parts import (
 )
 from sorct.show.plotting._tree_pen import TreePen
 from sorct.show.plotting._value_leaves import ValueLeaves
-from sorct.show.text import check_tree, has_hard_shares, hidden_text, people_view
+from sorct.show.text import (
+    by_hand_text,
+    check_tree,
+    has_hard_shares,
+    hidden_text,
+    people_view,
+)
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -102,7 +108,8 @@ class TreeDisplay:
         check_tree(tree)
         hard = has_hard_shares(tree, soft)
         view = people_view(tree, leaf_mass(tree, X, y, hard), hard)
-        note = " ".join(hidden_text(tree, view, hard))
+        moved = [] if soft else by_hand_text(tree, view, hard)
+        note = " ".join([*moved, *hidden_text(tree, view, hard)])
         if tree.of_quantity:
             values = ValueLeaves.of(tree, X, y, hard)
             return cls(

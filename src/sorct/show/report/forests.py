@@ -13,7 +13,12 @@ import numpy as np
 from sorct._typing import FloatArray, IntArray
 from sorct.data.wording import printable
 from sorct.show.export import to_sql
-from sorct.show.forests import PartialCurve, direction, partial_curve
+from sorct.show.forests import (
+    CURVE_PLACES,
+    PartialCurve,
+    direction,
+    partial_curve,
+)
 from sorct.show.report.rows import Shown, listed_rows, samples, short, shown_name
 from sorct.show.report.summarize import FORMAT, VERSION, told_of
 from sorct.show.report.variables import choice_names, columns, variables
@@ -22,8 +27,6 @@ from sorct.tree.storage import COMMON
 if TYPE_CHECKING:
     from sorct.tree.forest import Forest
 
-# Places of a number at which a curve is drawn.
-_PLACES = np.linspace(0.0, 1.0, 33).tolist()
 # Rows are told apart by the share of the trees that agree.
 _AGREED = (0.0, 0.6, 0.8, 0.95, 1.0)
 # Rows of a quantity by the deviation of the trees: so many parts, of so many rows each.
@@ -68,7 +71,9 @@ def summarize_forest(
             "n_groups": first.encoder.n_groups,
             "n_shown": None if shown is None else len(shown.code),
             **told.sizes(first, shown),
-            "is_training": said is not None and _is_training(forest, shown, said),
+            **_overlap(
+                forest, said is not None and _is_training(forest, shown, said), shown
+            ),
         },
         "point": point,
         "on_rows": on_rows,
@@ -99,6 +104,14 @@ def _said(forest: Forest, shown: Shown) -> FloatArray:
     return forest.predict_of_table(shown.table)
 
 
+def _overlap(forest: Forest, same: bool, shown: Shown | None) -> dict[str, bool]:
+    """Whether the rows shown are those of training, else whether they may be there."""
+    n, score = forest.training.n_samples, forest.training.training_score
+    n_shown = 0 if shown is None or n is None else len(shown.code)
+    more = n is not None and (n_shown > n or (n_shown == n and score is None))
+    return {"is_training": same, "may_be_training": more and not same}
+
+
 def _is_training(forest: Forest, shown: Shown | None, said: FloatArray) -> bool:
     """Whether the rows shown are those of training: as many, told as well."""
     told = forest.training
@@ -120,7 +133,7 @@ def _used(forest: Forest) -> list[dict[str, Any]]:
     found = []
     for i in order.tolist():
         name = forest.encoder.names[i]
-        curve = partial_curve(forest, name, _PLACES)
+        curve = partial_curve(forest, name, CURVE_PLACES)
         found.append(
             {
                 "variable": i,

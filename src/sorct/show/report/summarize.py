@@ -27,7 +27,11 @@ from sorct.show.report.rows import (
 from sorct.show.report.told_classes import ToldClasses
 from sorct.show.report.told_quantity import ToldQuantity
 from sorct.show.report.variables import columns, variables
-from sorct.show.text import export_text
+from sorct.show.text import (
+    by_hand_text,
+    export_text,
+    whole_view,
+)
 from sorct.tree.frontier import sparsest, unbeaten
 from sorct.tree.storage import COMMON
 from sorct.tree.view import Cut, Leaf, View
@@ -39,8 +43,8 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "sorct-report", 1
 # What a page draws: bins of a histogram, rows named in a leaf.
 _BINS, _ROWS_IN_LEAF = 28, 8
-# No row has a smaller share of the weight.
-_NOBODY = 1e-12
+# Shares of rows that differ by less are the same.
+_CLOSE = 1e-7
 
 
 def summarize(
@@ -77,7 +81,6 @@ def summarize(
         "gamma": first.gamma,
         "variables": variables(first.encoder),
         "columns": columns(first.encoder),
-        "counted": "samples" if first.routed is None else "rows",
         "trees": described,
         "points": points,
         "chosen": _default(points) if chosen is None else chosen,
@@ -89,7 +92,7 @@ def summarize(
         "data": {
             **_sizes(first, shown),
             **told.sizes(first, shown),
-            "is_training": told.is_training(first, shown),
+            **_overlap(first, shown),
         },
         "call": printable(call or first.training.call or ""),
     }
@@ -109,6 +112,30 @@ def _sizes(tree: Tree, shown: Shown | None) -> dict[str, Any]:
         "n_groups": tree.encoder.n_groups,
         "n_shown": None if shown is None else len(shown.code),
     }
+
+
+def _overlap(tree: Tree, shown: Shown | None) -> dict[str, bool]:
+    """Whether the rows shown are those of training, and else whether they may be there.
+
+    Masses tell: rows that contain those of training send no fewer to any leaf. Nothing
+    is known of trees that were rounded since.
+    """
+    same, n = False, tree.training.n_samples
+    more = shown is not None and n is not None and len(shown.code) >= n
+    if shown is not None and not tree.training.rounded:
+        come, n_shown = told_of(tree).arrivals(tree, shown), len(shown.code)
+        same = bool(np.allclose(come / n_shown, tree.mass, rtol=0.0, atol=_CLOSE))
+        if more and n is not None and _counts_rows(tree, n):
+            more = bool((come - n * tree.mass >= -_CLOSE * n_shown).all())
+    return {"is_training": same, "may_be_training": more and not same}
+
+
+def _counts_rows(tree: Tree, n: int) -> bool:
+    """Whether masses are counts of whole rows, as they are without weights."""
+    if tree.routed is None:
+        return True
+    counts = n * tree.routed
+    return bool(np.allclose(counts, np.round(counts), rtol=0.0, atol=_CLOSE * n))
 
 
 def _key(tree: Tree) -> str:
@@ -131,7 +158,7 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
     }
     if tree.followed_limits.any():
         kept["followed_at"] = tree.followed_limits.tolist()
-    view, told = _drawn(tree), told_of(tree)
+    (view, hard), told = whole_view(tree), told_of(tree)
     nodes, more = _nodes(tree, view), {}
     reach = None if shown is None else tree.leaf_reach_table(shown.table)
     if shown is not None and reach is not None:
@@ -141,16 +168,13 @@ def _tree(tree: Tree, shown: Shown | None, listed: IntArray) -> dict[str, Any]:
     return {
         "model": kept,
         "nodes": nodes,
+        "counted": "rows" if hard else "samples",
+        "note": " ".join(by_hand_text(tree, view, hard)),
         "rules": export_text(tree),
         **_sql(tree),
         **more,
         "measured": told.measured(tree, shown, reach),
     }
-
-
-def _drawn(tree: Tree) -> View:
-    """What is drawn: with hard routes, if known, all cuts whose sides both get rows."""
-    return tree.view if tree.routed is None else View.of(tree, least=_NOBODY, hard=True)
 
 
 def _sql(tree: Tree) -> dict[str, str]:

@@ -50,13 +50,10 @@ class ToldClasses:
             "baseline_class": int(np.argmax(share)),
         }
 
-    def is_training(self, tree: Tree, shown: Shown | None) -> bool:
-        """Whether the rows shown are those of training: the masses are the same."""
-        if shown is None or tree.training.rounded:
-            return False
-        reach, n = tree.leaf_reach_table(shown.table), len(shown.code)
-        mass = [reach[shown.code == k].sum(axis=0) / n for k in range(len(tree.mass))]
-        return bool(np.allclose(mass, tree.mass, rtol=0.0, atol=1e-7))
+    def arrivals(self, tree: Tree, shown: Shown) -> FloatArray:
+        """How many of the rows shown come to each leaf, by class, as in ``mass``."""
+        reach, kinds = tree.leaf_reach_table(shown.table), range(len(tree.mass))
+        return np.array([reach[shown.code == k].sum(axis=0) for k in kinds])
 
     def nodes(self, tree: Tree, view: View) -> dict[int, dict[str, Any]]:
         """What leaves say, where that is more than a class."""

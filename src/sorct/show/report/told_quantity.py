@@ -66,12 +66,9 @@ class ToldQuantity:
             "base_mae": _short(np.abs(gap).mean()),
         }
 
-    def is_training(self, tree: Tree, shown: Shown | None) -> bool:
-        """Whether the rows shown are those of training: the masses are the same."""
-        if shown is None or tree.training.rounded:
-            return False
-        mass = tree.leaf_reach_table(shown.table).mean(axis=0)
-        return bool(np.allclose(mass, tree.mass[0], rtol=0.0, atol=1e-7))
+    def arrivals(self, tree: Tree, shown: Shown) -> FloatArray:
+        """How many of the rows shown come to every leaf, like the tree's ``mass``."""
+        return np.asarray(tree.leaf_reach_table(shown.table).sum(axis=0)[np.newaxis])
 
     def nodes(self, tree: Tree, view: View) -> dict[int, dict[str, Any]]:
         """Where the mean of every node is among the leaves, and what leaves say."""

@@ -47,8 +47,8 @@ function histogram(report, entry) {
   }, bars,
   shape("line", { x1: 0, x2: width, y1: height, y2: height, class: "axis" }),
   shape("line", { x1: zero, x2: zero, y1: -2, y2: height + 4, class: "threshold" }),
-  shape("text", { x: Math.max(zero - 6, 14), y: -4, "text-anchor": "end" }, "no"),
-  shape("text", { x: Math.min(zero + 6, width - 18), y: -4 }, "yes"),
+  shape("text", { x: Math.min(Math.max(zero - 6, 14), width - 24), y: -4, "text-anchor": "end" }, "no"),
+  shape("text", { x: Math.min(Math.max(zero + 6, 20), width - 18), y: -4 }, "yes"),
   shape("text", { x: 0, y: height + 18 }, number(low, 3)),
   shape("text", { x: width, y: height + 18, "text-anchor": "end" }, number(high, 3)),
   shape("text", { x: width / 2, y: height + 18, "text-anchor": "middle" }, "sum − threshold"));

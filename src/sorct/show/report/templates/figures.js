@@ -8,7 +8,17 @@ function choiceNote(report, k) {
 }
 
 function trainedNote(data, point) {
+  if (data.may_be_training) return "optimistic if rows of training are among these";
   return data.is_training && point.training.cv_score !== undefined ? "trained and chosen on these rows: optimistic" : null;
+}
+
+// What the lead says of the rows that figures are measured on.
+function whereMeasured(report) {
+  const { data } = report;
+  if (data.n_shown === null) return "";
+  const caveat = data.is_training ? ", which says little of new rows"
+    : data.may_be_training ? `. The ${count(data.n_training, "row")} of training may be among them, and this page cannot tell: if they are, that says little of new rows` : "";
+  return ` ${targetOf(report).measured} are measured on the ${rowsShown(report)}${caveat}.`;
 }
 
 function rowsShown({ data }) {

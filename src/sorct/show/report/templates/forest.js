@@ -134,7 +134,7 @@ function forestFigures() {
   const onRows = isQuantity ? [
     typeof point.r2 === "number" ? { value: number(point.r2, 3), name: `R² ${where}`, about: `Share of the variance of the ${rows} that predictions explain.` } : null,
     point.rmse === undefined ? null : { value: valueText(report, point.rmse), name: `root mean squared error ${where}`, about: `The mean absolute error is ${valueText(report, point.mae)}.` },
-    data.base_rmse === undefined ? null : { value: valueText(report, data.base_rmse), name: `would be missed by always saying ${valueText(report, data.mean)}, the mean` },
+    data.base_rmse === undefined ? null : { value: valueText(report, data.base_rmse), name: `root mean squared error of always saying ${valueText(report, data.mean)}, the mean of these rows` },
   ] : [
     point.accuracy === undefined ? null : { value: percent(point.accuracy), name: `accuracy ${where}`, about: `Share of the ${rows} whose predicted class is the true one.${data.is_training ? " On new rows it is mostly lower." : ""}` },
     baselineFigure(report),
@@ -203,8 +203,7 @@ function showCopies() {
 }
 
 function showLead() {
-  const where = report.data.n_shown === null ? "" : ` ${target.measured} are measured on the ${rowsShown(report)}${report.data.is_training ? ", which says little of new rows" : ""}.`;
-  byId("lead").textContent = `${target.subject(report)}, ${count(report.data.n_variables, "variable")}; ${count(report.n_trees, "tree")} answer together.${where}`;
+  byId("lead").textContent = `${target.subject(report)}, ${count(report.data.n_variables, "variable")}; ${count(report.n_trees, "tree")} answer together.${whereMeasured(report)}`;
   if (!isQuantity && report.classes.length > 2) showLegend(report);
 }
 

@@ -107,11 +107,26 @@ function nextPlace(key, now, n) {
   return next === undefined ? null : Math.min(Math.max(next, 0), n - 1);
 }
 
+// The word beside the mark of the chosen tree, where it covers no other mark.
+function chosenWord(report, places, { x, y, width }) {
+  const at = (k) => ({ x: x(sizeOf(report, report.points[k])), y: y(targetOf(report).score(report.points[k])) });
+  const star = at(report.chosen), half = textWidth("chosen", "600 12px") / 2 + 4;
+  const marks = places.filter((ks) => !ks.includes(report.chosen)).map((ks) => at(ks[0]));
+  const around = [[0, -12], [0, 24], [half + 12, 4], [-half - 12, 4], [0, -26], [0, 38], [half, -20], [-half, -20]];
+  const boxes = around.map(([right, down]) => ({
+    x: Math.min(Math.max(star.x + right, CHART_LEFT + half), width - half), y: star.y + down,
+  }));
+  const isFree = (box) => box.y > 10 && box.y < CHART_HEIGHT - CHART_BOTTOM - 4
+    && marks.every((mark) => Math.abs(mark.x - box.x) > half + 9 || Math.abs(mark.y - (box.y - 4)) > 17)
+    && (Math.abs(star.x - box.x) > half + 8 || Math.abs(star.y - (box.y - 4)) > 14);
+  const place = boxes.find(isFree) || boxes[0];
+  return shape("text", { ...place, class: "chosen-mark", "text-anchor": "middle", "aria-hidden": "true" }, "chosen");
+}
+
 function drawFrontier(report, width, show) {
-  const places = pointsByPlace(report), scale = chartScale(report, width), { x, y } = scale;
+  const places = pointsByPlace(report), scale = chartScale(report, width);
   const line = stairs(report, risingPoints(report, places), scale);
   const marks = places.map((ks) => drawMark(report, ks, scale));
-  const star = report.points[report.chosen];
   const pick = (n) => {
     show(places[n][0]);
     marks[n].focus();
@@ -133,9 +148,6 @@ function drawFrontier(report, width, show) {
     },
   },
     drawAxes(scale, usedCounts(report), report.byCost ? "cost of the variables used" : "variables used", targetOf(report).scoreText), shape("path", { d: line, class: "frontier" }), group,
-    shape("text", {
-      x: Math.min(x(sizeOf(report, star)), width - 26), y: y(targetOf(report).score(star)) - 12, class: "chosen-mark",
-      "text-anchor": "middle", "aria-hidden": "true",
-    }, "chosen"));
+    chosenWord(report, places, scale));
   return { picture, marks, places };
 }

@@ -28,6 +28,11 @@ const WIDE = 800;
 
 function showTree() {
   hideTip();
+  const { counted, note } = shownTree();
+  // Of one tree leaves tell rows, of another shares that are expected.
+  report.counted = counted;
+  byId("tree-note").textContent = note;
+  byId("tree-note").hidden = !note;
   const drawn = drawTree(report, shownTree(), { select: selectNode, point: pointAt, leave: hideTip });
   picture = drawn.picture;
   put("drawing", picture);
@@ -181,10 +186,9 @@ function showCopies() {
 
 function showLead() {
   const target = targetOf(report);
-  const where = report.data.n_shown === null ? "" : ` ${target.measured} are measured on the ${rowsShown(report)}${report.data.is_training ? ", which says little of new rows" : ""}.`;
   const rule = report.alphas && report.by_default
     ? ` Chosen at first: the fewest variables within a standard error of the best ${target.scoreName}.` : "";
-  byId("lead").textContent = `${target.subject(report)}, ${count(report.data.n_variables, "variable")}, ${count(report.points.length, "tree")}.${where}${rule}`;
+  byId("lead").textContent = `${target.subject(report)}, ${count(report.data.n_variables, "variable")}, ${count(report.points.length, "tree")}.${whereMeasured(report)}${rule}`;
   showLegend(report);
   for (const [id, text] of Object.entries(target.words)) byId(id).textContent = text;
 }

@@ -32,7 +32,7 @@ function valueFigures(report, k) {
       about: `How far predictions are off; large misses count more. The mean absolute error is ${valueText(report, point.mae)}.`,
     },
     data.base_rmse === undefined ? null : {
-      value: valueText(report, data.base_rmse), name: `would be missed by always saying ${valueText(report, data.mean)}, the mean`,
+      value: valueText(report, data.base_rmse), name: `root mean squared error of always saying ${valueText(report, data.mean)}, the mean of these rows`,
       about: `Standard deviation of the ${rows}: a tree is worth something if its error is below this.`,
     },
     told.cv_r2 === undefined ? null : {

@@ -19,6 +19,13 @@ function roundedFor({ whole, span }, value) {
   return whole ? Math.round(value) : Number(value.toPrecision(digitsFor(value, span / 200)));
 }
 
+// The same for a value that is exact: shown to seven digits or more where these matter
+// in the range of the variable, without what single precision leaves behind.
+function shortFor({ whole, span }, value) {
+  const digits = Math.max(7, digitsFor(value, span / 1000));
+  return whole && Number.isInteger(value) ? value : Number(value.toPrecision(digits));
+}
+
 function sampleField(report, place, start) {
   if (!report.samples.length) return null;
   const list = make("select", { id: "sample", onchange: () => start(Number(list.value)) },
@@ -77,8 +84,9 @@ function numberField(variable, i, value, change) {
     else put(roundedFor(variable, slide.valueAsNumber));
     changed();
   });
-  if (value !== null) put(value);
-  tell(read());
+  if (value !== null) put(variable.origin ? value : shortFor(variable, value));
+  // What is shown may be rounded beyond the end of the range; what counts is not.
+  tell(value === null ? NaN : value);
   return make("p", { class: "field" }, make("label", { for: id }, variable.name), box, slide, note);
 }
 

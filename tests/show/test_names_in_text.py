@@ -1,0 +1,80 @@
+"""Names with marks that rules use themselves: a reader can tell which is which."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sorct import explain, export_text
+from sorct.data.options import TableOptions
+from sorct.data.wording import apart, readable, readable_label, readable_level
+from sorct.show.cuts import cut_text
+from tests.show.every_kind import tree_on
+
+LEVELS = ["Paris, Rome", "Rome", "Lyon (old)", "a; b", 'the "Ritz"', "5"]
+ODD = [*LEVELS, "Ulm +0.5; Bonn", "missing", '"', "(", "others", 'a "b", (c); d']
+NAMES = ["city", "zip, code", "a (missing: +1)", 'say "x"', "width (cm)", "(b", "z; y"]
+# A name as a reader takes it: in quotes, in which quotes are doubled, or plain.
+_QUOTED = r'"(?:[^"]|"")*"'
+NAME = rf"(?:{_QUOTED}|[^,;\"()]+)"
+
+
+def unquoted(name):
+    """What was meant by a name in a text."""
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
+def rows_of(rng, n=220):
+    """A table whose levels and columns have such names."""
+    columns = {name: rng.normal(size=n) for name in NAMES[1:]}
+    return pd.DataFrame({"city": rng.permutation(np.resize(LEVELS, n)), **columns})
+
+
+def test_levels_can_be_told_apart(rng):
+    """A reader who knows quotes finds every level with its own weight, and no other."""
+    X = rows_of(rng)
+    tree = tree_on(rng, X, 1, TableOptions(scaling={}), n_classes=2)
+    (cut,) = tree.view.cuts
+    (term,) = (t for i, t in cut.terms.items() if tree.encoder.names[i] == "city")
+    text, lead = cut_text(cut), cut.reading.summands[0].raw_weight
+    number = r"[+-]?[\d.]+"
+    entry = rf"({NAME}(?:, {NAME})*?) ({number})"
+    (levels,) = re.findall(rf"\(city: ((?:{entry}[,;]? ?)+)\)", text)[0][:1]
+    told = {}
+    for names, weight in re.findall(rf"{entry}(?:[,;] |$)", levels):
+        told |= {unquoted(one): float(weight) for one in re.findall(NAME, names)}
+    for level in LEVELS:
+        wanted = term.value(level) / lead
+        assert told.get(level, told["others"]) == pytest.approx(wanted, abs=1e-3)
+    assert set(told) <= {*LEVELS, "others"}
+
+
+@pytest.mark.parametrize("name", [*ODD, *NAMES, "", "yes"])
+def test_a_name_in_a_list_comes_back(name):
+    """Whatever stands beside it: written, joined, parted and read, it is the same."""
+    for write in (apart, readable_level, readable_label, readable):
+        told = write(name)
+        text = f"Rome, {told}; {told}, x"
+        # A unit behind a name has no marks that part names.
+        plain = rf"(?:{_QUOTED}|[^,;\"]+)"
+        found = [unquoted(part) for part in re.findall(rf"({plain})(?:[,;] |$)", text)]
+        assert found == ["Rome", name, name, "x"] if name else told in ('""', "")
+
+
+def test_names_are_quoted_wherever_they_stand_among_others(rng):
+    """In cuts, in the list of variables and in explanations; not for a unit."""
+    X = rows_of(rng)
+    tree = tree_on(rng, X, 1, TableOptions(scaling={}), n_classes=2)
+    text = export_text(tree)
+    line = re.search(r"\nVariables: (.*?)\.\n(?=[A-Z])", text, re.DOTALL)[1]
+    line = re.sub(r"\s+", " ", line)
+    wanted = [name for name in NAMES if name in tree.variables_used]
+    plain = rf"(?:{_QUOTED}|[^,;\"]+)"
+    found = [unquoted(part) for part in re.findall(rf"({plain})(?:, |$)", line)]
+    assert sorted(found) == sorted(wanted)
+    told = str(explain(tree, X.iloc[0]))
+    assert '"zip, code" = ' in told
+    assert "width (cm) = " in told
+    assert '\n  "a (missing: +1)" = ' in told
+    assert f"city = {apart(X.city[0])}" in told
