@@ -19,7 +19,11 @@ import sorct.estimators.folds
 import sorct.search.warm_up
 from sorct import InfeasibleError, sorct_path
 from sorct.data.target import Classes
+from sorct.estimators.effort import Effort
+from sorct.estimators.fitting import Model
+from sorct.estimators.folds import PathTask
 from sorct.estimators.marks import FoldScores
+from sorct.estimators.quantities import target_of
 from sorct.estimators.rows import Data
 from sorct.estimators.scorers import takes_weights
 from tests.data.test_encoder import mixed_table
@@ -536,3 +540,18 @@ def test_folds_drawn_again_hold_no_new_rows(rng):
         results = model(cv=cv).fit(X, y).cv_results_
         expected = results["std_score"] / np.sqrt(n_folds)
         np.testing.assert_allclose(results["se_score"], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_rows", "least"), [(8, 200, -12), (70, 200, -9), (70, 60, -6)]
+)
+def test_weak_penalties_are_tried_but_on_wide_tables(rng, n_columns, n_rows, least):
+    """Of a quantity; where columns are more than rows they would fit all of these."""
+    X = rng.random((n_rows, n_columns))
+    y = X[:, 0] + 0.1 * rng.random(n_rows)
+    model = Model(0, of_quantity=True, loss="square", leaf="linear")
+    target = target_of(y, np.ones(n_rows), model)
+    task = PathTask(model, target, None, None, 2, Effort(random_state=0), "")
+    strengths = task.with_grid(Data(X, y, None)).alphas_local
+    share = np.log2(strengths[0] / strengths[-1])
+    assert least - 1e-9 <= share <= least + 2.0

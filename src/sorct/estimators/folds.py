@@ -39,8 +39,9 @@ _COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
 _SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
 # Fewer strengths than this are all tried at a first look.
 _FEW_STRENGTHS = 4
-# The least share of the strongest penalty where columns are more than rows.
-_WEAKEST_WIDE = 2.0**-6
+# Columns that are many, and the least share of the strongest penalty there; the same
+# where columns are more than rows.
+_MANY, _WEAKEST_OF_MANY, _WEAKEST_WIDE = 60, 2.0**-9, 2.0**-6
 #: Rows that paths of a quantity are traced on, at most.
 PATH_ROWS = 3000
 
@@ -121,17 +122,18 @@ class PathTask:
         return replace(self, alphas_local=local, alphas_global=linf)
 
     def _thinned(self, strengths: FloatArray, prepared: Prepared) -> FloatArray:
-        """Some of the default strengths.
+        """Some of the default strengths; of a quantity, no weak ones on wide tables.
 
-        Of a quantity there are no weak ones where columns are more than rows: trees
-        would fit all rows exactly, which says nothing of others.
+        Trees of very many variables are slow to solve. Where columns are more than
+        rows, weak penalties let them fit all rows, which says nothing of others.
         """
         strengths = strengths[:: -self.every][::-1]
-        n_rows = min(prepared.n_counted, PATH_ROWS)
-        if isinstance(self.target, Quantity) and prepared.encoder.n_columns > n_rows:
-            strong = strengths >= _WEAKEST_WIDE * strengths[-1]
-            return np.asarray(strengths[strong])
-        return strengths
+        n_columns = prepared.encoder.n_columns
+        if not isinstance(self.target, Quantity) or n_columns <= _MANY:
+            return strengths
+        wide = n_columns > min(prepared.n_counted, PATH_ROWS)
+        least = _WEAKEST_WIDE if wide else _WEAKEST_OF_MANY
+        return np.asarray(strengths[strengths >= least * strengths[-1]])
 
     def coarse(self) -> PathTask:
         """The same with every second strength and fewer solutions, for a first look.
