@@ -123,7 +123,9 @@ def test_a_cut_fits_those_below_as_well_as_any(rng, t):
     found = search._fitting(tree, t)
     empty = tree.with_cut(t, -1, 0.0, 1)
     if found is tree:
-        assert min(map(worth, others)) >= worth(empty) - 1e-12
+        # No cut that parts the rows is worth more than all going one way for nothing.
+        turned = worth(tree.with_cut(t, 0, 2.0, 1)) - search.price
+        assert min(map(worth, others)) >= min(worth(empty), turned) - 1e-12
     else:
         assert worth(found) <= min(map(worth, others)) + 1e-12
 
