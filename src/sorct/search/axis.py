@@ -179,8 +179,15 @@ class AxisSearch:
         return self._pruned(self._improved(tree)[0])
 
     def value(self, tree: AxisTree) -> float:
-        """What is minimised."""
-        return float(_entropy(self.masses(tree)).sum()) + self.price * tree.n_cuts
+        """What is minimised; infinite where a leaf has rows of too little weight.
+
+        A cut may leave those below it too few, which were enough under another.
+        """
+        mass = self.masses(tree)
+        size = mass.sum(axis=1)
+        if ((size > 0.0) & (size < self.least - _GAIN)).any() and tree.n_cuts > 0:
+            return np.inf
+        return float(_entropy(mass).sum()) + self.price * tree.n_cuts
 
     def masses(self, tree: AxisTree) -> FloatArray:
         """Weight of the rows by leaf and class, (n_leaves, n_classes)."""
