@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.quantity_ipopt import QuantityModel
 from benchmarks.timing import print_table
 from experiments.real_tables import load
-from experiments.regression import _peer
+from experiments.regression import peer
 from sorct import SORCTRegressorCV, sorct_path
 from sorct.data.options import TableOptions
 from sorct.estimators.fitting import Model, Prepared
@@ -72,7 +72,7 @@ def _default(name: str) -> list[str]:
     X, y = load(name)
     X, _, y, _ = train_test_split(X, y, test_size=0.25, random_state=0)
     taken = []
-    for model in (SORCTRegressorCV(random_state=0, n_jobs=1), _peer("cart")):
+    for model in (SORCTRegressorCV(random_state=0, n_jobs=1), peer("cart")):
         begun = time.process_time()
         model.fit(X, y)
         taken.append(time.process_time() - begun)

@@ -380,3 +380,23 @@ def test_the_descent_is_compiled_without_tables():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout == "True []\n"
+
+
+#: Packages of this repository.
+OWN = ("sorct", "benchmarks", "experiments")
+SCRIPTS = sorted(
+    f"{folder}.{file.stem}"
+    for folder in OWN[1:]
+    for file in (HOME / folder).glob("*.py")
+)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_find_what_they_import(name):
+    """Of this repository; packages that only they need may be missing."""
+    missing = "none"
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = str(error.name)
+    assert missing.partition(".")[0] not in OWN

@@ -363,7 +363,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         settle = partial(settled, data=data, asked=asked, promise=promise, clock=clock)
         self._keep(found, settle, ended=ended)
         following.warn_if_not_met(self.tree_.training.followed, stacklevel=6)
-        warn_if_slow(self.path_, effort, stacklevel=6)
+        warn_if_slow([self.tree_], effort, stacklevel=6)
 
     def _fit_source(self, source: Source) -> None:
         """Choose on the rows of the search, and train with that on all rows."""

@@ -6,7 +6,7 @@ The work itself is in ``search/sweep.py``.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -30,6 +30,7 @@ from sorct.estimators.streaming import Streamed, comes_in_batches, source_of
 from sorct.solvers.solution import Status
 from sorct.tree.params import MIXED
 from sorct.tree.path import NO_LIMITS, Limits, Path
+from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
     from sorct.search.greedy import Greedy
@@ -197,7 +198,7 @@ def sorct_path(
         bound=bound,
         greedy=greedy,
     )
-    warn_if_slow(path, effort)
+    warn_if_slow(path.trees, effort)
     return path
 
 
@@ -308,16 +309,18 @@ def trace(
     return Path(alphas_local, alphas_global, tuple(trees), took, tuple(loosened))
 
 
-def warn_if_slow(path: Path, effort: Effort, stacklevel: int = 3) -> None:
+def warn_if_slow(trees: Sequence[Tree], effort: Effort, stacklevel: int = 3) -> None:
     """Warn, for the caller's caller, of trees that have not converged."""
-    told = [tree.training for tree in path]
+    told = [tree.training for tree in trees]
     slow = [one.residual or 0.0 for one in told if one.status == Status.MAX_ITER]
     if slow:
         floors = any(any(one.min_recall or ()) for one in told)
         room = "; floors on recall that leave hardly any room can also be the cause"
+        many = f"{len(slow)} of {len(told)} trees on the path have a residual above "
+        many += f"tol={effort.tol}, the worst being {max(slow):.1e}"
+        one = f"The tree has a residual of {max(slow):.1e}, above tol={effort.tol}"
         warnings.warn(
-            f"{len(slow)} of {len(path)} trees on the path have a residual above "
-            f"tol={effort.tol}, the worst being {max(slow):.1e}. Raise max_iter (it is "
+            f"{many if len(told) > 1 else one}. Raise max_iter (it is "
             f"{effort.max_iter}) or tol{room if floors else ''}.",
             ConvergenceWarning,
             stacklevel=stacklevel,

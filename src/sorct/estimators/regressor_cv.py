@@ -322,7 +322,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         found = Candidates.of(traced, name, None)
         settle = partial(finished_on_all, data=data, asked=asked, clock=clock)
         self._keep(found, settle, ended=ended)
-        warn_if_slow(self.path_, effort, stacklevel=6)
+        warn_if_slow([self.tree_], effort, stacklevel=6)
 
     def _asked_bounds(self, groups: Any, n_rows: int) -> AskedBounds | None:
         """Bounds on groups of rows, looked at before any work starts."""
