@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from sorct import SORCTClassifier, sorct_path
+from sorct import SORCTClassifierCV, sorct_path
 from sorct.search.warm_up import warm_up
 
 REPORT = Path("report.html")
@@ -42,13 +42,16 @@ def main():
     print("Preparing compiled code (the first time on a machine takes a while) ...")
     print(f"ready after {warm_up():.1f} s\n")
 
-    tree = SORCTClassifier(alpha_local=0.25, min_recall=0.9, random_state=0)
+    print("Choosing the settings of a tree by cross-validation ...\n")
+    options = {"rule": "one-standard-error", "min_recall": 0.9, "random_state": 0}
+    tree = SORCTClassifierCV(**options)
     _, seconds = timed(lambda: tree.fit(X_train, y_train))
     print(tree.tree_)
+    print(f"\n{tree.why_}")
     print(
         f"\nlocal sparsity {tree.local_sparsity_:.1f} %, "
         f"global sparsity {tree.global_sparsity_:.1f} %, "
-        f"status {tree.status_} (residual {tree.residual_:.0e})"
+        f"residual {tree.residual_:.0e}"
     )
 
     cart = DecisionTreeClassifier(
@@ -66,7 +69,7 @@ def main():
 
     print("\n" + ROW.format("held-out quarter", "accuracy", "variables", "seconds"))
     for name, model, used, spent in (
-        ("sparse tree, depth 1", tree, len(tree.tree_.variables_used), seconds),
+        ("sparse tree, all chosen", tree, len(tree.tree_.variables_used), seconds),
         ("CART", cart, np.count_nonzero(cart.feature_importances_), cart_seconds),
         ("L1 logistic (5-fold CV)", lasso, _used(lasso), lasso_seconds),
     ):
