@@ -2,7 +2,7 @@
 
 Compiled code and BLAS round otherwise on other processors, and a search may then end in
 another tree that is as good. So results are kept by the name of the processor
-(``results-cascadelake.json``), and compared to the last digits on the same one. On a
+(``results-znver5.json``), and compared to the last digits on the same one. On a
 processor without a file of its own, ``results-elsewhere.json`` says what has to be
 reached; nothing is said there of the way.
 
