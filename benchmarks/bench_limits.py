@@ -125,7 +125,7 @@ def _methods() -> list[Any]:
         GridSearchCV(DecisionTreeClassifier(random_state=0), grid, cv=5),
         RandomForestClassifier(300, random_state=0),
         LogisticRegressionCV(
-            Cs=20, l1_ratios=(1,), solver="saga", scoring="neg_log_loss", max_iter=2000
+            Cs=10, l1_ratios=(1,), solver="saga", scoring="neg_log_loss", max_iter=500
         ),
     ]
 

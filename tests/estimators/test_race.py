@@ -772,6 +772,27 @@ def test_a_greedy_tree_that_is_ahead_is_traced_though_it_is_deep():
     assert finalists[1].depth == 3
 
 
+@pytest.mark.parametrize(("second", "traced"), [(-0.05, True), (-0.6, False)])
+def test_a_greedy_tree_is_not_lost_by_one_fold(second, traced):
+    """It runs on all first folds, and is traced unless it is far behind on both."""
+
+    def try_out(waiting, n_strengths, n_done):
+        greedy, others = (-0.4, second), (-0.3, -0.3)
+        worth = [greedy if one.preselect == "greedy" else others for one in waiting]
+        left = [scores[n_done:] if n_done else scores[:1] for scores in worth]
+        return [[np.array([EMPTY, one, EMPTY]) for one in scores] for scores in left]
+
+    def scout(one, best):
+        return [np.array([np.nan, np.nan, -0.3, np.nan])]
+
+    race = Race(GREEDY, try_out, scout=scout, n_folds=2)
+    finalists = race.run()
+    (greedy,) = [one for one in race.heats if one.settings.preselect == "greedy"]
+    assert not greedy.lost
+    assert len(greedy.scores) == 2
+    assert (greedy.settings in finalists) is traced
+
+
 # -- a rare class ----------------------------------------------------------------------
 
 

@@ -35,6 +35,8 @@ LITTLE = 0.02
 # Settings that are behind by more than so many standard errors, and by more than this
 # share of what there is to gain, are not traced in full.
 _FAR_ERRORS, _FAR = 3.0, 0.05
+# The same share for a greedy tree.
+_FAR_GREEDY = 0.15
 # Strengths of a coarse grid that are tried below the leader's best, and at least.
 _WEAKER, _FEWEST = 2, 5
 
@@ -180,9 +182,11 @@ class Race:
             patience = self._share(self.choices.patience)
             order = self._complexity(leader.settings)
             for heat in heats:
-                # What is less simple than the leader must be ahead of it to lead.
+                # What is less simple than the leader must be ahead of it to lead. One
+                # fold tells little of a greedy tree, which was scouted before.
                 simpler = self._complexity(heat.settings) < order
-                heat.lost = heat.is_far_behind(leader, far if simpler else patience)
+                behind = heat.is_far_behind(leader, far if simpler else patience)
+                heat.lost = behind and not self._is_greedy(heat)
         left = [one for one in heats if not one.lost and len(one.scores) < self.n_folds]
         if left:
             settings, n_done = [one.settings for one in left], len(left[0].scores)
@@ -326,9 +330,7 @@ class Race:
         kept = preferred[:1] if self.choices.keeps_smallest else []
         if any(heat is leader for heat in preferred):
             kept = []
-        # Paths that keep to the variables of a greedy tree take little time.
-        plain = self.choices.preselects[0]
-        greedy = [one for one in order if one.settings.preselect != plain]
+        greedy = [one for one in order if self._is_greedy(one)]
         ahead = [one for one in greedy if one.best > leader.best]
         found: list[Heat] = []
         for heat in [leader, *ahead, *kept, *order]:
@@ -337,7 +339,17 @@ class Race:
             if all(gap > self._share(self.choices.same) for gap in gaps) and not left:
                 found.append(heat)
         found = found[: self.choices.n_finalists]
-        return [heat.settings for heat in found if not self._is_far_behind(heat)]
+        found = [heat for heat in found if not self._is_far_behind(heat)]
+        # Paths that keep to the variables of a greedy tree take little time, and more
+        # rows than those of a first look help such trees most.
+        far = self._share(_FAR_GREEDY)
+        near = [one for one in greedy if not one.is_behind(leader, far)][:1]
+        found += [one for one in near if all(one is not other for other in found)]
+        return [heat.settings for heat in found]
+
+    def _is_greedy(self, heat: Heat) -> bool:
+        """Whether settings begin with a greedy tree, where that is a choice."""
+        return heat.settings.preselect != self.choices.preselects[0]
 
     def _is_far_behind(self, heat: Heat) -> bool:
         """Whether settings cannot be chosen; without a score that is not known.
