@@ -120,3 +120,11 @@ def test_the_readmes_python_runs(tmp_path, monkeypatch):
     scope = {"__name__": "readme"}
     for block in blocks:
         exec(compile(block, str(README), "exec"), scope)
+
+
+def test_no_figure_is_still_to_be_filled_in():
+    """Placeholders are for drafts."""
+    home = Path(__file__).parents[1]
+    pages = [home / "README.md", home / "CHANGELOG.md", *(home / "docs").rglob("*.md")]
+    texts = {page.name: page.read_text("utf-8") for page in pages}
+    assert [name for name in texts if re.search(r"@[A-Z]+@", texts[name])] == []
