@@ -128,6 +128,22 @@ def _verb(verbs: Verbs, name: str, text: str, *, json: bool = True) -> Parser:
 # -- verbs ---------------------------------------------------------------------------
 
 
+def _add_limits(group: argparse._ArgumentGroup, what: str) -> None:
+    """Limits on the variables of a tree."""
+    group.add_argument(
+        "--max-features",
+        type=options.whole(0),
+        metavar="N",
+        help=f"most variables that {what} may use",
+    )
+    group.add_argument(
+        "--max-cost",
+        type=options.real(positive=False),
+        metavar="X",
+        help=f"most that the variables of {what} may cost together, by --feature-cost",
+    )
+
+
 def _add_fit(verbs: Verbs) -> None:
     parser = _verb(verbs, "fit", "Train a tree or forest on a table and print it")
     add_training_table(parser)
@@ -147,23 +163,12 @@ def _add_fit(verbs: Verbs) -> None:
         "log-loss; accuracy with --loss cost, the mean cost where --cost-matrix makes "
         "some errors dearer",
     )
-    group.add_argument(
-        "--max-features",
-        type=options.whole(0),
-        metavar="N",
-        help="most variables that the tree may use",
-    )
+    _add_limits(group, "the tree")
     group.add_argument(
         "--max-features-per-cut",
         type=options.whole(0),
         metavar="N",
         help="most variables that a cut may use",
-    )
-    group.add_argument(
-        "--max-cost",
-        type=options.real(positive=False),
-        metavar="X",
-        help="most that the variables of the tree may cost together, by --feature-cost",
     )
     group.add_argument(
         "--min-followed",
@@ -293,19 +298,7 @@ def _add_path(verbs: Verbs) -> None:
         choices=("none", "greedy"),
         help="variables to begin with: all, or those of a greedy tree (default: none)",
     )
-    group.add_argument(
-        "--max-features",
-        type=options.whole(0),
-        metavar="N",
-        help="most variables that a relaxed tree may use",
-    )
-    group.add_argument(
-        "--max-cost",
-        type=options.real(positive=False),
-        metavar="X",
-        help="most that the variables of a relaxed tree may cost together, by "
-        "--feature-cost",
-    )
+    _add_limits(group, "a relaxed tree")
     add_model(parser, None)
     add_column_options(parser)
     add_effort(parser)
