@@ -62,6 +62,8 @@ def test_few_variables_help_though_time_is_over():
     assert all(np.count_nonzero(one.params.coef) > 2 for one in found.solutions)
     over, limits = np.ones(1, dtype=np.int64), Limits(2)
     given = problems, list(found.solutions), effort, 0, over
+    for one in all_within_limits(prepared, Limits(0), *given):
+        assert not one.params.coef.any()
     for one in all_within_limits(prepared, limits, *given):
         assert np.flatnonzero(one.params.coef.any(axis=1)).tolist() == [0, 1]
         assert one.cost < 0.8 * prepared.problem.trivial_cost

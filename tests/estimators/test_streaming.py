@@ -233,6 +233,17 @@ def test_weights_come_from_a_column(table, tmp_path):
     same_tree(found(files, "y", "w"), whole(X[some], y[some], weight[some]))
 
 
+def test_whole_weights_count_rows(table, tmp_path):
+    """As in memory; of other weights only proportions mean something."""
+    frame = table[2]
+    weight = 1.0 + np.arange(len(frame)) % 3
+    for times, counted in ((1.0, weight.sum()), (0.3, len(frame))):
+        part = frame.assign(w=times * weight)
+        files = write_parts(part, tmp_path / str(times), 2)
+        prepared = Streamed.of(FileSource(files, "y", "w"), Model(depth=2)).prepared
+        assert prepared.n_counted == counted
+
+
 @pytest.mark.slow
 def test_a_calibrated_tree_streams(table, tmp_path):
     """Maps come from the rows of the search."""

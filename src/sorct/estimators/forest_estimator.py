@@ -135,8 +135,8 @@ class ForestEstimator(WholeEstimator):
                 model, table=own.table, leaf=own.leaf, mixed=own.mixed, link=own.link
             )
         # A race has warned of odd columns.
-        told = {"quiet": raced is not None}
-        prepared = Prepared.of(X, y, sample_weight, model, call, **told)
+        quiet = raced is not None
+        prepared = Prepared.of(X, y, sample_weight, model, call, quiet=quiet)
         self._keep(self._grown(prepared, model, effort, seed, plan, raced))
 
     def _grown(

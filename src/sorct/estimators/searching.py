@@ -72,9 +72,9 @@ def warn_if_slow(
     advice = f"Raise max_iter (it is {effort.max_iter}) or tol."
     if best.n_iterations < effort.max_iter:
         advice = (
-            "More iterations would not help: steps have become too small, most often "
-            "because floors on recall leave hardly any room. The tree meets the floors "
-            "and is nearly stationary; raise tol to accept that, or lower min_recall."
+            "More iterations would not help: steps have become too small, as where "
+            "floors or bounds leave hardly any room. Raise tol to accept the tree, or "
+            "loosen what it has to meet."
         )
     warnings.warn(
         f"The residual is {best.residual:.1e} after {best.n_iterations} iterations, "

@@ -137,7 +137,8 @@ class Streamed:
         # One more pass tells of the tree, unless all rows are in memory.
         telling = 0.0 if made[0].whole else spent[0]
         n_before = _FIRST_PASSES + known.n_more
-        return cls(replace(prepared, telling=telling), parts, made[0], n_before)
+        prepared = replace(prepared, telling=telling, n_stood=known.n_stood)
+        return cls(prepared, parts, made[0], n_before)
 
     @property
     def n_passes(self) -> int:

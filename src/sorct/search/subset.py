@@ -69,7 +69,9 @@ class Subsets:
     def trimmed(self, solution: Solution) -> Solution:
         """A tree within the limit, near a solution; no variables are exchanged."""
         kept = self._trimmed(solution, self._used(solution))
-        return self._refitted(solution, kept) if kept.size else solution
+        if kept.size == 0:
+            return empty_solution(self.problem, self.solver)
+        return self._refitted(solution, kept)
 
     def _on_all(self, solution: Solution) -> Solution:
         """The tree that was found on some rows, solved again on all."""
