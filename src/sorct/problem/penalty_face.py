@@ -47,28 +47,29 @@ def _tied_in_cut(penalty: Penalty, g: int, t: int, coef: FloatArray) -> float:
 
 
 @compiled_inside
-def _is_plain(penalty: Penalty, g: int) -> bool:
-    """Whether nothing is tied in a group: one column, and no global penalty."""
-    alone = penalty.start[g + 1] - penalty.start[g] == 1
-    return bool(alone and penalty.linf_strength * penalty.linf[g] <= 0.0)
-
-
-@compiled_inside
-def _plain_gradient(
+def _column_gradient(
     penalty: Penalty, g: int, coef: FloatArray, slope: FloatArray, face: FloatArray
 ) -> float:
-    """``face_gradient`` of a plain group, whose coefficients move each for itself."""
-    j, n_branches, size = penalty.start[g], coef.shape[1], 0.0
+    """``face_gradient`` of a group of one column, where nothing is tied in a cut."""
+    j, n_branches = penalty.start[g], coef.shape[1]
     local = penalty.local_strength * penalty.local[g]
+    tied, n_tied, size = _tied_size(penalty, g, coef), 0, 0.0
+    pull = penalty.linf_strength * penalty.linf[g]
     for t in range(n_branches):
-        a, i = coef[j, t], j * n_branches + t
-        own = 0.0
+        a, i, own = coef[j, t], j * n_branches + t, 0.0
         if a != 0.0:
             own = slope[i] + local if a > 0.0 else slope[i] - local
-            if _blocked(penalty, g, j, t, _NONE, a, own):
-                own = 0.0
+            if abs(a) == tied:
+                n_tied += 1
+                pull += own if a > 0.0 else -own
         face[i] = own
-        size = larger(size, abs(own))
+    for t in range(n_branches):
+        a, i = coef[j, t], j * n_branches + t
+        if abs(a) == tied:
+            face[i] = (pull if a > 0.0 else -pull) / n_tied
+        if a != 0.0 and _blocked(penalty, g, j, t, tied, a, face[i]):
+            face[i] = 0.0
+        size = larger(size, abs(face[i]))
     return size
 
 
@@ -82,10 +83,10 @@ def face_gradient(
     """
     n_branches, size = coef.shape[1], 0.0
     for g in range(penalty.linf.size):
-        if _is_plain(penalty, g):
-            size = larger(size, _plain_gradient(penalty, g, coef, slope, face))
-            continue
         first, last = penalty.start[g], penalty.start[g + 1]
+        if last - first == 1:
+            size = larger(size, _column_gradient(penalty, g, coef, slope, face))
+            continue
         tied, n_tied = _tied_size(penalty, g, coef), 0
         pull = penalty.linf_strength * penalty.linf[g]
         local = penalty.local_strength * penalty.local[g]
@@ -96,8 +97,7 @@ def face_gradient(
                 a, i = coef[j, t], j * n_branches + t
                 face[i] = 0.0
                 if a != 0.0:
-                    own = local if last - first == 1 else 0.0
-                    face[i] = slope[i] + own if a > 0.0 else slope[i] - own
+                    face[i] = slope[i]
                     if abs(a) == in_cut or abs(a) == tied:
                         n_in_cut += 1
                         pull_in_cut += face[i] if a > 0.0 else -face[i]
@@ -160,12 +160,12 @@ def project_on_face(
             for t in range(n_branches):
                 if face[j * n_branches + t] == 0.0:
                     direction[j * n_branches + t] = 0.0
-        if _is_plain(penalty, g):
-            continue
         tied = _tied_size(penalty, g, coef)
         if tied != _NONE:
             # first - first is 0; for the constant, numba would compile it once more.
             _average(coef, first, last, first - first, n_branches, tied, direction)
+        if last - first == 1:
+            continue
         for t in range(n_branches):
             in_cut = _tied_in_cut(penalty, g, t, coef)
             if in_cut != _NONE and in_cut != tied:
