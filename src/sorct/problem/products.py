@@ -166,6 +166,9 @@ def _gradient_three(
 ) -> None:
     """Add sum_i d_ti x_ji to columns t, t + 1, t + 2, two rows at a time."""
     p, n = x.shape
+    if n < 1:
+        # Where sums cannot be empty, each is multiplied and added in one instruction.
+        return
     j = 0
     while j + 1 < p:
         s0, s1, s2, r0, r1, r2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
