@@ -135,7 +135,7 @@ def _descend_reach(samples: Samples, b: int, buffers: Buffers) -> None:
             mass[samples.segment_code[s], leaf] += total
 
 
-@compiled_inside
+@compiled_fully
 def _ascend_value(samples: Samples, b: int, buffers: Buffers) -> None:
     """Values from the leaves up; derivatives of the scores replace probabilities."""
     branch, reach, value = buffers.branch, buffers.reach, buffers.value
@@ -378,7 +378,7 @@ def _add_second(
                 gradient[k, p, t] -= slope * pull[i]
 
 
-@compiled_inside
+@compiled_fully
 def _clear(buffers: Buffers, with_gradient: bool) -> None:
     buffers.loss[0] = 0.0
     for k in range(buffers.mass.shape[0]):
