@@ -79,6 +79,9 @@ def has_levels(X: Any) -> bool:
 
 def as_table(X: Any) -> Any:
     """A checked frame of pandas, or a float64 matrix."""
+    if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size:
+        # As it is; all checks of scikit-learn would come to that, later.
+        return X
     if isinstance(X, (str, dict)) and not issparse(X):
         raise TypeError(
             "Expected a frame or an array of shape (n_samples, n_variables), got a "

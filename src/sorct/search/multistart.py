@@ -108,7 +108,9 @@ class Multistart:
         stop: IntArray,
         workers: Workers,
     ) -> None:
-        polisher = Polisher.of(problem, self.solver, stop)
+        # Within a thread of the workers, compiled code needs none of its own.
+        prepare = partial(Polisher.of, problem, self.solver, stop)
+        polisher = next(workers.run([prepare]))
         calls = (
             partial(self._start, polisher, seed, k, stop) for k in range(self.n_starts)
         )

@@ -49,7 +49,8 @@ def place(
 ) -> Params:
     """New thresholds for the cuts listed, parents first, at random quantiles."""
     rows = problem.data.rows
-    rows = rows.take(slice(None, None, -(-rows.weight.size // _FEW_ROWS)))
+    if rows.weight.size > _FEW_ROWS:
+        rows = rows.take(slice(None, None, -(-rows.weight.size // _FEW_ROWS)))
     threshold, p = params.threshold.copy(), problem.n_groups
     known: dict[int, BoolArray] = {}
     for t in cuts:
@@ -64,9 +65,9 @@ def place(
 
 
 def _weighted_quantile(values: FloatArray, weight: FloatArray, at: float) -> float:
-    order = np.argsort(values, kind="stable")
-    total = np.cumsum(weight[order])
-    return float(values[order[np.searchsorted(total, at * total[-1])]])
+    order = values.argsort(kind="stable")
+    total = weight[order].cumsum()
+    return float(values[order[total.searchsorted(at * total[-1])]])
 
 
 def _reaches(
