@@ -113,21 +113,19 @@ def starts_frame(result: SearchResult) -> pd.DataFrame:
     """One row per descent."""
     import pandas as pd
 
-    rows = [
-        {
-            "kind": start.kind,
-            "run": start.run,
-            "objective_before": start.first,
-            "objective": start.objective,
-            "feasible": start.feasible,
-            "residual": start.residual,
-            "status": str(start.status),
-            "evaluations": start.n_evaluations,
-            "seconds": start.seconds,
-        }
-        for start in result.starts
-    ]
-    return pd.DataFrame(rows).rename_axis("start")
+    starts = result.starts
+    columns = {
+        "kind": [start.kind for start in starts],
+        "run": [start.run for start in starts],
+        "objective_before": [start.first for start in starts],
+        "objective": [start.objective for start in starts],
+        "feasible": [start.feasible for start in starts],
+        "residual": [start.residual for start in starts],
+        "status": [str(start.status) for start in starts],
+        "evaluations": [start.n_evaluations for start in starts],
+        "seconds": [start.seconds for start in starts],
+    }
+    return pd.DataFrame(columns, pd.RangeIndex(len(starts), name="start"))
 
 
 def tried_text(result: SearchResult) -> str:
