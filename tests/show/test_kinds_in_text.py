@@ -354,3 +354,20 @@ def test_missing_cells_of_a_bent_number_are_told_where_they_add_nothing():
     missing, largest = tree.predict(X.iloc[[0, np.nanargmax(a)]])
     answer = "yes" if missing == largest else "no"
     assert re.search(rf"cut 1: a > .* \(missing: {answer}\)", str(tree))
+
+
+def test_two_levels_are_told_without_a_third(rng):
+    """A level that training did not have is halfway between them, and a note says so."""
+    X = pd.DataFrame(
+        {"sex": rng.choice(["f", "m"], 100), "age": rng.normal(50.0, 9.0, 100)}
+    )
+    tree = tree_on(rng, X, 1, n_classes=2)
+    coef = np.zeros_like(tree.coef)
+    coef[:, 0] = [-0.25, 0.25, 1.0]
+    tree = replace(tree, coef=coef)
+    text = export_text(tree)
+    assert "others" not in text
+    assert "one that training did not have is halfway between" in text
+    rows = X.head(3).assign(sex=["f", "m", "x"], age=50.0)
+    scores = tree.scores(tree.encoder.encode(rows))[:, 0]
+    assert scores[2] == pytest.approx((scores[0] + scores[1]) / 2)

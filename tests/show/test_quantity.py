@@ -14,6 +14,7 @@ from matplotlib import pyplot
 from sorct import SORCTClassifier, SORCTRegressor, explain, export, export_text
 from sorct.show.numbers import signed
 from sorct.show.plotting import ReliabilityDisplay, ResidualDisplay
+from sorct.show.values import linear_parts
 
 KINDS = {
     "constant": {"depth": 2, "alpha_local": 0.05},
@@ -218,3 +219,33 @@ def test_a_missing_cell_is_told_in_linear_leaves_though_it_adds_nothing():
     # At a missing cell the sum is the constant and what stands beside "is missing".
     assert "≈ 0 + 1.000 x + 101.0 [x is missing]" in leaf
     assert "[x is missing] in a leaf is 1 where" in leaf
+
+
+def test_a_leaf_tells_one_of_two_levels():
+    """The printed sum is what predict says, and half the weight for a new level."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(
+        {
+            "smoker": rng.choice(["no", "yes"], 200),
+            "member": rng.random(200) < 0.5,
+            "age": rng.integers(20, 80, 200).astype(float),
+        }
+    )
+    y = 900.0 * (X.smoker == "yes") - 400.0 * X.member + 10.0 * X.age
+    model = SORCTRegressor(depth=0, leaf="linear", alpha_local=0.01, random_state=0)
+    tree = model.fit(X, y + rng.normal(0.0, 20.0, 200)).tree_
+    text = export_text(tree)
+    constant, parts = linear_parts(tree.view.leaves[0])
+    assert [part.split(" ", 2)[2] for part in parts] == [
+        "[smoker is yes]", "age", "[member is False]",
+    ]  # fmt: skip
+    assert " ".join(parts[0].split()) in " ".join(text.split())
+    assert "one that training did not have is halfway" in text
+    smokes, age, leaves = (
+        float(sign + size)
+        for sign, size in (part.replace(",", "").split()[:2] for part in parts)
+    )
+    rows = X.assign(smoker=X.smoker.where(rng.random(200) < 0.8, "sometimes"))
+    share = rows.smoker.map({"no": 0.0, "yes": 1.0, "sometimes": 0.5})
+    by_hand = constant + smokes * share + age * X.age + leaves * ~X.member
+    np.testing.assert_allclose(by_hand, tree.predict(rows), rtol=1e-3, atol=1.0)

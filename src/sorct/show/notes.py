@@ -17,13 +17,19 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.terms import Summand
 from sorct.data.wording import apart, readable
 from sorct.show.cuts import plain_question
+from sorct.show.folds import is_halfway
 from sorct.show.numbers import rounded
+from sorct.show.values import two_sided
 from sorct.tree.view import Cut, View
 
 # Straight lines between the points that are told come so close to a curve.
 _CLOSE = 0.0045
 _PARTS = (
     "(x from a to b) is how far x comes into that part: 0 up to a, b - a from b on."
+)
+_HALFWAY = (
+    "Where a variable has two levels, one that training did not have is halfway "
+    "between them."
 )
 _MISSING_IN_LEAF = (
     "[x is missing] in a leaf is 1 where the cell is missing, and then the rest of x "
@@ -38,6 +44,8 @@ def notes(encoder: TableEncoder, view: View) -> list[str]:
     found = [note for cut in view.cuts for note in _cut_notes(encoder, cut)]
     for leaf in view.leaves:
         for i, term in leaf.terms.items():
+            if two_sided(term) and not term.refuses_unknown:
+                found.append(_HALFWAY)
             for summand in term.summands():
                 found += _summand_notes(readable(encoder.names[i]), summand)
                 if summand.is_missing and summand.raw_weight != 0.0:
@@ -62,6 +70,8 @@ def _cut_notes(encoder: TableEncoder, cut: Cut) -> Iterator[str]:
         told = _summand_notes(readable(encoder.names[i]), summand)
         # A plain question is in units of the variable.
         yield from () if plain and not summand.clipped else told
+    if not plain and any(is_halfway(piece) for piece in reading.pieces):
+        yield _HALFWAY
     weighed = any(p.missing is not None and not p.levels for p in reading.pieces)
     if weighed and not plain:
         yield (
