@@ -357,7 +357,7 @@ def test_missing_cells_of_a_bent_number_are_told_where_they_add_nothing():
 
 
 def test_two_levels_are_told_without_a_third(rng):
-    """A level that training did not have is halfway between them, and a note says so."""
+    """A new level is halfway between them, and a note says so."""
     X = pd.DataFrame(
         {"sex": rng.choice(["f", "m"], 100), "age": rng.normal(50.0, 9.0, 100)}
     )
@@ -369,5 +369,5 @@ def test_two_levels_are_told_without_a_third(rng):
     assert "others" not in text
     assert "one that training did not have is halfway between" in text
     rows = X.head(3).assign(sex=["f", "m", "x"], age=50.0)
-    scores = tree.scores(tree.encoder.encode(rows))[:, 0]
+    scores = tree.scores(tree.encoder.encode(rows)).ravel()
     assert scores[2] == pytest.approx((scores[0] + scores[1]) / 2)
