@@ -578,7 +578,7 @@ def no_work(monkeypatch):
         ({"min_recall": 2.0}, "min_recall must be"),
         ({"min_recall": {"nobody": 0.5}}, "min_recall names class 'nobody'"),
         ({"cost_matrix": np.ones((3, 3))}, "cost_matrix must have shape"),
-        ({"scoring": "beauty"}, "scoring"),
+        ({"scoring": "acuracy"}, "no scorer .acuracy.*did you mean .accuracy"),
         ({"scoring": ["accuracy"]}, r"scoring must be one scorer.*\['accuracy'\]"),
         ({"scoring": ("accuracy", "f1")}, "scoring must be one scorer"),
         ({"scoring": {"accuracy"}}, "scoring must be one scorer"),

@@ -246,11 +246,10 @@ def delimiter(text: str) -> str:
 
 def scoring(text: str) -> str:
     """Type of the name of a scorer of scikit-learn."""
-    from sklearn.metrics import get_scorer_names
+    from sorct.estimators.scorers import refuse_unknown_scorer
 
-    if text not in get_scorer_names():
-        raise argparse.ArgumentTypeError(
-            f"scikit-learn has no scorer {text!r}; expected one such as "
-            "balanced_accuracy or neg_log_loss"
-        )
+    try:
+        refuse_unknown_scorer(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     return text

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.metrics import check_scoring
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
@@ -23,7 +22,6 @@ from sorct.data.options import TableOptions
 from sorct.data.sources import Source
 from sorct.data.table import as_table
 from sorct.data.target import Classes, plain_labels
-from sorct.data.wording import shown
 from sorct.estimators.alphas import checked_alphas
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
@@ -50,7 +48,7 @@ from sorct.estimators.following import Following
 from sorct.estimators.path import warn_if_slow
 from sorct.estimators.promises import Kept, Promise, hold_out
 from sorct.estimators.rows import Data
-from sorct.estimators.scorers import DefaultScorer, scorer_name
+from sorct.estimators.scorers import DefaultScorer, named_scorer, scorer_name
 from sorct.estimators.settling import searched_model, settled
 from sorct.estimators.streaming import begin, choice_on_all, source_of
 from sorct.estimators.tree_search import (
@@ -310,13 +308,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         require_target(y, type(self).__name__)
-        if isinstance(self.scoring, (list, tuple, set, dict)):
-            raise ValueError(
-                "scoring must be one scorer, by which to choose, got "
-                f"{shown(self.scoring)}."
-            )
-        if self.scoring is not None:
-            check_scoring(self, self.scoring)
+        named_scorer(self, self.scoring)
         source = source_of(X, y, sample_weight)
         if source is not None:
             self._fit_source(source)
@@ -337,7 +329,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         clock: SearchClock,
     ) -> None:
         """Choose on rows in memory, of which those for a promise are held out."""
-        named = None if self.scoring is None else check_scoring(self, self.scoring)
+        named = named_scorer(self, self.scoring)
         _, seen, weight = checked_samples(*kept)
         target = Classes.learn(seen, weight)
         task, choices = self._task(target, asked, effort), self._choices(kept.X, target)

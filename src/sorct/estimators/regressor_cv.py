@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.metrics import check_scoring
 from sklearn.utils.validation import validate_data
 
 from sorct.data.learning import warn_of_columns
@@ -19,7 +18,6 @@ from sorct.data.options import BENT, TableOptions
 from sorct.data.quantity import LINKS, Quantity, number_column
 from sorct.data.sources import Source
 from sorct.data.table import as_table, has_levels, has_numbers
-from sorct.data.wording import shown
 from sorct.estimators.alphas import checked_alphas
 from sorct.estimators.call import call_text
 from sorct.estimators.candidates import RULES, Candidates
@@ -48,7 +46,7 @@ from sorct.estimators.quantities import LEAVES, checked_depth, target_of
 from sorct.estimators.quantity_choices import QuantityChoices
 from sorct.estimators.regressor import TreeRegressor
 from sorct.estimators.rows import Data
-from sorct.estimators.scorers import QuantityScorer, scorer_name
+from sorct.estimators.scorers import QuantityScorer, named_scorer, scorer_name
 from sorct.estimators.streaming import (
     begin,
     choice_on_all,
@@ -255,11 +253,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         require_target(y, type(self).__name__)
-        if isinstance(self.scoring, (list, tuple, set, dict)):
-            raise ValueError(
-                "scoring must be one scorer, by which to choose, got "
-                f"{shown(self.scoring)}."
-            )
+        named_scorer(self, self.scoring)
         in_batches = comes_in_batches(X)
         check_group_options(self.group_bounds, groups, in_batches=in_batches)
         source = source_of(X, y, sample_weight)
@@ -297,7 +291,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         clock: SearchClock,
     ) -> None:
         """Choose on rows in memory."""
-        named = None if self.scoring is None else check_scoring(self, self.scoring)
+        named = named_scorer(self, self.scoring)
         asked = self._asked_bounds(groups, len(X))
         _, seen, weight = checked_samples(X, y, sample_weight, number_column)
         target = target_of(seen, weight, model)

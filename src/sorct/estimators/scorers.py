@@ -19,7 +19,7 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.table import Table
 from sorct.data.target import Classes, unequal
-from sorct.data.wording import listed
+from sorct.data.wording import listed, not_there, shown
 from sorct.tree.tree import Tree
 
 #: Probabilities below this count as this in a log-loss.
@@ -46,6 +46,24 @@ def in_words(name: str, score: float) -> tuple[str, float]:
     for written, said in _SAID.items():
         words = words.replace(written, said)
     return words, 0.0 - score if turned else score
+
+
+def named_scorer(model: Any, scoring: Any) -> Any:
+    """The scorer that ``scoring`` asks for, None where it asks for none."""
+    if isinstance(scoring, (list, tuple, set, dict)):
+        raise ValueError(
+            f"scoring must be one scorer, by which to choose, got {shown(scoring)}."
+        )
+    if isinstance(scoring, str):
+        refuse_unknown_scorer(scoring)
+    return None if scoring is None else check_scoring(model, scoring)
+
+
+def refuse_unknown_scorer(name: str) -> None:
+    """Refuse a name that scikit-learn does not know, and say which is close."""
+    known = get_scorer_names()
+    if name not in known:
+        raise ValueError(not_there("scorer", name, known, "scikit-learn"))
 
 
 def baseline(y_train: AnyArray) -> DummyClassifier:
