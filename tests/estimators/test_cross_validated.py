@@ -610,7 +610,7 @@ def test_odd_options_are_refused(clouds, no_work, options, words):
         (np.ones((20, 2)), np.zeros(20), "at least 2 classes, got 1"),
         (np.ones((20, 2)), np.arange(19) % 2, "inconsistent numbers of samples"),
         (np.ones((20, 2)), np.linspace(0, 1, 20), "continuous"),
-        (pd.DataFrame({"c": ["u"] * 20}), np.arange(20) % 2, "at least two levels"),
+        (pd.DataFrame({"c": ["u"] * 20}), np.arange(20) % 2, "nothing to cut on"),
     ],
 )
 def test_odd_data_are_refused(no_work, X, y, words):

@@ -75,7 +75,7 @@ def assert_refused(
         (frame()[:0], "0 sample"),
         (X[:0], "0 sample"),
         (pd.DataFrame(X, columns=["age", "size", "age"]), "distinct.*'age'"),
-        (pd.DataFrame({"city": ["Rome"] * N}), "at least two levels"),
+        (pd.DataFrame({"city": ["Rome"] * N}), "nothing to cut on"),
         (X[:-1], "inconsistent numbers of samples.*29.*30"),
         (frame()[:-1], "inconsistent numbers of samples.*29.*30"),
     ],

@@ -510,7 +510,7 @@ def test_a_callback_must_be_callable(monkeypatch, no_work, odd):
         (X[:, 0], Y, "Expected 2D array"),
         (X[:, :0], Y, "0 feature"),
         (X[:0], Y[:0], "0 sample"),
-        (pd.DataFrame({"city": ["Rome"] * N}), Y, "at least two levels"),
+        (pd.DataFrame({"city": ["Rome"] * N}), Y, "nothing to cut on"),
     ],
 )
 def test_odd_data_are_refused(no_work, table, labels, words):

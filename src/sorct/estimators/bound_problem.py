@@ -78,9 +78,10 @@ class _Predicted:
     raising: FloatArray
 
     def pulled(self, pull: FloatArray, weight: FloatArray) -> FloatArray:
-        """Derivative of the weighted sum of pull x residual in the rows' inner ones.
+        """Derivative of sum weight x pull x residual in each row's inner residual.
 
-        Per weight of a row. What leaves say more moves all rows.
+        It is divided by the row's weight. ``raising`` is a shift of all leaves, which
+        moves all rows.
         """
         own = pull * self.slope
         return np.asarray(own + self.raising * (weight @ own))

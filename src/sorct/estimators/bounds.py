@@ -25,6 +25,7 @@ from sorct.estimators.checks import (
     checked_cost_matrix,
     checked_samples,
     checked_topology,
+    refuse_no_columns,
 )
 from sorct.estimators.fitting import Model
 
@@ -141,8 +142,7 @@ def penalty_bounds(
     classes = Classes.learn(y, weight)
     topology = checked_topology(depth, len(classes))
     costs = checked_cost_matrix(cost_matrix, classes)
-    if encoder.n_columns == 0:
-        raise ValueError("Expected a column with at least two levels, got none.")
+    refuse_no_columns(encoder)
     sums = _class_sums(encoder.columns(X), classes.codes(y), weight / weight.sum())
     # In the empty tree all samples share one distribution over the labels, so the slope
     # is bounded by the range of the summed costs. Once a column is used every sample

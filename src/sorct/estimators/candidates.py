@@ -80,8 +80,8 @@ class Candidates:
     def _worth_following(self, following: Following, allowed: AnyArray) -> AnyArray:
         """Rows whose rules lead people where the tree does, or that are far better.
 
-        Of trees that are not followed by hand those are left that are ahead of all
-        others though something is taken off their scores, and beyond chance.
+        A tree that people cannot follow stays only if its score, less a handicap, is
+        ahead of the best that they can, by more than chance.
         """
         followed = self.results["followed"].to_numpy(dtype=np.float64)
         scores = np.where(allowed, self.results["mean_score"], np.nan)

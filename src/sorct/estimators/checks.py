@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 
 from sorct._typing import AnyArray, FloatArray
+from sorct.data.encoder import TableEncoder
 from sorct.data.plain import is_finite_number
 from sorct.data.samples import MANY_ROWS
 from sorct.data.table import as_table, in_pandas, is_frame, refuse_masked, take_rows
@@ -338,4 +339,13 @@ def check_confidence(confidence: Any, min_recall: Any) -> None:
         raise ValueError(
             "confidence needs min_recall, the floor to promise, such as "
             "min_recall={'fraud': 0.9}; got min_recall=None."
+        )
+
+
+def refuse_no_columns(encoder: TableEncoder) -> None:
+    """Refuse a table in which nothing can be cut on."""
+    if encoder.n_columns == 0:
+        raise ValueError(
+            "There is nothing to cut on: every column of X is a category of one level. "
+            "Add a column whose values differ from row to row."
         )

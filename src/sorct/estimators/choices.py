@@ -67,7 +67,7 @@ class Choices:
     n_finalists: int = FINALISTS
     keeps_smallest = True
     thrifty = True
-    # What the best gain counts for no more than so many times what they leave.
+    # A gain counts for at most so many times what is left to gain beyond the best.
     most_gain = np.inf
     # Share of what there is to gain by which settings that are less simple than the
     # leader may be behind it on the first of these folds and still run on the others.

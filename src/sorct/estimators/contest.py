@@ -196,10 +196,10 @@ class Contest:
     def _on_folds(
         self, known: list[Scored], end: int, spare: Scored | None
     ) -> tuple[list[Scored], bool]:
-        """Tasks on so many folds, and whether time was over before all were there.
+        """Score tasks on the folds up to ``end``; tell whether time ended before.
 
-        Then those that have them go on; if there is none, the one to spare, whose folds
-        are those of a first look, or the folds that the first task has.
+        If it did, the tasks go on that have all their folds. If none has, it is
+        ``spare``, scored at the first look, or the first task with what folds it has.
         """
         wanted = spare is None and not known[0].marks
         calls = [

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class InfeasibleError(ValueError):
-    """No tree was found that meets the floors on recall.
+    """No tree was found that meets the floors on recall, or the bounds on groups.
 
     Attributes
     ----------

@@ -33,6 +33,7 @@ from sorct.estimators.checks import (
     checked_samples,
     checked_topology,
     label_samples,
+    refuse_no_columns,
 )
 from sorct.estimators.class_weights import check_class_weight, class_factors
 from sorct.estimators.column_rules import ColumnRules, penalised_by_spread
@@ -303,8 +304,7 @@ class Prepared:
             encoder,
             target,
         )
-        if encoder.n_columns == 0:
-            raise ValueError("Expected a column with at least two levels, got none.")
+        refuse_no_columns(encoder)
         check_memory(encoder.n_columns, len(target), topology)
         if model.calibration is not None and rules.signs and len(target) > 2:
             raise ValueError(
@@ -395,8 +395,7 @@ class Prepared:
         given = model.monotonic_cst, model.feature_cost
         rules = ColumnRules.of_quantity(*given, encoder)
         check_directions(rules.signs, topology)
-        if encoder.n_columns == 0:
-            raise ValueError("Expected a column with at least two levels, got none.")
+        refuse_no_columns(encoder)
         begun += _load_compiled_code()
         problem = problem_of_quantity(encoder, target, model, rules, topology, data())
         seconds = time.perf_counter() - begun

@@ -41,7 +41,7 @@ class Following:
 
     @classmethod
     def of(cls, min_followed: Any) -> Following:
-        """From the share that a user asks for; None is the usual one, not strict."""
+        """From the share asked for; None is the usual one, as a wish, no demand."""
         if min_followed is None:
             return cls()
         expected = "a share from 0 to 1, or None"

@@ -186,8 +186,8 @@ class ForestEstimator(WholeEstimator):
         given += self._given_beside
         if self.selection == "race" and given:
             raise ValueError(
-                f"selection='race' chooses {listed(given)} itself, or cannot heed it. "
-                "Leave it as by default, or give selection='path'."
+                f"selection='race' chooses {listed(given)} itself, or works without: "
+                "leave them out, or pass selection='path', which takes them."
             )
         if self.selection == "path" or given:
             self._refuse_fewest(given)

@@ -36,7 +36,7 @@ class QuantityChoices(Choices):
 
     @property
     def first(self) -> list[Settings]:
-        """Every kind of leaf at its first depths, sums of logarithms and of curves."""
+        """Every kind of leaf at the first depths, then logarithms and bent lines."""
         found, depths = [], sorted(self.depths)
         simple = Settings(
             self.losses[0],

@@ -210,9 +210,9 @@ class Race:
         return []
 
     def _greedy(self) -> list[Settings]:
-        """Settings that begin with a greedy tree, if such trees are good as they are.
+        """Settings that begin with a greedy tree, if one is near the leader as it is.
 
-        Hardly any time tells that, so tables that are not made for them lose none.
+        Scoring greedy trees without a path takes hardly any time.
         """
         settings = self.choices.greedy
         if settings is None or self._is_over or self._knows_greedy:
@@ -272,7 +272,7 @@ class Race:
 
     @property
     def _counted(self) -> float:
-        """What gains count for at most."""
+        """The most that the gain may be taken for, of which tolerances are shares."""
         left = self.most - self._top.best
         return self.choices.most_gain * left if np.isfinite(left) else np.inf
 
@@ -315,13 +315,17 @@ class Race:
         )
 
     def _finalists(self) -> list[Settings]:
-        """The leader, and the best of the smallest trees, by likelihood if possible.
+        """Settings that are traced in full: the leader, and others beside it.
 
-        Where the leader is such a tree, or these are far behind, the best of the
-        others; before both one that begins with a greedy tree and is ahead. Of heats
-        with the same score, such as of bounds on steepness that no cut reaches, one is
-        enough; what is far behind the leader cannot be chosen. Of a quantity nothing
-        takes its place.
+        In this order:
+
+        - the best that begin with a greedy tree, if ahead of the leader;
+        - the best of the smallest depth, by likelihood if possible;
+        - where the leader is of that depth, or these are far behind, the best others
+          (of classes alone).
+
+        Of settings with the same score one is enough: bounds on steepness that no cut
+        reaches make no difference. What is far behind the leader cannot be chosen.
         """
         order, leader = sorted(self._running, key=lambda heat: -heat.best), self.leader
         smallest = min(self.choices.depths)

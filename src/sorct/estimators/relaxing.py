@@ -56,8 +56,8 @@ class Relaxing:
     ) -> list[Tree]:
         """The relaxed tree of every point, within the limits on variables if any.
 
-        Where it misses a floor on recall, or a bound, that the point's own tree meets,
-        it is the latter.
+        Where the refitted tree breaks a floor on recall, or a bound, that the point's
+        own tree meets, the own tree stays.
         """
         from sorct.search.relax import relaxed_share
 

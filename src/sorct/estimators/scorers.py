@@ -24,11 +24,11 @@ from sorct.tree.tree import Tree
 
 #: Probabilities below this count as this in a log-loss.
 LEAST_PROBA = 1e-6
-#: How the name of a score begins that is the less the better, turned round.
+#: Prefix of the names of losses, which are turned round to be scores.
 MINUS = "minus the "
 # How parts of the names of scorers are said.
 _SAID = {"log loss": "log-loss", "roc auc": "ROC AUC", "brier": "Brier"}
-# Scorers for what another of the same kind cannot score.
+# What to suggest where a scorer takes two classes alone.
 _INSTEAD = {"roc_auc": "roc_auc_ovr"}
 
 

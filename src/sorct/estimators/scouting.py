@@ -1,7 +1,7 @@
 """Scouting: whether greedy trees are worth a path, told before one is traced.
 
-First by their value on the rows themselves, which every cut has a price in; then by
-their scores on folds, as they are.
+First by their log-loss on the rows themselves plus a price for every cut; then by their
+scores on folds, without a path.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from sorct.estimators.scorers import DefaultScorer
 from sorct.search.axis import MOST_DRAWN
 from sorct.tree.path import Path
 
-# Shares of what the best gains over always saying the classes' shares, by which greedy
-# trees may be behind it before any of their cuts are drawn anew, and then.
+# A greedy tree is given up if it is behind the best by more than these shares of what
+# the best gains over always saying the classes' shares: as grown, and after its cuts
+# were drawn anew.
 _FAR_AT_FIRST, _FAR = 0.15, 0.05
 
 
@@ -45,10 +46,10 @@ def worth_scoring(
 
 
 class _Scout(NamedTuple):
-    """About what a greedy tree will score by minus the log-loss, and an empty one.
+    """Estimates of minus the log-loss on new rows: of a greedy and of an empty tree.
 
-    It is their value on the rows themselves, which every cut has a price in. Rows count
-    by their weights and those of their classes, as they do in scores.
+    They are minus the log-loss on the rows themselves and minus a price for every cut.
+    Rows count by their weights and those of their classes, as they do in scores.
     """
 
     value: float

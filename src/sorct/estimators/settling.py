@@ -59,7 +59,7 @@ def settled(
             effort = replace(task.effort, time_limit=left).shared(N_FOLDS)
             task = replace(task, effort=effort)
         calibration = _calibration(task, place, data, str(asked.calibration))
-    # What folds said of classes found is of the decision before this one.
+    # Rates that folds found belong to the decision before this one: they are dropped.
     told = replace(
         tree.training,
         min_recall=tuple(prepared.floor.tolist()),

@@ -35,12 +35,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("sorct")
 
-# Columns of the search, and the fewest that join at a time.
-_FIRST, _FEWEST = 256, 64
-# What laying out columns, or looking for others, takes at most, of what it took before.
+# Columns of the search.
+_FIRST = 256
+# Fewest columns that join at a time.
+_FEWEST = 64
+# Time kept for laying columns out: so many times what it took per column before.
 _SLACK = 2.0
-# Rounds of joining, at most; cells that are written out, at most (1 GB).
-_MOST_ROUNDS, _MOST_CELLS = 50, 2**27
+# Rounds of joining, at most.
+_MOST_ROUNDS = 50
+# Cells that are written out, at most (1 GB).
+_MOST_CELLS = 2**27
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ class SparseFit:
         excess = unused_excess(problem.penalty, self.table.scaled_sums(slope))
         excess[columns] = 0.0
         order = np.argsort(-excess, kind="stable")
-        # Residuals are steps as long as there are columns.
+        # The residual of a problem is a step whose length is the number of columns.
         return np.asarray(order[excess.size * excess[order] > tol])
 
     def solved(

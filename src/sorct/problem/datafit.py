@@ -13,9 +13,10 @@ loss of the root value V(x) = sum over leaves of reach x payoff. There are four:
   the probability that the tree gives to it, and the loss is -log V. Leaves give their
   label probability 1 ("pure") or learn a distribution, as logits beside the cuts.
 
-A further one is an object like these, a number for its rule and a branch in
-``fill_payoff``, ``fit_value`` and ``problem.renew_leaves``. Its loss is a factor per
-sample in the kernels (see ``kernels.py``).
+A further one is an object like these and a number for its rule, with a branch in
+``fill_payoff`` and ``fit_value`` here and in ``renew_leaves`` (``subproblem.py``); if
+its leaves have gradients, in ``evaluate`` there. Its loss is a factor per sample in the
+kernels (see ``kernels.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Compiled evaluation of a tree on all samples: masses and gradients in one pass.
 
-With u_t(x) = slope (a_t . x - threshold_t), where slope = gamma / n_columns and the
-threshold is in the solver's units, n_columns times the model's:
+With u_t(x) = slope (a_t . x - threshold_t), where slope = gamma / n_groups and the
+threshold is in the solver's units, n_groups times the model's (a group is a variable,
+or a column where columns are chosen one by one):
 
     branch_proba_t = F(u_t)                                  probability of going left
     reach_left = reach * branch_proba, reach_right = reach - reach_left
@@ -182,7 +183,7 @@ def _fill_residual_factor(
 ) -> float:
     """Weighted sum of a loss of r = response - V; its derivatives in r.
 
-    The loss is tilt r + bend min(r^2, 2 width |r| - width^2): see ``datafit.Residual``.
+    The loss is tilt r + bend min(r^2, 2 width |r| - width^2): see ``residual.py``.
     """
     tilt, bend, width, loss = shape[0], shape[1], shape[2], 0.0
     for i in range(value.size):

@@ -156,8 +156,8 @@ def finish(
 ) -> Logged:
     """Descend from a start and account for what making it took.
 
-    A move comes with a bar, the objective it should beat, and needs no help where it
-    ends poorly.
+    A move comes with a bar, the objective that it should beat: if it ends above, it is
+    dropped instead of polished.
     """
     if bar is None:
         solution = polisher.polish(start.params, stop)

@@ -17,8 +17,8 @@ from sorct._typing import FloatArray
 from sorct.data.plain import expect, field, number, numbers
 from sorct.tree.link import cdf
 
-#: Log-odds of probabilities nearer to 0 or 1 than this are those of this. Nearer still,
-#: the rounding of a probability would move its log-odds by more than 1e-8.
+#: Probabilities are clipped to [LITTLE, 1 - LITTLE] before their log-odds are taken:
+#: nearer to 0 or 1, their rounding would move log-odds by more than 1e-8.
 LITTLE = 1e-8
 #: Where all maps together say no more than this, the tree's own word stands.
 SILENT = 1e-6

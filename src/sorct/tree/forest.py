@@ -1,8 +1,8 @@
 """Forest: trees that answer together, immutable, in the units of the user's table.
 
 Plain data beside ``Tree``: all trees read the same table and predict the same target.
-A forest says the weighted mean of what its trees say; of trees of the logarithm, the
-number of which that mean is the logarithm. It is saved as JSON, what trees have in
+A forest says the weighted mean of what its trees say. With ``link="log"`` that is a
+mean of logarithms, and the forest says its exp. It is saved as JSON, what trees have in
 common being written once, and reading a file executes no code.
 """
 

@@ -1,9 +1,9 @@
 """The logistic CDF F that turns the score of a cut into the probability of going left.
 
 This is the NumPy form, used for prediction and for drawing starts. Training uses the
-compiled twin in ``problem/elementary.py``; a test holds the two to the last digit. To
-try another CDF, replace ``cdf`` and ``quantile`` here, ``fill_cdf`` and ``density``
-there.
+compiled twin in ``problem/elementary.py``; a test holds the two to the last digit.
+Another CDF would replace ``cdf`` and ``quantile`` here, ``fill_cdf`` and ``density``
+there, and the line that writes it in every export and in the report's page.
 """
 
 import numpy as np

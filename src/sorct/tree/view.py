@@ -1,6 +1,6 @@
 """View: one description of a fitted tree for everyone who shows it.
 
-Text, explanations, plots, report and exports read a view and walk no tree themselves.
+Text, explanations, plots, report and exports read a view instead of the tree's arrays.
 It lists the nodes that decide something, in reading order: a cut, what is below "yes",
 what is below "no".
 """
