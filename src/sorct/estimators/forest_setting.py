@@ -122,7 +122,7 @@ def with_setting(problem: Problem, depth: int, gamma: float) -> Problem:
         datafit = replace(datafit, learned=2**depth > 2)
     topology, penalty = Topology(depth), problem.penalty
     if problem.of_quantity:
-        penalty = penalty._replace(boxed=topology.n_branches)
+        penalty = penalty.with_cuts(topology.n_branches)
     return replace(
         problem, topology=topology, datafit=datafit, gamma=gamma, penalty=penalty
     )

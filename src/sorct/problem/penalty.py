@@ -28,6 +28,8 @@ from sorct.problem.compilation import compiled_apart, compiled_inside, larger, s
 # More columns than any matrix has, and a size that none reaches.
 _ALL, _ENDLESS = 1 << 30, 1e300
 _NOTHING: FloatArray = np.zeros((0, 0))
+# A strength that no fit can pay, and what stands for a price of 0 in a denominator.
+_UNPAYABLE, _TINY = 1e9, 1e-300
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,49 @@ class Penalty(NamedTuple):
             linf_strength=share * self.linf_strength,
         )
 
+    def shared_by(self, n_trees: int) -> Penalty:
+        """The penalty of the cuts of a forest, its fits being summed, not averaged."""
+        return self._replace(linf_strength=n_trees * self.linf_strength)
+
+    def with_free(self, size: FloatArray) -> Penalty:
+        """The same where groups have no global penalty up to a size, (n_groups,)."""
+        return self._replace(free=size)
+
+    def within(self, size: FloatArray) -> Penalty:
+        """The local part alone, groups being no larger than a size, (n_groups,)."""
+        return self._replace(linf_strength=_UNPAYABLE, free=size)
+
+    def with_cuts(self, n_cuts: int) -> Penalty:
+        """The same where coefficients after those of so many cuts are slopes."""
+        return self._replace(boxed=n_cuts)
+
+    def with_barred(self, barred: FloatArray) -> Penalty:
+        """The same where groups are barred from cuts, (n_groups, n_branches)."""
+        return self._replace(barred=barred)
+
+    def columns_of(self, groups: IntArray) -> IntArray:
+        """Columns of some groups, at least one."""
+        start = self.start
+        return np.concatenate([np.arange(start[g], start[g + 1]) for g in groups])
+
+    def restricted(self, groups: IntArray) -> Penalty:
+        """The same of some groups alone, at least one; they cost what they did."""
+        columns = self.columns_of(groups)
+        return self._replace(
+            start=np.append(0, np.cumsum(np.diff(self.start)[groups])),
+            local=self.local[groups],
+            lower=self.lower[columns],
+            upper=self.upper[columns],
+            linf=self.linf[groups],
+            free=self.free[groups],
+            barred=self.barred[groups] if self.barred.size else self.barred,
+        )
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of columns."""
+        return self.linf.size
+
     @property
     def active(self) -> bool:
         """Whether any coefficient costs anything."""
@@ -150,6 +195,28 @@ class Penalty(NamedTuple):
     def value(self, coef: FloatArray) -> float:
         """Penalty of coefficients of shape (n_columns, n_branches)."""
         return self.value_of(self.norms(coef))
+
+    def sizes(self, coef: FloatArray) -> FloatArray:
+        """Largest |a| of every group in the tree; coef has a row per column."""
+        largest = np.abs(coef).max(axis=1)
+        return np.asarray(np.maximum.reduceat(largest, self.start[:-1]))
+
+    def per_price(self, worth: FloatArray) -> FloatArray:
+        """What groups are worth per price in a cut, from the worth of every column."""
+        return np.add.reduceat(worth, self.start[:-1]) / (self.local + _TINY)
+
+    def emptying_alpha(self, gradient: FloatArray) -> float:
+        """The alpha_local from which on no group leaves the empty tree of one cut.
+
+        That is the largest fall of the fit, of which ``gradient`` has a row per column,
+        per unit of a group's size; groups that cost nothing are left out.
+        """
+        # A coefficient that may not have the sign which would help does not help.
+        lower, upper = self.lower[:, np.newaxis], self.upper[:, np.newaxis]
+        down = np.where(gradient > 0.0, -lower * gradient, -upper * gradient)
+        fall = np.add.reduceat(down.sum(axis=1), self.start[:-1])
+        slope = np.where(self.local > 0.0, fall / np.maximum(self.local, _TINY), 0.0)
+        return float(np.max(slope) * self.n_groups)
 
     def draw_cuts(self, n_cuts: int, rng: np.random.Generator) -> FloatArray:
         """Uniform coefficients within their bounds, of shape (n_columns, n_cuts)."""
@@ -208,6 +275,12 @@ def _check(penalty: Penalty, n_columns: int) -> None:
         given = getattr(penalty, name)
         if not (np.isfinite(given) & (given >= 0.0)).all():
             raise ValueError(f"{name} must be finite and >= 0, got {given.tolist()}.")
+
+
+@compiled_inside
+def count_groups(penalty: Penalty) -> int:
+    """``Penalty.n_groups`` for compiled code, which sees no properties."""
+    return penalty.linf.size
 
 
 @compiled_inside

@@ -166,7 +166,7 @@ class Problem:
         Every group adds at most its largest coefficient to the sum, as only one level
         of a category is met, so that thresholds in [-1, 1] reach every sum.
         """
-        return self.penalty.linf.size
+        return self.penalty.n_groups
 
     @property
     def trivial_cost(self) -> float:

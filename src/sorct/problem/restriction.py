@@ -36,24 +36,11 @@ class Restriction:
     @classmethod
     def of(cls, problem: Problem, groups: IntArray) -> Restriction:
         """Keep some groups, at least one."""
-        penalty = problem.penalty
-        sizes = np.diff(penalty.start)[groups]
-        columns = np.concatenate(
-            [np.arange(penalty.start[g], penalty.start[g + 1]) for g in groups]
-        )
-        kept = penalty._replace(
-            start=np.append(0, np.cumsum(sizes)),
-            local=penalty.local[groups],
-            lower=penalty.lower[columns],
-            upper=penalty.upper[columns],
-            linf=penalty.linf[groups],
-            free=penalty.free[groups],
-            barred=penalty.barred[groups] if penalty.barred.size else penalty.barred,
-        )
+        columns = problem.penalty.columns_of(groups)
         part = replace(
             problem,
             data=problem.data.some_columns(columns),
-            penalty=kept,
+            penalty=problem.penalty.restricted(groups),
             gamma=problem.gamma * len(groups) / problem.n_groups,
         )
         return cls(problem, groups, columns, part)

@@ -139,15 +139,13 @@ class Grove:
         found: list[Params] = []
         free = np.zeros(self.problems[0].n_groups)
         for b, problem in enumerate(self.problems):
-            given = replace(problem, penalty=problem.penalty._replace(free=free))
+            given = replace(problem, penalty=problem.penalty.with_free(free))
             seed = self.seed + _APART * b
             (one,) = self.workers.run(
                 [partial(_grown, given, seed, self.n_starts, self.stop)]
             )
             found.append(one)
-            size = np.abs(one.penalised).max(axis=1)
-            starts = problem.penalty.start[:-1]
-            free = np.maximum(free, np.maximum.reduceat(size, starts))
+            free = np.maximum(free, problem.penalty.sizes(one.penalised))
         return found
 
     def anew(self, groups: IntArray) -> list[Params]:

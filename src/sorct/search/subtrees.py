@@ -110,7 +110,7 @@ def _part(problem: Problem, rows: Rows, depth: int) -> Problem | None:
     return Problem(
         TrainingSet.from_rows(rows._replace(codes=codes), classes.size),
         datafit,
-        problem.penalty.scaled(0.0)._replace(boxed=Topology(depth).n_branches),
+        problem.penalty.scaled(0.0).with_cuts(Topology(depth).n_branches),
         Constraint.none(classes.size, datafit.n_labels),
         Topology(depth),
         problem.gamma,
@@ -125,7 +125,7 @@ def _part_of_quantity(problem: Problem, rows: Rows, depth: int) -> Problem | Non
     return Problem(
         TrainingSet.from_rows(rows, 1),
         Residual(falling=problem.datafit.falling),
-        problem.penalty.scaled(0.0)._replace(boxed=Topology(depth).n_branches),
+        problem.penalty.scaled(0.0).with_cuts(Topology(depth).n_branches),
         Constraint.none(1),
         Topology(depth),
         problem.gamma,

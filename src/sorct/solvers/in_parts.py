@@ -279,7 +279,7 @@ class _PartedDescent:
         """A point from its flat form, within its bounds."""
         n_cuts, shape = self.point.cuts.size, self.point.cuts.shape
         cuts = flat[:n_cuts].reshape(shape).copy()
-        n_groups = self.sub.penalty.linf.size
+        n_groups = self.sub.penalty.n_groups
         cuts[:-1] = self.sub.penalty.clip(cuts[:-1])
         cuts[-1] = n_groups * clip_thresholds(cuts[-1] / n_groups)
         logit = flat[n_cuts:].reshape(self.point.logit.shape).copy()

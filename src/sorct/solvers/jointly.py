@@ -41,8 +41,6 @@ from sorct.tree.params import Params
 _STEPS, _MEMORY = 8, 4
 _SHORTEST, _LONGEST = 1e-12, 1e10
 _DECREASE, _ROUNDING = 1e-4, 1e-14
-# A strength that no fit can pay: largest coefficients stay within what is free.
-_BARRED = 1e9
 # Rounds whose gain is a smaller share of the objective end the polish.
 _GAIN = 1e-7
 
@@ -59,11 +57,6 @@ class Runner(Protocol):
 def side_by_side(coefs: Sequence[FloatArray]) -> FloatArray:
     """Coefficients of all trees as one matrix, (n_columns, n_trees, n_cuts)."""
     return np.stack(coefs, axis=1)
-
-
-def forest_penalty(penalty: Penalty, n_trees: int) -> Penalty:
-    """The penalty of all trees together, fits being summed and not averaged."""
-    return penalty._replace(linf_strength=n_trees * penalty.linf_strength)
 
 
 @dataclass(frozen=True)
@@ -145,7 +138,7 @@ class _Joint:
         """Look at the trees to begin with."""
         points = [p.point(x) for p, x in zip(problems, params, strict=True)]
         subs = [_plain(p, x) for p, x in zip(problems, points, strict=True)]
-        penalty = forest_penalty(problems[0].penalty, len(problems))
+        penalty = problems[0].penalty.shared_by(len(problems))
         state = cls(problems, subs, penalty, points, runner, 0.0, np.zeros(0), [])
         state.fit, state.slope = state.look(points)
         state.history = [state.value]
@@ -164,7 +157,7 @@ class _Joint:
     @property
     def residual(self) -> float:
         """Largest change of a coordinate in a proximal step of length n_groups."""
-        n_groups, cuts = float(self.penalty.linf.size), self.cuts
+        n_groups, cuts = float(self.penalty.n_groups), self.cuts
         return float(np.abs(self._moved(cuts, n_groups) - cuts).max())
 
     def look(self, points: Sequence[Point]) -> tuple[float, FloatArray]:
@@ -180,7 +173,7 @@ class _Joint:
 
     def _moved(self, cuts: FloatArray, length: float) -> FloatArray:
         """Proximal gradient step; thresholds stay in their box."""
-        moved, n_groups = cuts - length * self.slope, self.penalty.linf.size
+        moved, n_groups = cuts - length * self.slope, self.penalty.n_groups
         moved[:-1] = joint_prox(self.penalty, length, moved[:-1])
         moved[-1] = clip_thresholds(moved[-1], n_groups)
         return np.asarray(moved)
@@ -228,8 +221,7 @@ class _Joint:
 
     def descend(self, solver: AugmentedLagrangian, stop: IntArray) -> None:
         """Let every tree descend within the largest coefficients of the forest."""
-        largest = np.abs(self.cuts[:-1]).max(axis=(1, 2))
-        allowed = np.maximum.reduceat(largest, self.penalty.start[:-1])
+        allowed = self.penalty.sizes(_flat(self.cuts[:-1]))
         bar = self.value
         params = [p.params(x) for p, x in zip(self.problems, self.points, strict=True)]
         calls = [
@@ -274,7 +266,7 @@ def _within(
     groups = np.flatnonzero(allowed > 0.0)
     if groups.size == 0:
         return params
-    barred = problem.penalty._replace(linf_strength=_BARRED, free=allowed)
-    small = Restriction.of(replace(problem, penalty=barred), groups)
+    held = replace(problem, penalty=problem.penalty.within(allowed))
+    small = Restriction.of(held, groups)
     found = solver.solve(small.part, small.down(params), stop=stop)
     return small.up(found.params)
