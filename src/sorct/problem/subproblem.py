@@ -50,7 +50,7 @@ from sorct.problem.labels import (
     best_ordered_labels,
     too_late,
 )
-from sorct.problem.penalty import Penalty, penalty_value, prox
+from sorct.problem.penalty import Penalty, count_groups, penalty_value, prox
 from sorct.problem.thresholds import clip_scaled
 
 # A labelling must be better by more than this.
@@ -253,7 +253,7 @@ def residual(
     and ``wanted`` have the shapes of the cuts and of all logits.
     """
     p, n_branches = simple.centre.size, point.cuts.shape[1]
-    worst, step = 0.0, simple.penalty.linf.size
+    worst, step = 0.0, count_groups(simple.penalty)
     for j in range(p):
         for t in range(n_branches):
             scratch[j, t] = point.cuts[j, t] - step * gradient.cuts[j, t]

@@ -38,6 +38,7 @@ from sorct.problem.evaluation import (
     never,
     smallest,
 )
+from sorct.problem.penalty import count_groups
 from sorct.problem.problem import Problem
 from sorct.problem.subproblem import Gradient, Point, Simple, Subproblem, residual
 from sorct.solvers.quasi_newton import (
@@ -416,7 +417,8 @@ def _take_turns(simple: Simple, point: Point, state: State, scratch: Scratch) ->
     if state.n_turn == 0 and not state.on_face:
         state.on_face, state.n_turn = 1, _FACE_TURN
         state.along = fill_face(simple, point, scratch.work)
-    enough = simple.penalty.linf.size * state.along <= _ON_FACE_SHARE * state.residual
+    in_residual = count_groups(simple.penalty) * state.along
+    enough = in_residual <= _ON_FACE_SHARE * state.residual
     if state.on_face and (state.n_turn == 0 or enough):
         _leave_face(state, scratch.history)
     if state.on_face:

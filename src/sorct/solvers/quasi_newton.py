@@ -11,6 +11,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.problem.compilation import compiled_apart, compiled_inside, larger
+from sorct.problem.penalty import count_groups
 from sorct.problem.penalty_face import face_gradient, move_on_face, project_on_face
 from sorct.problem.subproblem import Gradient, Point, Simple
 from sorct.problem.thresholds import at_bound
@@ -65,7 +66,7 @@ def forget(memory: Memory) -> None:
 def fill_face(simple: Simple, point: Point, work: Work) -> float:
     """Gradient of the objective along the face; return its largest coordinate."""
     p, n_branches = simple.centre.size, point.cuts.shape[1]
-    n_groups = simple.penalty.linf.size
+    n_groups = count_groups(simple.penalty)
     slope, face = work.vector[SLOPE], work.vector[FACE]
     largest = face_gradient(simple.penalty, point.cuts, slope, face)
     for t in range(n_branches):

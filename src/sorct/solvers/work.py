@@ -18,6 +18,7 @@ import numpy as np
 from sorct._typing import BoolArray, FloatArray
 from sorct.problem.compilation import compiled_apart, compiled_inside, larger
 from sorct.problem.datafit import bound_value
+from sorct.problem.penalty import count_groups
 from sorct.problem.subproblem import Gradient, Point, Simple
 from sorct.problem.thresholds import clip_scaled, leaves_box
 
@@ -144,7 +145,7 @@ def settle_thresholds(simple: Simple, point: Point, work: Work) -> bool:
     another move is due; a plain one is clipped.
     """
     p, n_branches = simple.centre.size, point.cuts.shape[1]
-    n_groups = simple.penalty.linf.size
+    n_groups = count_groups(simple.penalty)
     move, slope = work.vector[MOVE], work.vector[SLOPE]
     for t in range(n_branches):
         own = p * n_branches + t
