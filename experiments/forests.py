@@ -87,7 +87,7 @@ class Trial:
                     self.problem, self.name = prepared.problem, f"{depth} {gamma}"
                     new = prepared.encoder.encode(X_new).T
         self.new = Rows(new, y_new, np.full(len(y_new), 1.0 / len(y_new)))
-        self.top = emptying_strength(self.problem, number, linf=True)
+        self.top = emptying_strength(self.problem, number, of_global=True)
 
     def score(self, grove: Grove, params: Sequence[Params]) -> tuple[float, float]:
         """Accuracy and log-loss of the mean of the trees on new rows."""

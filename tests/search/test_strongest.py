@@ -29,16 +29,17 @@ def problem_of(loss, depth, gamma="auto", seed=0):
     return Prepared.of(*table(seed), None, Model(depth, gamma=gamma, loss=loss)).problem
 
 
-@pytest.mark.parametrize("linf", [False, True])
+@pytest.mark.parametrize("of_global", [False, True])
 @pytest.mark.parametrize("loss", ["log", "cost"])
-def test_above_it_starts_find_no_tree_that_beats_the_empty_one(loss, linf):
+def test_above_it_starts_find_no_tree_that_beats_the_empty_one(loss, of_global):
     """Neither by the local nor by the global penalty; far below there is one."""
     problem = problem_of(loss, 2)
-    strongest = emptying_strength(problem, 0, linf=linf)
+    strongest = emptying_strength(problem, 0, of_global=of_global)
 
     def best(share):
         alpha = share * strongest
-        there = problem.at(Strengths(0.0, alpha) if linf else Strengths(alpha, 0.0))
+        alphas = (0.0, alpha) if of_global else (alpha, 0.0)
+        there = problem.at(Strengths(*alphas))
         starts = [draw_start(problem, 1, k, never()).params for k in range(10)]
         return min(ROUGH.solve(there, one).objective for one in starts)
 
@@ -55,13 +56,13 @@ def test_steep_cuts_need_as_strong_a_penalty_as_gentle_ones(depth):
     assert emptying_strength(steep, 0) >= 0.95 * 64.0 * gentle
 
 
-@pytest.mark.parametrize("linf", [False, True])
-def test_what_only_steep_cuts_can_tell_apart_has_a_strength(linf):
+@pytest.mark.parametrize("of_global", [False, True])
+def test_what_only_steep_cuts_can_tell_apart_has_a_strength(of_global):
     """A class in a narrow band: no gentle cut is worth anything by the cost."""
     X = np.random.default_rng(0).random((400, 4))
     y = np.abs(X[:, 0] - 0.5) < 0.06
     problem = Prepared.of(X, y, None, Model(2, loss="cost")).problem
-    assert emptying_strength(problem, 0, linf=linf) > 0.0
+    assert emptying_strength(problem, 0, of_global=of_global) > 0.0
 
 
 @pytest.mark.a_few(4)

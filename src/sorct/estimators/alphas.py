@@ -37,30 +37,31 @@ def path_alphas(
     They are looked for no longer than so many seconds, if told, and for trees on the
     variables of a greedy tree, if there is one.
     """
-    local = checked_alphas("alphas_local", alphas_local)
-    linf = checked_alphas("alphas_global", alphas_global)
+    alphas_local = checked_alphas("alphas_local", alphas_local)
+    alphas_global = checked_alphas("alphas_global", alphas_global)
+    suited = partial(default_alphas, prepared, seed, seconds=seconds, greedy=greedy)
     none = np.zeros(1)
-    if local is None and linf is not None and linf.any():
-        return none, linf
-    if local is None:
-        own = default_alphas(prepared, seed, seconds=seconds, greedy=greedy)
-        return own, none if linf is None else linf
-    if linf is None and local.any():
-        linf = none
-    elif linf is None:
-        linf = default_alphas(prepared, seed, linf=True, seconds=seconds, greedy=greedy)
-    return local, linf
+    if alphas_local is None and alphas_global is not None and alphas_global.any():
+        return none, alphas_global
+    if alphas_local is None:
+        return suited(), none if alphas_global is None else alphas_global
+    if alphas_global is None:
+        alphas_global = none if alphas_local.any() else suited(of_global=True)
+    return alphas_local, alphas_global
 
 
 def default_alphas(
     prepared: Prepared,
     seed: int,
     *,
-    linf: bool = False,
+    of_global: bool = False,
     seconds: float | None = None,
     greedy: Greedy | None = None,
 ) -> FloatArray:
-    """Strengths below the one that empties the tree, in rising order."""
+    """Strengths below the one that empties the tree, in rising order.
+
+    They are of ``alpha_local`` or, if ``of_global``, of ``alpha_global``.
+    """
     from sorct.problem.evaluation import never
     from sorct.search.strongest import emptying_strength
     from sorct.search.workers import deadline, run_apart
@@ -79,8 +80,8 @@ def default_alphas(
     stop = never()
     with deadline(seconds, stop):
         find = partial(
-            emptying_strength, problem, seed, linf=linf, stop=stop, n_starts=n_starts,
-            begins=begins,
+            emptying_strength, problem, seed, of_global=of_global, stop=stop,
+            n_starts=n_starts, begins=begins,
         )  # fmt: skip
         strongest = run_apart(find, stop) / share
     if strongest <= 0.0:

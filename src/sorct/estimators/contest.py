@@ -403,8 +403,8 @@ def _eased(task: PathTask, place: int | None) -> PathTask:
 
     ``place`` is that of a strength of the coarse grid, 0 being the strongest.
     """
-    alphas, linf = task.alphas_local, task.alphas_global
-    known = alphas is not None and linf is not None and not linf.any()
+    alphas, others = task.alphas_local, task.alphas_global
+    known = alphas is not None and others is not None and not others.any()
     of_quantity = isinstance(task.target, Quantity)
     if place is None or not known or not of_quantity or task.limits.on_variables:
         return task
@@ -438,8 +438,8 @@ def _at_best(scored: Scored, following: Following) -> Scored:
     task, marks = scored
     known_scores = _known_scores(marks, following)
     means = np.mean(known_scores, axis=0) if known_scores else []
-    alphas, linf = task.alphas_local, task.alphas_global
-    plain = linf is not None and linf.size == 1 and not task.relax
+    alphas, others = task.alphas_local, task.alphas_global
+    plain = others is not None and others.size == 1 and not task.relax
     if alphas is None or not plain or len(means) != alphas.size:
         return scored
     best = int(np.argmax(np.where(np.isnan(means), -np.inf, means)))

@@ -414,8 +414,8 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
     def _task(self, target: Classes, asked: Model, effort: Effort) -> PathTask:
         """What all paths have in common."""
         checked_floor(self.min_recall, target)
-        local = checked_alphas("alphas_local", self.alphas_local)
-        linf = checked_alphas("alphas_global", self.alphas_global)
+        alphas_local = checked_alphas("alphas_local", self.alphas_local)
+        alphas_global = checked_alphas("alphas_global", self.alphas_global)
         model = searched_model(asked)
         if self.cost_matrix is not None:
             costs = checked_cost_matrix(self.cost_matrix, target)
@@ -423,7 +423,7 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         call = call_text(type(self), self.get_params(deep=False))
         relax = bool(self.relax) or self._limits.on_trees
         return PathTask(
-            model, target, local, linf, self.n_solutions,
+            model, target, alphas_local, alphas_global, self.n_solutions,
             replace(effort, n_jobs=1, time_limit=None), call, relax, self._limits,
         )  # fmt: skip
 

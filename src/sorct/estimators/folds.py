@@ -114,12 +114,12 @@ class PathTask:
         prepared = self._prepared(data)
         greedy = greedy_start(prepared, effort)
         given = self.alphas_local, self.alphas_global, seed, self.seconds_left, greedy
-        local, linf = path_alphas(prepared, *given)
+        alphas_local, alphas_global = path_alphas(prepared, *given)
         if self.alphas_local is None:
-            local = self._thinned(local, prepared)
+            alphas_local = self._thinned(alphas_local, prepared)
         if self.alphas_global is None:
-            linf = self._thinned(linf, prepared)
-        return replace(self, alphas_local=local, alphas_global=linf)
+            alphas_global = self._thinned(alphas_global, prepared)
+        return replace(self, alphas_local=alphas_local, alphas_global=alphas_global)
 
     def _thinned(self, strengths: FloatArray, prepared: Prepared) -> FloatArray:
         """Some of the default strengths; of a quantity, no weak ones on wide tables.

@@ -211,7 +211,7 @@ class ForestFit:
         asked = self.plan.alpha_global
         if asked is not None:
             return np.array([0.0, 0.25 * asked, asked] if asked > 0.0 else [0.0])
-        top = emptying_strength(self.look, self.seed, linf=True, stop=self.soft)
+        top = emptying_strength(self.look, self.seed, of_global=True, stop=self.soft)
         return np.append(0.0, top * _SHARES)
 
     def _offers(self, problem: Problem, alphas: FloatArray) -> list[IntArray]:

@@ -357,12 +357,12 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
 
     def _task(self, target: Quantity, model: Model, effort: Effort) -> PathTask:
         """What all paths have in common."""
-        local = checked_alphas("alphas_local", self.alphas_local)
-        linf = checked_alphas("alphas_global", self.alphas_global)
+        alphas_local = checked_alphas("alphas_local", self.alphas_local)
+        alphas_global = checked_alphas("alphas_global", self.alphas_global)
         call = call_text(type(self), self.get_params(deep=False))
         relax = bool(self.relax) or self._limits.on_variables
         return PathTask(
-            model, target, local, linf, self.n_solutions,
+            model, target, alphas_local, alphas_global, self.n_solutions,
             replace(effort, n_jobs=1, time_limit=None), call, relax, self._limits,
             _EVERY,
         )  # fmt: skip

@@ -49,56 +49,59 @@ def emptying_strength(
     problem: Problem,
     seed: int,
     *,
-    linf: bool = False,
+    of_global: bool = False,
     stop: IntArray | None = None,
     n_starts: int = 4,
     begins: tuple[Params, ...] = (),
 ) -> float:
     """Strength from which on no tree beats the empty one, as far as could be found.
 
-    It is that of the local penalty or, if ``linf``, of the global one. 0 where no tree
-    is better than the empty one even without penalties. Trees of ``n_starts`` starts
+    It is ``alpha_local`` or, if ``of_global``, ``alpha_global``. 0 where no tree is
+    better than the empty one even without penalties. Trees of ``n_starts`` starts
     without penalties are taken further, and the best of those to begin with.
     """
     stop = never() if stop is None else stop
     problem = problem.subsampled
     if problem.is_convex:
-        return _slope_at_empty(problem)
+        empty, _ = empty_tree(problem)
+        return problem.penalty.emptying_alpha(gradient_at(problem, empty)[:-1])
     gammas = [each * problem.n_groups for each in _GENTLE]
     gammas = [gamma for gamma in gammas if gamma < problem.gamma]
     if problem.of_quantity or not gammas:
-        found = _best(problem, problem.gamma, seed, linf, stop, n_starts).ratio
+        found = _best(problem, problem.gamma, seed, of_global, stop, n_starts).ratio
         alone = problem.of_quantity and problem.n_groups > 1
-        return max(found, _best_alone(problem, seed, linf, stop)) if alone else found
+        return (
+            max(found, _best_alone(problem, seed, of_global, stop)) if alone else found
+        )
     for gamma in gammas:
-        best = _best(problem, gamma, seed, linf, stop, n_starts)
+        best = _best(problem, gamma, seed, of_global, stop, n_starts)
         if best.ratio > 0.0:
-            best = _raised(problem, *best, linf, stop)
+            best = _raised(problem, *best, of_global, stop)
             break
-    steep = _best(problem, problem.gamma, seed, linf, stop, _STEEP_STARTS)
-    known = [_reached(problem, one, linf, stop) for one in begins]
+    steep = _best(problem, problem.gamma, seed, of_global, stop, _STEEP_STARTS)
+    known = [_reached(problem, one, of_global, stop) for one in begins]
     if known:
         top = max(known, key=lambda one: one.ratio)
-        known = [_raised(problem, *top, linf, stop)]
+        known = [_raised(problem, *top, of_global, stop)]
     return max(one.ratio for one in (best, steep, *known))
 
 
-def _best_alone(problem: Problem, seed: int, linf: bool, stop: IntArray) -> float:
+def _best_alone(problem: Problem, seed: int, of_global: bool, stop: IntArray) -> float:
     """The largest ratio that trees of a single variable were found to have.
 
     Only what moves most with a quantity is looked at.
     """
-    rows, start = problem.data.rows, problem.penalty.start[:-1]
+    rows = problem.data.rows
     assert rows.response is not None
     own = rows.weight * rows.response
     moves = column_sums(rows.X, own)[0] - own.sum() * problem.data.centre
-    worth = np.add.reduceat(np.abs(moves), start) / (problem.penalty.local + 1e-300)
+    worth = problem.penalty.per_price(np.abs(moves))
     found = 0.0
     for g in np.argsort(-worth, kind="stable")[:_ALONE]:
         part = Restriction.of(problem, np.array([g])).part
-        best = _best(part, part.gamma, seed, linf, stop, _ALONE_STARTS)
+        best = _best(part, part.gamma, seed, of_global, stop, _ALONE_STARTS)
         for below in _NEARER:
-            best = _raised(part, *best, linf, stop, below=below)
+            best = _raised(part, *best, of_global, stop, below=below)
         # Strengths multiply means over the groups, of which there is one.
         found = max(found, problem.n_groups * best.ratio)
     return found
@@ -111,17 +114,19 @@ class _Reached(NamedTuple):
     params: Params
 
 
-def _reached(problem: Problem, params: Params, linf: bool, stop: IntArray) -> _Reached:
+def _reached(
+    problem: Problem, params: Params, of_global: bool, stop: IntArray
+) -> _Reached:
     """A tree as it is."""
     found = AS_IT_IS.solve(problem, params, stop=stop)
-    return _Reached(_ratio(problem, found, linf), params)
+    return _Reached(_ratio(problem, found, of_global), params)
 
 
 def _best(
     problem: Problem,
     gamma: float,
     seed: int,
-    linf: bool,
+    of_global: bool,
     stop: IntArray,
     n_starts: int,
 ) -> _Reached:
@@ -131,10 +136,10 @@ def _best(
     """
     gentle, share = replace(problem, gamma=gamma), gamma / problem.gamma
     trees = _first_trees(gentle, seed, n_starts, stop)
-    first = [_Reached(_ratio(gentle, one, linf), one.params) for one in trees]
+    first = [_Reached(_ratio(gentle, one, of_global), one.params) for one in trees]
     best = _Reached(0.0, first[0].params)
     for one in sorted(first, key=lambda one: -one.ratio):
-        raised = _raised(gentle, *one, linf, stop, _HOPE * best.ratio)
+        raised = _raised(gentle, *one, of_global, stop, _HOPE * best.ratio)
         best = max(best, raised, key=lambda one: one.ratio)
     return _Reached(best.ratio / share, best.params.flattened(share))
 
@@ -155,7 +160,7 @@ def _raised(
     problem: Problem,
     ratio: float,
     params: Params,
-    linf: bool,
+    of_global: bool,
     stop: IntArray,
     hope: float = 0.0,
     below: float = _BELOW,
@@ -168,10 +173,10 @@ def _raised(
     for n in range(_ROUNDS):
         if ratio <= (hope if n else 0.0) or stop[0] != 0:
             break
-        under = _at(problem, below * ratio, linf)
+        under = _at(problem, below * ratio, of_global)
         found = ROUGH.solve(under, params, stop=stop)
         before, params = ratio, found.params
-        ratio = max(ratio, _ratio(problem, found, linf))
+        ratio = max(ratio, _ratio(problem, found, of_global))
         if ratio > before:
             best = _Reached(ratio, params)
         if ratio < _GAIN * before:
@@ -179,24 +184,11 @@ def _raised(
     return _Reached(max(best.ratio, 0.0), best.params)
 
 
-def _at(problem: Problem, alpha: float, linf: bool) -> Problem:
-    return problem.at(Strengths(0.0, alpha) if linf else Strengths(alpha, 0.0))
+def _at(problem: Problem, alpha: float, of_global: bool) -> Problem:
+    return problem.at(Strengths(0.0, alpha) if of_global else Strengths(alpha, 0.0))
 
 
-def _ratio(problem: Problem, found: Solution, linf: bool) -> float:
+def _ratio(problem: Problem, found: Solution, of_global: bool) -> float:
     """What a tree gains over the empty one, per unit of penalty."""
-    paid = _at(problem, 1.0, linf).penalty.value_of(found.norms)
+    paid = _at(problem, 1.0, of_global).penalty.value_of(found.norms)
     return (problem.trivial_cost - found.cost) / paid if paid > 0.0 else 0.0
-
-
-def _slope_at_empty(problem: Problem) -> float:
-    """Steepest descent of a group from the empty tree of one cut, per unit of alpha."""
-    params, _ = empty_tree(problem)
-    slope = gradient_at(problem, params)[:-1]
-    penalty = problem.penalty
-    # A coefficient that may not have the sign which would help does not help.
-    lower, upper = penalty.lower[:, np.newaxis], penalty.upper[:, np.newaxis]
-    down = np.where(slope > 0.0, -lower * slope, -upper * slope)
-    groups = np.add.reduceat(down.sum(axis=1), penalty.start[:-1])
-    paid = np.maximum(penalty.local, 1e-300)
-    return float(np.max(np.where(penalty.local > 0.0, groups / paid, 0.0)) * paid.size)

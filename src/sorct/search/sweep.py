@@ -88,8 +88,8 @@ class Grid:
 
     def scaled(self, share: float) -> Grid:
         """The same with a share of every strength."""
-        local, linf = self.alphas_local, self.alphas_global
-        return Grid(tuple(share * a for a in local), tuple(share * a for a in linf))
+        axes = self.alphas_local, self.alphas_global
+        return Grid(*(tuple(share * alpha for alpha in axis) for axis in axes))
 
     def begins_row(self, k: int) -> bool:
         """Whether point k has the least global penalty."""
