@@ -106,7 +106,8 @@ def penalty_bounds(
     loss : {"cost"}, default="cost"
         There are bounds for the expected cost alone.
     followable : bool
-        Changes nothing here; ``**sorct.PAPER`` has it.
+        No bound depends on it. It is taken because ``sorct.PAPER`` holds it, so that
+        ``penalty_bounds(X, y, **sorct.PAPER)`` can be written.
     **table
         How the table is read: ``categorical``, ``scaling`` and so on, as in
         ``SORCTClassifier``.
@@ -153,17 +154,17 @@ def penalty_bounds(
     groups = encoder.group_start[:-1]
     steepness = model.steepness(groups.size)
     # (1 - sigma) lambda^L p B and sigma lambda^G p, for a slope of 1.
-    local = (1.0 - sigma) * topology.n_branches / 4.0 * steepness
-    linf = sigma * _most_variation(topology.depth) * steepness
+    alpha_local = (1.0 - sigma) * topology.n_branches / 4.0 * steepness
+    alpha_global = sigma * _most_variation(topology.depth) * steepness
     steep, steepest = (
         float(np.add.reduceat(slope, groups).max()) for slope in (at_zero, anywhere)
     )
     only_cut = topology.depth == 1 and len(classes) == 2
     return PenaltyBounds(
-        alpha_local=local * steep,
-        alpha_global=linf * steep,
-        best_local=local * steepest,
-        best_global=linf * steepest,
+        alpha_local=alpha_local * steep,
+        alpha_global=alpha_global * steep,
+        best_local=alpha_local * steepest,
+        best_global=alpha_global * steepest,
         alpha_saturated=_density_at_one(steepness) * steep if only_cut else None,
         sigma=float(sigma),
         depth=topology.depth,
