@@ -192,7 +192,7 @@ def _written(variable: Variable, value: Any) -> Any:
     """A value as people write it: days as a date, choices without a name by a word."""
     if value is None or value is OTHER:
         return "missing" if value is None else "other"
-    origin = variable.to_dict().get("origin")
+    origin = variable.origin
     return value if origin is None else iso_date(value, origin)
 
 

@@ -286,7 +286,7 @@ def _one_row(tree: Tree | Forest, x: Any) -> tuple[Any, Table]:
 
         table = tree.completed(pd.DataFrame([_in_order(encoder, dict(x))]))
         for variable in encoder.variables:
-            if isinstance(variable.typical, str) and variable.choices is None:
+            if variable.origin is not None:
                 _read_date(table, variable)
     else:
         refuse_masked(x, "x")

@@ -269,8 +269,7 @@ def _moved(tree: Tree, columns: slice, encoded: FloatArray) -> FloatArray:
 
 def _as_dates(variable: Variable, numbers: FloatArray) -> AnyArray:
     """Numbers of a date as seconds of the calendar, all others as they are."""
-    origin = variable.to_dict().get("origin")
-    if origin is None:
+    if variable.origin is None:
         return numbers
     seconds = np.round(86400.0 * numbers).astype("timedelta64[s]")
-    return np.asarray(np.datetime64(origin, "s") + seconds)
+    return np.asarray(np.datetime64(variable.origin, "s") + seconds)
