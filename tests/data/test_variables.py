@@ -175,6 +175,19 @@ def test_a_missing_cell_has_a_column_of_its_own(case):
         np.testing.assert_array_equal(columns[~missing, :-1], known)
 
 
+@kinds
+def test_every_part_between_two_bends_has_a_column(case):
+    """It is 0 up to where the part begins and 1 from where it ends."""
+    variable, _ = case
+    n_own, bends = len(variable.column_names) - variable.takes_missing, variable.bends
+    assert (bends != ()) == isinstance(getattr(variable, "known", variable), Bent)
+    if bends:
+        found = variable.encode(np.array(bends))[:, :n_own]
+        np.testing.assert_array_equal(found, np.tri(len(bends), n_own, -1))
+    elif variable.choices is None:
+        assert n_own == 1
+
+
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (1950.0, 2020.0), (-1e300, 1e299)])
 def test_encode_is_the_inverse_of_decode(rng, bounds):
     """A place from 0 to 1 has a raw value, and that value has the place."""

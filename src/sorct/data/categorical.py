@@ -47,6 +47,7 @@ class Categorical:
     affine = None
     whole = False
     origin = None
+    bends = ()
     ordered = False
     takes_missing = False
 

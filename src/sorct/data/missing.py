@@ -63,6 +63,11 @@ class WithMissing:
         return self.known.origin
 
     @property
+    def bends(self) -> tuple[float, ...]:
+        """As the variable itself."""
+        return self.known.bends
+
+    @property
     def typical(self) -> Any:
         """Typical value of the cells that are known."""
         return self.known.typical

@@ -46,6 +46,7 @@ class Continuum:
     origin: str | None
 
     choices = None
+    bends: tuple[float, ...] = ()
     separate = False
     ordered = True
     takes_missing = False

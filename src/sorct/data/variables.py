@@ -76,6 +76,10 @@ class Variable(Protocol):
         """Day from which the days of a date are counted, None for all else."""
 
     @property
+    def bends(self) -> tuple[float, ...]:
+        """Ends of its parts, rising, if a continuum has a column for each; or none."""
+
+    @property
     def takes_missing(self) -> bool:
         """Whether training had missing cells, which then have their own weights."""
 

@@ -57,9 +57,9 @@ class _Line:
     """A sample in which one number varies: every score is a straight line of it.
 
     ``score`` has the scores of all cuts where the columns of the number are 0,
-    ``slope`` their slopes along each column. Between ``bends``, places from 0 to 1, the
-    columns are straight lines; ``before`` is the position of the sample's class,
-    ``place`` its own number.
+    ``slope`` their slopes along each column. Between ``bends``, places from 0 to 1 of
+    a number that has some, the columns are straight lines; ``before`` is the position
+    of the sample's class, ``place`` its own number.
     """
 
     tree: Tree
@@ -74,9 +74,9 @@ class _Line:
 
         A number without bends may be beyond the places from 0 to 1.
         """
-        begin, end = self.bends[:-1, np.newaxis], self.bends[1:, np.newaxis]
-        if len(self.bends) == 2:
+        if not self.bends.size:
             return places[np.newaxis]
+        begin, end = self.bends[:-1, np.newaxis], self.bends[1:, np.newaxis]
         return np.clip((places - begin) / (end - begin), 0.0, 1.0)
 
     def scores(self, places: FloatArray) -> FloatArray:
@@ -246,8 +246,8 @@ def _line(tree: Tree, scaled: FloatArray, before: int, i: int, number: float) ->
     """The sample along variable i, from a number on."""
     variable, columns = tree.encoder.variables[i], tree.encoder.columns_of(i)
     place = float(_places(variable, np.array([number]))[0])
-    bends = _bends(variable)
-    bends = (bends - bends[0]) / (bends[-1] - bends[0])
+    bends = np.array(variable.bends)
+    bends = (bends - bends[:1]) / (bends[-1:] - bends[:1])
     # A missing cell has a column that no number has.
     n_own = len(variable.column_names) - variable.takes_missing
     own = slice(columns.start, columns.start + n_own)
@@ -258,17 +258,12 @@ def _line(tree: Tree, scaled: FloatArray, before: int, i: int, number: float) ->
     return _Line(tree, before, place, score, slope, bends)
 
 
-def _bends(variable: Variable) -> FloatArray:
-    """Values at which a number bends, and its ends."""
-    return np.array(variable.to_dict().get("bends", [0.0, 1.0]))
-
-
 def _places(variable: Variable, numbers: FloatArray) -> FloatArray:
     """Places of numbers: their one column, or where a bent one is in its range."""
-    bends = _bends(variable)
-    if len(bends) == 2:
+    if not variable.bends:
         return variable.encode(numbers)[:, 0]
-    return np.asarray(np.interp(numbers, bends[[0, -1]], [0.0, 1.0]))
+    first, *_, last = variable.bends
+    return np.asarray(np.interp(numbers, [first, last], [0.0, 1.0]))
 
 
 def _number_flip(
@@ -316,7 +311,7 @@ def _first_flip(line: _Line, side: float) -> float | None:
 
 def _places_to_try(line: _Line) -> FloatArray:
     """Places from 0 to 1 at and around the borders of all cuts, and some between."""
-    if len(line.bends) == 2:
+    if not line.bends.size:
         return _places_along(line.score, line.slope[:, 0])
     found = [line.bends]
     for begin, end in zip(line.bends, line.bends[1:], strict=False):
