@@ -19,8 +19,8 @@ from sorct.data.wording import listed, shown
 #: What a variable costs that a mapping of prices does not name.
 USUAL_PRICE = 1.0
 # Standard deviation, as a share of the range, at which a variable that is penalised by
-# its spread pays as much as others do; and the least that counts.
-_USUAL_SPREAD, _LEAST_SPREAD = 0.25, 1e-3
+# its spread pays as much as others do; and the least that it pays beside them.
+_USUAL_SPREAD, _LEAST_PAID = 0.25, 4e-3
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,23 @@ class ColumnRules:
         signs = _checked_signs(monotonic_cst, encoder)
         return cls(signs, -1, _checked_prices(feature_cost, encoder))
 
-    def arrays(self, encoder: TableEncoder) -> dict[str, FloatArray]:
-        """Arrays of the penalty."""
-        lower, upper = _bounds_of(self.signs, encoder)
-        strength = _strengths_of(self.prices, encoder)
-        return {"lower": lower, "upper": upper, "local": strength, "linf": strength}
+    def sign(self, encoder: TableEncoder) -> FloatArray:
+        """Direction of every column, 0 if it has none; a missing cell has none."""
+        sign = np.zeros(encoder.n_columns)
+        for name, own in self.signs.items():
+            i = encoder.names.index(name)
+            columns, variable = encoder.columns_of(i), encoder.variables[i]
+            sign[columns.start : columns.stop - variable.takes_missing] = own
+        return sign
+
+    def price(self, encoder: TableEncoder) -> FloatArray:
+        """Price of every group by the mean price; 1 if there are no prices."""
+        variable = encoder.column_variable[encoder.group_start[:-1]]
+        if not self.prices:
+            return np.ones(variable.size)
+        price = np.array([self.prices[encoder.names[i]] for i in variable])
+        known = price.any()
+        return np.asarray(price / price.mean()) if known else np.zeros(variable.size)
 
     def record(self, target: Classes | Quantity) -> dict[str, Any]:
         """What the training record says of them."""
@@ -107,19 +119,6 @@ def _checked_signs(monotonic_cst: Any, encoder: TableEncoder) -> dict[str, int]:
             "--ordered, or ordered= of sorct.read_table), with categorical='whole'."
         )
     return signs
-
-
-def _bounds_of(
-    signs: dict[str, int], encoder: TableEncoder
-) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper bound of every column; a missing cell has no direction."""
-    lower, upper = -np.ones(encoder.n_columns), np.ones(encoder.n_columns)
-    for name, sign in signs.items():
-        i = encoder.names.index(name)
-        variable = encoder.variables[i]
-        bound, own = lower if sign > 0 else upper, encoder.columns_of(i)
-        bound[own.start : own.stop - variable.takes_missing] = 0.0
-    return lower, upper
 
 
 def _checked_positive(
@@ -165,22 +164,15 @@ def _checked_prices(feature_cost: Any, encoder: TableEncoder) -> dict[str, float
     return known
 
 
-def _strengths_of(prices: dict[str, float], encoder: TableEncoder) -> FloatArray:
-    """Strength of every group beside that of others: its price by the mean price."""
-    variable = encoder.column_variable[encoder.group_start[:-1]]
-    if not prices:
-        return np.ones(variable.size)
-    price = np.array([prices[encoder.names[i]] for i in variable])
-    return np.asarray(price / price.mean()) if price.any() else np.zeros(variable.size)
+def paid_by_spread(spread: FloatArray, usual: float, least: float) -> FloatArray:
+    """What groups pay by their spread: 1 at the usual one, and at least ``least``."""
+    return np.maximum(spread / usual, least)
 
 
-def penalised_by_spread(
-    arrays: dict[str, FloatArray],
-    encoder: TableEncoder,
-    options: TableOptions,
-    variance: FloatArray,
-) -> dict[str, FloatArray]:
-    """Arrays of a penalty in which variables scaled as "standard" pay by their spread.
+def paid_if_standard(
+    encoder: TableEncoder, options: TableOptions, variance: FloatArray
+) -> FloatArray:
+    """What groups pay if variables scaled as "standard" pay by their spread.
 
     Of several columns, such as the levels of a category, it is the largest standard
     deviation of what they add, each counting at most 1: for two levels it is twice that
@@ -193,9 +185,7 @@ def penalised_by_spread(
         options.scaling_of(encoder.names[i]) == "standard"
         for i in encoder.column_variable[first[:-1]].tolist()
     ]
-    factor = np.where(pays, np.maximum(spread, _LEAST_SPREAD) / _USUAL_SPREAD, 1.0)
-    scaled = {name: arrays[name] * factor for name in ("local", "linf")}
-    return {**arrays, **scaled}
+    return np.where(pays, paid_by_spread(spread, _USUAL_SPREAD, _LEAST_PAID), 1.0)
 
 
 def _by_column(option: str, given: Any, names: list[str]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from sorct.estimators.checks import (
     refuse_no_columns,
 )
 from sorct.estimators.class_weights import check_class_weight, class_factors
-from sorct.estimators.column_rules import ColumnRules, penalised_by_spread
+from sorct.estimators.column_rules import ColumnRules, paid_if_standard
 from sorct.estimators.deciding import Decider
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.quantities import (
@@ -314,7 +314,7 @@ class Prepared:
         begun += _load_compiled_code()
         from sorct.problem.constraints import Constraint
         from sorct.problem.datafit import ExpectedCost, Likelihood
-        from sorct.problem.penalty import Penalty, Strengths
+        from sorct.problem.penalty import Penalty
         from sorct.problem.problem import Problem
 
         n_classes = len(target)
@@ -333,18 +333,12 @@ class Prepared:
             # The decision meets the floors, or keeps the promise.
             constraint = Constraint.none(n_classes)
         rows = data()
+        paid = paid_if_standard(encoder, model.table, rows.variance)
+        price = rules.price(encoder) * paid
         problem = Problem(
             rows,
             datafit,
-            Penalty.of(
-                Strengths(),
-                encoder.n_columns,
-                1,
-                start=encoder.group_start,
-                **penalised_by_spread(
-                    rules.arrays(encoder), encoder, model.table, rows.variance
-                ),
-            ),
+            Penalty.priced(encoder.group_start, price, rules.sign(encoder)),
             constraint,
             topology,
             model.steepness(encoder.group_start.size - 1),

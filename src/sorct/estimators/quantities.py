@@ -16,6 +16,7 @@ from sorct.data.quantity import LINKS, Quantity
 from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import check_whole
+from sorct.estimators.column_rules import paid_by_spread
 from sorct.tree.topology import Topology
 from sorct.tree.training import TrainingRecord
 from sorct.tree.tree import Tree
@@ -38,7 +39,7 @@ _DEEPEST, _DEEPEST_IN_ORDER = 12, 6
 # Level of a quantile that was not given.
 _MEDIAN = 0.5
 # A variable pays at least so much beside the mean.
-_LEAST_SPREAD = 0.05
+_LEAST_PAID = 0.05
 
 
 def check_quantity_model(model: Model) -> None:
@@ -121,21 +122,17 @@ def problem_of_quantity(
 ) -> Problem:
     """The problem of a table, without penalties yet."""
     from sorct.problem.constraints import Constraint
-    from sorct.problem.penalty import Penalty, Strengths
+    from sorct.problem.penalty import Penalty
     from sorct.problem.problem import Problem
 
-    penalty = Penalty.of(
-        Strengths(),
-        encoder.n_columns,
-        1,
-        start=encoder.group_start,
-        **by_spread(rules.arrays(encoder), data.variance, encoder.group_start),
-    )
+    start = encoder.group_start
+    price = rules.price(encoder) * _paid(data.variance, start)
+    penalty = Penalty.priced(start, price, rules.sign(encoder))
     ends = target.scaled(np.array([target.low, target.high]))
     return Problem(
         data,
         datafit_of(model).within(ends, falling=bool(rules.signs)),
-        penalty._replace(boxed=topology.n_branches),
+        penalty.with_cuts(topology.n_branches),
         Constraint.none(1),
         topology,
         model.steepness(encoder.group_start.size - 1),
@@ -151,22 +148,18 @@ def check_directions(signs: dict[str, int], topology: Topology) -> None:
         )
 
 
-def by_spread(
-    arrays: dict[str, FloatArray], variance: FloatArray, start: IntArray
-) -> dict[str, FloatArray]:
-    """Arrays of a penalty in which every variable pays for what it can move.
+def _paid(variance: FloatArray, start: IntArray) -> FloatArray:
+    """What groups pay if every variable pays for what it can move.
 
     Columns are scaled by their range, so a column with a few large numbers moves most
-    rows little per unit of its coefficient. Strengths are multiplied by the standard
+    rows little per unit of its coefficient. Prices are multiplied by the standard
     deviation of a variable's columns, beside the mean of all: the LASSO on columns of
     unit variance, as is usual.
     """
     spread: FloatArray = np.sqrt(np.add.reduceat(variance, start[:-1]))
     if not spread.any():
-        return arrays
-    spread = np.maximum(spread / spread.mean(), _LEAST_SPREAD)
-    scaled = {name: arrays[name] * spread for name in ("local", "linf")}
-    return {**arrays, **scaled}
+        return np.ones(spread.size)
+    return paid_by_spread(spread, float(spread.mean()), _LEAST_PAID)
 
 
 def tree_of_quantity(

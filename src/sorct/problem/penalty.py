@@ -114,6 +114,17 @@ class Penalty(NamedTuple):
         return penalty.at(strengths, n_branches)
 
     @classmethod
+    def priced(cls, start: IntArray, price: FloatArray, sign: FloatArray) -> Penalty:
+        """What groups cost beside others, in a cut as in the tree; no strengths yet.
+
+        ``sign`` is +1 for columns whose coefficients may not be negative, -1 for those
+        that may not be positive, 0 for all others.
+        """
+        lower, upper = np.where(sign > 0, 0.0, -1.0), np.where(sign < 0, 0.0, 1.0)
+        given = {"local": price, "linf": price, "lower": lower, "upper": upper}
+        return cls.of(Strengths(), sign.size, 1, start=start, **given)
+
+    @classmethod
     def none(cls, n_columns: int) -> Penalty:
         """Only the box [-1, 1]."""
         return cls.of(Strengths(), n_columns, 1)
