@@ -286,6 +286,68 @@ def test_what_is_barred_from_a_cut_leaves_the_prox_of_the_others(rng, start, fre
     np.testing.assert_array_equal(found, penalty._replace(barred=barred).clip(found))
 
 
+# -- other penalties made of one -------------------------------------------------------
+
+
+@groups
+@signs
+@frees
+def test_some_groups_cost_what_they_did_beside_others(rng, start, bounds, free):
+    """Restricted to its last groups, a penalty is that of a tree without the others."""
+    penalty = make(Strengths(0.5, 0.8), start, bounds, free, rng=rng)
+    kept = np.arange(len(start) - 1)[-2:]
+    columns, part = penalty.columns_of(kept), penalty.restricted(kept)
+    assert part.n_groups == kept.size
+    v = rng.normal(0.0, 1.0, (5, 3))
+    coef = np.zeros((5, 3))
+    coef[columns] = v[columns]
+    assert part.value(v[columns]) == pytest.approx(penalty.value(coef), rel=1e-14)
+    np.testing.assert_array_equal(
+        prox(part, v[columns], 0.7), prox(penalty, v, 0.7)[columns]
+    )
+
+
+@groups
+@signs
+def test_within_sizes_a_group_pays_nothing_in_the_tree_and_grows_no_larger(
+    rng, start, bounds
+):
+    """The prox is that of the local part, cut to the sizes."""
+    penalty = make(Strengths(0.5, 0.8), start, bounds, 0.0, rng=rng)
+    size = rng.uniform(0.05, 0.3, len(start) - 1)
+    held, v = penalty.within(size), rng.normal(0.0, 1.0, (5, 3))
+    local = prox(penalty.at(Strengths(0.5), 3), v, 0.7)
+    limit = np.repeat(size, np.diff(start))[:, np.newaxis]
+    np.testing.assert_array_equal(prox(held, v, 0.7), np.clip(local, -limit, limit))
+    assert np.all(held.sizes(prox(held, v, 0.7)) <= size)
+
+
+def test_prices_count_in_a_cut_as_in_the_tree_and_signs_are_bounds():
+    """+1: not negative; -1: not positive; 0: as it likes."""
+    start, price = np.array([0, 1, 3]), np.array([0.5, 1.5])
+    penalty = Penalty.priced(start, price, np.array([1.0, -1.0, 0.0]))
+    assert not penalty.active
+    assert penalty.norms(np.ones((3, 1))) == (2.0, 2.0)
+    clipped = penalty.clip(np.array([[-2.0, 2.0]] * 3))
+    np.testing.assert_array_equal(clipped, [[0.0, 1.0], [-1.0, 0.0], [-1.0, 1.0]])
+
+
+@groups
+@signs
+def test_from_the_emptying_alpha_on_no_step_leaves_the_empty_tree(rng, start, bounds):
+    """A little below it one does."""
+    penalty = make(Strengths(), start, bounds, 0.0, n_branches=1, rng=rng)
+    slope = rng.normal(size=(5, 1))
+    alpha = penalty.emptying_alpha(slope)
+
+    def leaves(share):
+        return prox(penalty.at(Strengths(share * alpha), 1), -slope, 1.0).any()
+
+    assert alpha > 0.0
+    assert not leaves(1.0 + 1e-12)
+    assert leaves(0.99)
+
+
 # -- drawing and clipping --------------------------------------------------------------
 
 
