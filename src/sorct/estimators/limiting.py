@@ -145,6 +145,6 @@ def allows(prepared: Prepared, limits: Limits, variables: IntArray) -> bool:
         return False
     if limits.max_cost is None:
         return True
-    prices = prepared.rules.record(prepared.target)["feature_cost"] or {}
+    prices = prepared.rules.prices
     names = [prepared.encoder.names[i] for i in variables]
     return bool(sum(prices.get(name, 0.0) for name in names) <= limits.max_cost)
