@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 
@@ -196,6 +196,15 @@ def test_without_its_origin_a_record_has_all_else():
     }
     assert WHOLE.without_origin().to_dict() == plain
     assert EMPTY.without_origin() == EMPTY
+
+
+def test_a_tree_in_place_of_another_was_chosen_as_that_was():
+    """All that cross-validation said of it, and the share it is relaxed to."""
+    again = replace(EMPTY, call="fit", objective=0.5).with_choice_of(WHOLE)
+    taken = {key for key in WHOLE if key.startswith("cv_")} | {"relaxed"}
+    assert set(again) == taken | {"call", "objective"}
+    assert all(again[key] == WHOLE[key] for key in taken)
+    assert WHOLE.with_choice_of(WHOLE) == WHOLE
 
 
 def test_rounding_keeps_what_is_still_true():

@@ -186,7 +186,7 @@ def fit_name(tree: Tree) -> str:
     """What the cost of a tree is, by the loss that it was trained with."""
     if tree.of_quantity:
         return "loss"
-    return "log-loss" if tree.training.loss == "log" else "cost"
+    return "log-loss" if tree.training.by_log else "cost"
 
 
 def agreement_name(tree: Tree) -> str:

@@ -9,7 +9,7 @@ rows are asked is then led to these.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,12 +84,7 @@ def finished_on_all(
         bound = BoundProblem.of(prepared, problem, *rows, asked)
         solution = replace(bound, kept=used).solve(solution, effort)
     found = prepared.tree(solution, alphas)
-    kept = {
-        one.name: getattr(told, one.name)
-        for one in fields(told)
-        if one.name.startswith("cv_") or one.name == "relaxed"
-    }
-    return replace(found, training=replace(found.training, **kept))
+    return replace(found, training=found.training.with_choice_of(told))
 
 
 def _is_small(data: Data) -> bool:

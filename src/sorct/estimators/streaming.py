@@ -12,7 +12,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
@@ -231,11 +231,6 @@ def choice_on_all(
         best = relaxed(problem, best, solver, told.relaxed)
     status, search = str(best.status), str(result.summary)
     found = prepared.tree(best, alphas, status, search, tree.calibration, promise)
-    kept = {
-        one.name: getattr(told, one.name)
-        for one in fields(told)
-        if one.name.startswith("cv_") or one.name == "relaxed"
-    }
     most = limits.max_features_per_cut
     if most is not None and found.most_variables_per_cut > most:
         warnings.warn(
@@ -246,8 +241,8 @@ def choice_on_all(
             stacklevel=6,
         )
         return tree
-    training = replace(found.training, target=source.target, **kept)
-    return replace(found, training=training)
+    training = found.training.with_choice_of(told)
+    return replace(found, training=replace(training, target=source.target))
 
 
 def warn_if_late(prepared: Prepared, effort: Effort) -> None:

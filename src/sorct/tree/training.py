@@ -165,6 +165,13 @@ class TrainingRecord(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.to_dict())
 
+    # -- questions ---------------------------------------------------------------------
+
+    @property
+    def by_log(self) -> bool:
+        """Whether training maximised the likelihood."""
+        return self.loss == "log"
+
     # -- changed records --------------------------------------------------------------
 
     def without_origin(self) -> TrainingRecord:
@@ -174,6 +181,14 @@ class TrainingRecord(Mapping[str, Any]):
         """
         unknown: dict[str, Any] = dict.fromkeys(_ORIGIN)
         return replace(self, **unknown)
+
+    def with_choice_of(self, other: TrainingRecord) -> TrainingRecord:
+        """The record of a tree fitted anew in place of one that was chosen.
+
+        It was chosen as the other was, and is relaxed as that.
+        """
+        kept = {key: getattr(other, key) for key in (*_CHOICE, "relaxed")}
+        return replace(self, **kept)
 
     def after_rounding(self, digits: int) -> TrainingRecord:
         """What is still true of the tree once its cuts were rounded."""
@@ -192,10 +207,11 @@ class TrainingRecord(Mapping[str, Any]):
         )
 
 
-_ORIGIN = (
-    "call", "versions", "cv_score", "cv_standard_error", "cv_scoring", "cv_folds",
-    "cv_rule", "cv_accuracy", "cv_recall", "cv_precision", "cv_r2",
+_CHOICE = (
+    "cv_score", "cv_standard_error", "cv_scoring", "cv_folds", "cv_rule", "cv_accuracy",
+    "cv_recall", "cv_precision", "cv_r2",
 )  # fmt: skip
+_ORIGIN = "call", "versions", *_CHOICE
 _RATES = (
     "min_recall", "recall", "precision", "found", "cv_recall", "cv_precision",
     "class_weight",
