@@ -36,6 +36,11 @@ class Settings:
     categorical: str | None = None
     preselect: str = "none"
 
+    @property
+    def by_log(self) -> bool:
+        """Whether the likelihood is maximised."""
+        return self.loss == "log"
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -107,7 +112,7 @@ class Choices:
         most = self.log_depth
         if most is None:
             return settings
-        return [one for one in settings if one.loss != "log" or one.depth <= most]
+        return [one for one in settings if not one.by_log or one.depth <= most]
 
     def next(self, tried: list[Settings], best: Settings) -> list[Settings]:
         """Settings worth trying, given what was tried and which was the best."""
@@ -123,7 +128,7 @@ class Choices:
         if fresh:
             return fresh
         found = [replace(best, loss=loss, gamma=self.gammas[0]) for loss in self.losses]
-        found += [replace(best, gamma=gamma) for gamma in self._steepnesses(best.loss)]
+        found += [replace(best, gamma=gamma) for gamma in self._steepnesses(best)]
         found += [replace(best, class_weight=one) for one in self.class_weights]
         return fresh_of(self._possible(found), tried)
 
@@ -136,7 +141,7 @@ class Choices:
         simple = replace(self.first[0], gamma=gamma, preselect=self.preselects[-1])
         return replace(simple, depth=max(self.depths))
 
-    def _steepnesses(self, loss: str) -> tuple[Any, ...]:
+    def _steepnesses(self, best: Settings) -> tuple[Any, ...]:
         """Values of gamma to try beside the best settings.
 
         A gentle bound keeps probabilities from 0 and 1, as a small table needs; the
@@ -144,7 +149,7 @@ class Choices:
         """
         if self.gammas != ("auto",):
             return self.gammas
-        return ("gentle", "steep") if loss == "log" else ("steep",)
+        return ("gentle", "steep") if best.by_log else ("steep",)
 
     def _deeper(self, best: Settings) -> list[Settings]:
         """The next depth, by another loss where the likelihood cannot go."""

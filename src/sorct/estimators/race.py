@@ -330,7 +330,7 @@ class Race:
         order, leader = sorted(self._running, key=lambda heat: -heat.best), self.leader
         smallest = min(self.choices.depths)
         simple = [heat for heat in order if heat.settings.depth == smallest]
-        preferred = [heat for heat in simple if heat.settings.loss == "log"] or simple
+        preferred = [heat for heat in simple if heat.settings.by_log] or simple
         kept = preferred[:1] if self.choices.keeps_smallest else []
         if any(heat is leader for heat in preferred):
             kept = []
