@@ -14,7 +14,7 @@ from sorct.data.missing import WithMissing
 from sorct.data.numeric import Curve, Numeric
 from sorct.data.scales import learn_number
 from sorct.data.terms import is_missing
-from sorct.data.variables import CellError, kind_of_levels
+from sorct.data.variables import CellError, is_truth, kind_of_levels
 
 LEVELS = [
     ("a", "b", "c", "d"),
@@ -173,6 +173,15 @@ def test_a_missing_cell_has_a_column_of_its_own(case):
         assert not columns[missing, :-1].any()
         known = encode(variable.known, cells[~missing])
         np.testing.assert_array_equal(columns[~missing, :-1], known)
+
+
+@kinds
+def test_a_truth_has_no_third_level(case):
+    """Missing is none, and what stands for all other levels would be one."""
+    variable, cells = case
+    known = cells.dropna().tolist()
+    assert is_truth(variable) == ({type(cell) for cell in known} == {bool})
+    assert not is_truth(Categorical("kind", (True,), pooled=True))
 
 
 @kinds

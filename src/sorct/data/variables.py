@@ -22,6 +22,7 @@ __all__ = [
     "CellError",
     "Variable",
     "is_missing",
+    "is_truth",
     "kind_of_levels",
     "levels_of",
 ]
@@ -122,6 +123,13 @@ def levels_of(variable: Variable) -> tuple[Any, ...]:
     """Levels of a category, without what stands for missing and for all others."""
     choices = variable.choices or ()
     return tuple(one for one in choices if one is not None and one is not OTHER)
+
+
+def is_truth(variable: Variable) -> bool:
+    """Whether all that it can be, if not missing, is true or false: no third level."""
+    choices = variable.choices
+    known = [one for one in choices or () if one is not None]
+    return choices is not None and all(isinstance(one, bool) for one in known)
 
 
 def kind_of_levels(levels: Collection[Any]) -> type | None:

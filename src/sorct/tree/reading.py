@@ -15,7 +15,7 @@ import numpy as np
 
 from sorct.data.encoder import TableEncoder
 from sorct.data.terms import OTHER, Summand, Term
-from sorct.data.variables import Variable
+from sorct.data.variables import Variable, is_truth
 
 # Scales that differ by more than this cannot be compared: products would overflow.
 _LEAST = 1e-150
@@ -191,9 +191,7 @@ def _with_levels(piece: Piece, term: Term, variable: Variable, lead: float) -> P
     choices = [one for one in variable.choices or () if one is not None]
     levels = [(one, term.value(one) / lead) for one in choices if one is not OTHER]
     others = None
-    # There is no third truth.
-    is_truth = all(isinstance(level, bool) for level in choices)
-    if not (is_truth or term.refuses_unknown):
+    if not (is_truth(variable) or term.refuses_unknown):
         # An object is a level that training never saw.
         others = term.value(object()) / lead
     elif OTHER in choices:

@@ -13,7 +13,7 @@ import numpy as np
 from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.terms import OTHER
-from sorct.data.variables import Variable
+from sorct.data.variables import Variable, is_truth
 from sorct.show.report.rows import shown_name
 
 
@@ -56,8 +56,9 @@ def _variable(encoder: TableEncoder, variable: Variable) -> dict[str, Any]:
 
 def has_unseen(encoder: TableEncoder, variable: Variable) -> bool:
     """Whether levels that training never saw have a place after all choices."""
-    choices = variable.choices or ()
-    if OTHER in choices or all(isinstance(one, bool) for one in choices):
+    # Beside a truth that may be missing, a page has kept a place for others so far.
+    closed = is_truth(variable) and not variable.takes_missing
+    if closed or OTHER in (variable.choices or ()):
         return False
     term = variable.term(np.ones(len(variable.column_names)), encoder.unknown)
     return encoder.unknown == "other" and not (term is None or term.refuses_unknown)
