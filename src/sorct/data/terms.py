@@ -40,8 +40,6 @@ class Summand(NamedTuple):
         Position among the columns of the variable.
     is_level : bool
         Whether x is the indicator of a level.
-    is_scaled : bool
-        Whether x is the column scaled to [0, 1] instead of the raw one.
     member : str or None
         Name of the level, or "missing", where a variable is printed once per cut.
     points : tuple of pairs
@@ -64,7 +62,6 @@ class Summand(NamedTuple):
     span: float
     column: int = 0
     is_level: bool = False
-    is_scaled: bool = False
     member: str | None = None
     points: tuple[tuple[Any, float], ...] = ()
     clipped: bool = False
@@ -76,9 +73,9 @@ class Summand(NamedTuple):
     def scaled(self) -> Summand:
         """The same on the column scaled to [0, 1], where raw numbers do not serve."""
         if self.is_level or self.points:
-            return self._replace(is_scaled=True, instead=0.0)
+            return self._replace(instead=0.0)
         text = f"[{self.text} scaled to 0..1]"
-        return self._replace(text=text, lower=0.0, span=1.0, is_scaled=True)
+        return self._replace(text=text, lower=0.0, span=1.0)
 
     @property
     def raw_weight(self) -> float:
