@@ -105,11 +105,3 @@ def base_rates(codes: IntArray, n_classes: int) -> FloatArray:
     """Probabilities of somebody who knows the shares of the classes and no more."""
     share = np.bincount(codes, minlength=n_classes) / len(codes)
     return np.broadcast_to(share, (len(codes), n_classes))
-
-
-def precision_of(confusion: IntArray) -> list[float | None]:
-    """Share of what is predicted to be of a class that is; None where nothing is."""
-    told = np.asarray(confusion).sum(axis=0)
-    return [
-        float(confusion[k][k] / told[k]) if told[k] else None for k in range(len(told))
-    ]
