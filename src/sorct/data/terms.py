@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 from sorct.data.dates import as_days, iso_date
+
+# Who writes a term finds here what it is made of.
+from sorct.data.summands import Summand as Summand
 from sorct.data.wording import apart, printable, readable, told_within
 
 
@@ -23,69 +26,6 @@ class Other:
 
 
 OTHER = Other()
-
-
-class Summand(NamedTuple):
-    """A part of a term as it is printed: weight (x - lower) / span, for a column x.
-
-    Attributes
-    ----------
-    text : str
-        Name of the column, "[variable is level]" for the indicator of a level.
-    weight : float
-        Weight of the column scaled to [0, 1].
-    lower, span : float
-        Range of the raw column in training; 0 and 1 for an indicator.
-    column : int
-        Position among the columns of the variable.
-    is_level : bool
-        Whether x is the indicator of a level.
-    member : str or None
-        Name of the level, or "missing", where a variable is printed once per cut.
-    points : tuple of pairs
-        Of a curve or a score, values of the variable and what they become.
-    clipped : bool
-        Whether values beyond the range count as its ends.
-    origin : str or None
-        Day from which the days of a date are counted.
-    instead : float
-        Of missing cells, what the raw columns of the variable add at 0.
-    is_missing : bool
-        Whether x tells that the cell is missing.
-    part : pair of float or None
-        Of a part of a bent number, where it begins and ends.
-    """
-
-    text: str
-    weight: float
-    lower: float
-    span: float
-    column: int = 0
-    is_level: bool = False
-    member: str | None = None
-    points: tuple[tuple[Any, float], ...] = ()
-    clipped: bool = False
-    origin: str | None = None
-    instead: float = 0.0
-    is_missing: bool = False
-    part: tuple[float, float] | None = None
-
-    def scaled(self) -> Summand:
-        """The same on the column scaled to [0, 1], where raw numbers do not serve."""
-        if self.is_level or self.points:
-            return self._replace(instead=0.0)
-        text = f"[{self.text} scaled to 0..1]"
-        return self._replace(text=text, lower=0.0, span=1.0)
-
-    @property
-    def raw_weight(self) -> float:
-        """Weight of the raw column."""
-        return (self.weight + self.instead) / self.span
-
-    @property
-    def largest(self) -> float:
-        """Largest size of the raw column in training."""
-        return max(abs(self.lower), abs(self.lower + self.span))
 
 
 class Term(Protocol):
