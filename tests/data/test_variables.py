@@ -297,18 +297,29 @@ def test_summands_add_up_to_the_term(rng, case):
 
 
 @kinds
+def test_the_points_of_a_score_are_levels_those_of_a_curve_numbers(rng, case):
+    """A summand says which of the two it is, if it is either."""
+    variable, _ = case
+    term = variable.term(weights_of(rng, variable))
+    for summand in () if term is None else term.summands():
+        kind = str if summand.is_score else float
+        assert all(isinstance(at, kind) for at, _ in summand.points)
+        assert summand.is_score == (
+            variable.choices is not None and summand.points != ()
+        )
+
+
+@kinds
 def test_the_size_of_a_term_is_the_most_it_adds_in_training(rng, case):
     """No cell of the range adds or takes more, and some does as much."""
     variable, cells = case
     term = variable.term(weights_of(rng, variable))
     if term is None:
         return
-    known = getattr(variable, "known", variable)
-    origin = getattr(known, "origin", None)
-    if variable.choices is None and origin is None:
+    if variable.choices is None and variable.origin is None:
         cells = [variable.decode(place) for place in np.linspace(0.0, 1.0, 11)]
-        cells += [*getattr(known, "bends", ()), *[None] * variable.takes_missing]
-    if origin is None:
+        cells += [*variable.bends, *[None] * variable.takes_missing]
+    if variable.origin is None:
         assert max(abs(term.value(cell)) for cell in cells) == pytest.approx(term.size)
     for summand in term.summands():
         assert summand.largest == max(

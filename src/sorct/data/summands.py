@@ -28,6 +28,8 @@ class Summand(NamedTuple):
         Name of the level, or "missing", where a variable is printed once per cut.
     points : tuple of pairs
         Of a curve or a score, values of the variable and what they become.
+    is_score : bool
+        Whether these values are levels, between which there is nothing.
     clipped : bool
         Whether values beyond the range count as its ends.
     origin : str or None
@@ -48,6 +50,7 @@ class Summand(NamedTuple):
     is_level: bool = False
     member: str | None = None
     points: tuple[tuple[Any, float], ...] = ()
+    is_score: bool = False
     clipped: bool = False
     origin: str | None = None
     instead: float = 0.0

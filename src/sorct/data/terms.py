@@ -325,7 +325,7 @@ class LevelTerm:
             levels = [apart(level) for level in self.weights]
             points = tuple(zip(levels, places, strict=True))
             text = f"score({readable(self.name)})"
-            return (Summand(text, top, 0.0, 1.0, points=points),)
+            return (Summand(text, top, 0.0, 1.0, points=points, is_score=True),)
         return tuple(
             Summand(
                 f"[{readable(self.name)} is {apart(level)}]",

@@ -160,7 +160,7 @@ def _point_asked(
     first, threshold = reading.summands[0], reading.threshold
     at, place = zip(*first.points, strict=True)
     k = next(n for n, one in enumerate(place) if one > threshold)
-    if isinstance(at[k], str):
+    if first.is_score:
         return f"is {at[k]}" if k == len(at) - 1 else f"is {at[k]} or above"
     slope = (at[k] - at[k - 1]) / (place[k] - place[k - 1])
     number = at[k - 1] + slope * (threshold - place[k - 1])

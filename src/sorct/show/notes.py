@@ -91,7 +91,7 @@ def _summand_notes(name: str, summand: Summand) -> list[str]:
 
 def _points_text(summand: Summand) -> str:
     """Values and places of a curve, or levels and their scores."""
-    if isinstance(summand.points[0][0], str):
+    if summand.is_score:
         told = ", ".join(f"{one}{_TIED}{place:.3g}" for one, place in summand.points)
         return f"{summand.text}: {told}."
     span = summand.points[-1][0] - summand.points[0][0]

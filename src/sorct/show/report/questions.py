@@ -55,7 +55,7 @@ def _term(reading: Reading, piece: Piece) -> dict[str, Any]:
     named = summand.points or summand.part or summand.is_missing
     if named or summand.origin is not None:
         told["name"] = summand.text
-    if summand.points and not isinstance(summand.points[0][0], str):
+    if summand.points and not summand.is_score:
         told["curve"] = weight
     if piece.missing is not None:
         size = _side(reading) * reading.summands[piece.places[1]].weight
