@@ -6,7 +6,7 @@ a page, they answer themselves.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 
 class Summand(NamedTuple):
@@ -22,8 +22,8 @@ class Summand(NamedTuple):
         Range of the raw column in training; 0 and 1 for an indicator.
     column : int
         Position among the columns of the variable.
-    is_level : bool
-        Whether x is the indicator of a level.
+    asks : str
+        Of an indicator, what it asks: "is level" or "is missing"; empty for all else.
     member : str or None
         Name of the level, or "missing", where a variable is printed once per cut.
     points : tuple of pairs
@@ -47,7 +47,7 @@ class Summand(NamedTuple):
     lower: float
     span: float
     column: int = 0
-    is_level: bool = False
+    asks: str = ""
     member: str | None = None
     points: tuple[tuple[Any, float], ...] = ()
     is_score: bool = False
@@ -56,6 +56,16 @@ class Summand(NamedTuple):
     instead: float = 0.0
     is_missing: bool = False
     part: tuple[float, float] | None = None
+
+    @classmethod
+    def of_indicator(cls, name: str, asks: str, weight: float, **more: Any) -> Self:
+        """Whether a variable is a level, or missing: 1 or 0."""
+        return cls(f"[{name} {asks}]", weight, 0.0, 1.0, asks=asks, **more)
+
+    @property
+    def is_level(self) -> bool:
+        """Whether x is an indicator, 1 or 0."""
+        return self.asks != ""
 
     def scaled(self) -> Summand:
         """The same on the column scaled to [0, 1], where raw numbers do not serve."""

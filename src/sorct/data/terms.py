@@ -327,14 +327,16 @@ class LevelTerm:
             text = f"score({readable(self.name)})"
             return (Summand(text, top, 0.0, 1.0, points=points, is_score=True),)
         return tuple(
-            Summand(
-                f"[{readable(self.name)} is {apart(level)}]",
-                self.value(level), 0.0, 1.0, column, is_level=True,
+            Summand.of_indicator(
+                readable(self.name),
+                f"is {apart(level)}",
+                self.value(level),
+                column=column,
                 member=printable(level) if self.together else None,
             )
             for column, level in enumerate(self.column_of)
             if self.value(level) != 0.0
-        )  # fmt: skip
+        )
 
     def raw(self, cell: Any) -> tuple[float, ...]:
         """1 for the level that it is, 0 for the others; or its score."""
@@ -400,11 +402,15 @@ class MissingTerm:
             return known
         # Raw columns count as 0 where they are missing, scaled ones as well.
         instead = sum(s.weight * (s.lower / s.span) for s in known)
-        missing = Summand(
-            f"[{readable(self.name)} is missing]",
-            self.weight, 0.0, 1.0, self.column, is_level=True,
-            member="missing", instead=instead, is_missing=True,
-        )  # fmt: skip
+        missing = Summand.of_indicator(
+            readable(self.name),
+            "is missing",
+            self.weight,
+            column=self.column,
+            member="missing",
+            instead=instead,
+            is_missing=True,
+        )
         return (*known, missing)
 
     def raw(self, cell: Any) -> tuple[float, ...]:

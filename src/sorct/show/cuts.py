@@ -113,8 +113,7 @@ def plain_question(
         asked = _levels_asked(reading, piece)
         return None if asked is None else (name, asked)
     if first.is_level:
-        # The text is "[variable is level]".
-        return (name, first.text[len(name) + 2 : -1]) if inside else None
+        return (name, first.asks) if inside else None
     if first.points:
         asked = _point_asked(reading, decimals, write) if inside else None
     elif first.part is not None:
