@@ -279,7 +279,7 @@ def test_summands_add_up_to_the_term(rng, case):
     columns = [summand.column for summand in summands]
     assert set(np.flatnonzero(weights)) <= set(columns)
     assert [summand.weight for summand in summands] == weights[columns].tolist()
-    shift = sum(s.weight * (s.lower / s.span) for s in summands)
+    shift = sum(s.begins for s in summands)
     for cell in cells:
         raw = sum(
             s.raw_weight * x for s, x in zip(summands, term.raw(cell), strict=True)

@@ -75,6 +75,11 @@ class Summand(NamedTuple):
         return self._replace(text=text, lower=0.0, span=1.0)
 
     @property
+    def begins(self) -> float:
+        """What a printed sum has at the lower end of the range, where a term has 0."""
+        return self.weight * (self.lower / self.span)
+
+    @property
     def raw_weight(self) -> float:
         """Weight of the raw column."""
         return (self.weight + self.instead) / self.span

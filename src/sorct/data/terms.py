@@ -401,7 +401,7 @@ class MissingTerm:
         if self.column is None:
             return known
         # Raw columns count as 0 where they are missing, scaled ones as well.
-        instead = sum(s.weight * (s.lower / s.span) for s in known)
+        instead = sum(s.begins for s in known)
         missing = Summand.of_indicator(
             readable(self.name),
             "is missing",

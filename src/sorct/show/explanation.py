@@ -414,7 +414,7 @@ def _weighed(cut: Cut, i: int, cell: Any) -> float:
     """
     reading = cut.reading
     begins = sum(
-        summand.weight * (summand.lower / summand.span)
+        summand.begins
         for summand, own in zip(reading.summands, reading.variables, strict=True)
         if own == i
     )

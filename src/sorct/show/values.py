@@ -142,7 +142,7 @@ def linear_parts(leaf: Leaf) -> tuple[float, list[str]]:
         # an end of its range, and is told.
         if summand.raw_weight == 0.0:
             continue
-        constant -= summand.weight * (summand.lower / summand.span)
+        constant -= summand.begins
         weight = summand.raw_weight
         if summand in halves:
             # -a [no] + a [yes] is -a + 2a [yes].

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.terms import OTHER, Summand, Term
 from sorct.data.variables import Variable, is_truth
@@ -86,8 +87,7 @@ class Reading:
         for column in np.argsort(
             [s.column + encoder.first_column[i] for s, i in found]
         ):
-            summand = summands[column]
-            threshold += summand.weight * (summand.lower / summand.span)
+            threshold += summands[column].begins
         lead = summands[0].raw_weight if summands else 1.0
         variables = tuple(i for _, i in found)
         return cls(
@@ -104,6 +104,18 @@ class Reading:
     def is_left(self) -> bool:
         """Whether "yes" means left: the first summand speaks for "yes"."""
         return not self.summands or self.summands[0].raw_weight > 0.0
+
+    def margins(self, scaled: FloatArray) -> FloatArray:
+        """Sum minus threshold of rows, of scaled columns in shape (n_summands, n)."""
+        total = np.full(scaled.shape[1], -self.threshold)
+        for summand, weight, values in zip(
+            self.summands, self.weights, scaled, strict=True
+        ):
+            if summand.is_missing:
+                # Scaled columns are 0 there, and add what they do at their lower ends.
+                weight -= summand.instead / self.summands[0].raw_weight
+            total += weight * (summand.lower + summand.span * values)
+        return total
 
 
 def _by_size(terms: Terms) -> list[tuple[Summand, int]]:

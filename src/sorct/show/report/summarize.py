@@ -292,18 +292,8 @@ def _histogram(
 
 def _margin(tree: Tree, cut: Cut, shown: Shown) -> FloatArray:
     """Sum minus threshold of a cut as printed, for every row."""
-    reading = cut.reading
-    total = np.full(len(shown.code), -reading.threshold)
-    columns = np.array(reading.columns, dtype=np.intp)
-    scaled = tree.encoder.scale(shown.table, slice(None), columns)
-    for summand, weight, values in zip(
-        reading.summands, reading.weights, scaled, strict=True
-    ):
-        if summand.is_missing:
-            # Scaled columns are 0 there, and add what they do at their lower ends.
-            weight -= summand.instead / reading.summands[0].raw_weight
-        total += weight * (summand.lower + summand.span * values)
-    return total
+    columns = np.array(cut.reading.columns, dtype=np.intp)
+    return cut.reading.margins(tree.encoder.scale(shown.table, slice(None), columns))
 
 
 # -- the grid --------------------------------------------------------------------------
