@@ -1,9 +1,11 @@
 """A recall promised with confidence is kept on new rows, as often as was said."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import beta, binom
 
@@ -16,6 +18,7 @@ from sorct.estimators.promises import (
     promised_weight,
     rows_needed,
 )
+from sorct.show.cuts import cut_text
 
 losses = pytest.mark.parametrize("loss", ["cost", "log"])
 PROMISE = {"min_recall": {"fraud": 0.9}, "confidence": 0.95}
@@ -257,7 +260,8 @@ def test_rows_of_different_weight_are_refused(rng):
     X, y = rare(rng)
     weight = np.where(y == "fraud", 3.0, 1.0)
     weight[0] = 0.0
-    assert model(depth=1, loss="log", **PROMISE).fit(X, y, weight).tree_ is not None
+    fitted = model(depth=1, loss="log", **PROMISE).fit(X, y, weight)
+    assert fitted.tree_.training.confidence == PROMISE["confidence"]
     weight[1] = 2.0
     with pytest.raises(ValueError, match="sample_weight must be the same for all rows"):
         model(**PROMISE).fit(X, y, weight)
@@ -276,3 +280,27 @@ def test_a_promise_kept_by_saying_the_same_of_everybody_is_warned_of(rng):
     X, y = rare(rng)
     with pytest.warns(UserWarning, match="only by predicting fraud for every training"):
         model(depth=1, loss="log", alpha_local=100.0, **PROMISE).fit(X, y)
+
+
+@losses
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_printed_limits_lie_between_rows(loss, confidence):
+    """Whole numbers give ties: by the rules as printed all rows get predict's class."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({"a": rng.integers(0, 3, 400), "b": rng.integers(0, 4, 400)})
+        sick = rng.random(400) < 1.0 / (1.0 + np.exp(2.6 - X.a - 0.7 * X.b))
+        y = np.where(sick, "sick", "ok")
+        clf = model(
+            depth=1,
+            loss=loss,
+            alpha_local=0.3,
+            min_recall={"sick": 0.85},
+            confidence=confidence,
+        )
+        tree = clf.fit(X, y).tree_
+        cut = tree.view.root
+        left, limit = cut_text(cut).split(" > ")
+        by_hand = X.eval(re.sub(r"(\d) ([ab])", r"\1*\2", left)) > float(limit)
+        answers = [tree.classes[tree.view.nodes[n].code] for n in (cut.yes, cut.no)]
+        np.testing.assert_array_equal(np.where(by_hand, *answers), clf.predict(X))

@@ -53,7 +53,9 @@ class Decider:
         by_costs = self.prepared.by_log or tree.calibration is not None
         if promise is not None:
             equal = 0.5 * (1.0 - np.eye(len(self.prepared.classes)))
-            costs = promise.decision(tree, tree.cost_matrix if by_costs else equal)
+            costs = promise.decision(
+                tree, tree.cost_matrix if by_costs else equal, said
+            )
             recall = self._told(tree, said, costs).recall
             promise.warn_if_empty(recall, self.prepared.classes)
         elif by_costs:

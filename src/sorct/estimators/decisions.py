@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 # Rounds in which the weights of several classes are adapted to each other.
 _ROUNDS = 200
-#: A weight is set so much above the critical one.
-ABOVE = 1e-9
+# A weight is set above the critical one of a row by at least so much, and at most by
+# this factor.
+_ABOVE, _FARTHEST = 1e-9, 2.0
 _LEAST = 1e-300
 # Shares of rows are sums of weights: a floor that is met exactly may seem to be missed.
 _ROUNDING = 1e-9
@@ -245,7 +246,19 @@ def _weight_for(
     order = np.argsort(critical)
     share = np.cumsum(said.weight[own][order])
     place = int(np.searchsorted(share, floor * share[-1] * (1.0 - 1e-12)))
-    return float(critical[order[min(place, order.size - 1)]] * (1.0 + ABOVE))
+    edge = float(critical[order[min(place, order.size - 1)]])
+    return above(edge, critical_weights(said.proba, cost_matrix, weight, k))
+
+
+def above(edge: float, critical: FloatArray) -> float:
+    """Weight between the critical one of a row and the next that some row has.
+
+    Halfway, by their logarithms: so that the limit lies between what rows have, and can
+    be told with a few digits.
+    """
+    after = critical[critical > edge * (1.0 + 2.0 * _ABOVE)]
+    following = min(float(after.min(initial=np.inf)) / edge, _FARTHEST**2)
+    return edge * max(float(np.sqrt(following)), 1.0 + _ABOVE)
 
 
 def critical_weights(

@@ -33,7 +33,7 @@ from sorct.data.table import take_rows
 from sorct.data.target import Classes, unequal
 from sorct.data.wording import shown
 from sorct.estimators.checks import checked_floor, checked_samples
-from sorct.estimators.decisions import ABOVE, critical_weights
+from sorct.estimators.decisions import Said, above, critical_weights
 from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.fitting import Model
 from sorct.tree.decision import predicted_codes
@@ -83,8 +83,16 @@ def order_statistic(n: int, floor: float, confidence: float) -> int | None:
     return int(m[good[0]]) if good.size else None
 
 
-def promised_weight(critical: FloatArray, floor: float, confidence: float) -> float:
-    """Weight of the class that keeps the promise, from held-out critical weights."""
+def promised_weight(
+    critical: FloatArray,
+    floor: float,
+    confidence: float,
+    others: FloatArray | None = None,
+) -> float:
+    """Weight of the class that keeps the promise, from held-out critical weights.
+
+    It lies below the next of these, and of those of other rows.
+    """
     m = order_statistic(critical.size, floor, confidence)
     if m is None:
         needed = rows_needed(floor, confidence)
@@ -92,7 +100,8 @@ def promised_weight(critical: FloatArray, floor: float, confidence: float) -> fl
             f"A recall of {floor:g} with confidence {confidence:g} needs at least "
             f"{needed} held-out rows of the class, got {critical.size}."
         )
-    return float(np.partition(critical, m - 1)[m - 1] * (1.0 + ABOVE))
+    edge = float(np.partition(critical, m - 1)[m - 1])
+    return above(edge, critical if others is None else np.append(critical, others))
 
 
 # -- held-out rows ---------------------------------------------------------------------
@@ -119,12 +128,21 @@ class Promise:
     confidence: float
     table: TableOptions
 
-    def decision(self, tree: Tree, costs: FloatArray) -> FloatArray | None:
-        """Costs to decide by, given those without the promise; None: most probable."""
+    def decision(
+        self, tree: Tree, costs: FloatArray, said: Said | None = None
+    ) -> FloatArray | None:
+        """Costs to decide by, given those without the promise; None: most probable.
+
+        ``said`` is what the tree says of training rows, if that is known.
+        """
         proba = self._said(tree)
         weight, k = np.ones(len(costs)), self.code
         critical = critical_weights(proba, costs, weight, k)
-        weight[k] = max(1.0, promised_weight(critical, self.floor, self.confidence))
+        others = None
+        if said is not None:
+            others = critical_weights(said.proba, costs, weight, k)
+        asked = self.floor, self.confidence
+        weight[k] = max(1.0, promised_weight(critical, *asked, others))
         if weight[k] == 1.0 and not unequal(costs):
             return None
         decision = weight[:, np.newaxis] * costs
