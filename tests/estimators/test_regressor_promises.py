@@ -255,6 +255,10 @@ def test_intervals_hold_their_shares_and_never_cross(table, leaf):
     low, high = found.predict(far).T
     assert (low <= high).all()
     np.testing.assert_array_equal(found.low.coef, model.tree_.coef)
+    # What is told of the tree is not true of them.
+    assert model.tree_.training.r2 is not None
+    assert "R²" not in str(found.low)
+    assert found.low.training.objective is None
 
 
 def test_levels_must_be_two_rising_shares(table):

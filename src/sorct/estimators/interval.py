@@ -20,6 +20,7 @@ from sorct.data.quantity import check_positive, number_column
 from sorct.data.table import Table, as_table
 from sorct.data.wording import shown
 from sorct.estimators.checks import checked_samples
+from sorct.tree.training import TrainingRecord
 from sorct.tree.tree import Tree
 
 # Rows that the numbers are found on, at most.
@@ -72,12 +73,16 @@ class Interval:
         _check_enough(len(y), lower, upper)
         table = tree.read(X, check_finite=False)
         values = leaf_quantiles(tree, table, y, weight, (lower, upper))
+        # What is known of the tree's own leaves is not true of these.
+        own = TrainingRecord(
+            versions=tree.training.versions,
+            target=tree.training.target,
+            feature_cost=tree.training.feature_cost,
+            n_samples=len(y),
+            loss="quantile",
+        )
         low, high = (
-            replace(
-                tree,
-                leaf_value=value,
-                training=replace(tree.training, loss="quantile", quantile=level),
-            )
+            replace(tree, leaf_value=value, training=replace(own, quantile=level))
             for value, level in zip(values, (lower, upper), strict=True)
         )
         return cls(low, high, (lower, upper))
