@@ -80,6 +80,10 @@ def test_every_public_name_exists_and_has_a_docstring(name):
     thing = getattr(sorct, name)
     if name == "__version__":
         assert re.fullmatch(r"\d+\.\d+\.\d+.*", thing)
+    elif isinstance(thing, (dict, tuple)):
+        # A constant has no docstring of its own; the page of public names tells it.
+        page = (README.parent / "docs" / "api.md").read_text("utf-8")
+        assert f"### {name}\n" in page
     else:
         assert "." in inspect.getdoc(thing)
 
@@ -100,6 +104,13 @@ def test_every_parameter_is_documented_with_its_default():
     assert [name for name, _ in told] == [parameter.name for parameter in signature]
     for (name, default), parameter in zip(told, signature, strict=True):
         assert ast.literal_eval(default) == parameter.default, name
+
+
+@pytest.mark.parametrize("cls", [one for one in CLASSES if hasattr(one, "fit")])
+def test_every_parameter_is_named_in_the_docstring(cls):
+    """At least with a word on whose parameter it is."""
+    told = re.findall(r"\w+", inspect.getdoc(cls))
+    assert set(inspect.signature(cls).parameters) <= set(told)
 
 
 def test_every_fitted_attribute_is_documented():
