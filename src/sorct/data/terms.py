@@ -43,6 +43,10 @@ class Term(Protocol):
     def refuses_unknown(self) -> bool:
         """Whether a level never seen in training is an error."""
 
+    @property
+    def of_numbers(self) -> bool:
+        """Whether cells are numbers, of which NaN is one; no dates, text or truths."""
+
     def value(self, cell: Any) -> float:
         """What a raw value of the variable adds."""
 
@@ -69,8 +73,21 @@ def _since(name: str, origin: str | None) -> str:
     )
 
 
+class _NumberTerm:
+    """What terms of all numbers have in common; those of a date have an origin."""
+
+    origin: str | None
+
+    refuses_unknown = False
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether cells are numbers and no dates."""
+        return self.origin is None
+
+
 @dataclass(frozen=True)
-class LinearTerm:
+class LinearTerm(_NumberTerm):
     """A number: it adds weight (x - lower) / span; of a date, x is in days."""
 
     name: str
@@ -78,8 +95,6 @@ class LinearTerm:
     span: float
     weight: float
     origin: str | None = None
-
-    refuses_unknown = False
 
     @property
     def size(self) -> float:
@@ -105,7 +120,7 @@ class LinearTerm:
 
 
 @dataclass(frozen=True)
-class CurveTerm:
+class CurveTerm(_NumberTerm):
     """A number along straight lines: it adds weight times the place between points."""
 
     name: str
@@ -113,8 +128,6 @@ class CurveTerm:
     place: tuple[float, ...]
     weight: float
     origin: str | None = None
-
-    refuses_unknown = False
 
     @property
     def size(self) -> float:
@@ -174,7 +187,7 @@ class CurveTerm:
 
 
 @dataclass(frozen=True)
-class BentTerm:
+class BentTerm(_NumberTerm):
     """A bent number: it adds weights times the shares of its parts below the number.
 
     Attributes
@@ -194,8 +207,6 @@ class BentTerm:
     weights: tuple[float, ...]
     columns: tuple[int, ...]
     origin: str | None = None
-
-    refuses_unknown = False
 
     @property
     def at(self) -> tuple[float, ...]:
@@ -292,6 +303,11 @@ class LevelTerm:
         return self.others is None
 
     @property
+    def of_numbers(self) -> bool:
+        """Whether levels are numbers."""
+        return not isinstance(next(iter(self.weights), ""), (bool, str))
+
+    @property
     def size(self) -> float:
         """Most that the term adds or takes."""
         return max(
@@ -378,6 +394,11 @@ class MissingTerm:
     def refuses_unknown(self) -> bool:
         """Whether a level never seen in training is an error."""
         return self.known is not None and bool(self.known.refuses_unknown)
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether known cells are numbers, as far as the term knows."""
+        return self.known is not None and bool(self.known.of_numbers)
 
     @property
     def size(self) -> float:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sorct.data.terms import (
     BentTerm,
@@ -293,15 +293,27 @@ def _select(columns: list[str], source: str) -> list[str]:
 def _score(score: Score, names: Names, name: str | None = None) -> str:
     """Sum of the terms of a cut, in double precision whatever the columns are."""
     start = double(score.constant)
-    if not any(isinstance(term, LinearTerm) for term in score.terms):
+    if not any(_row(term).is_double for term in score.terms):
         start = f"CAST({start} AS DOUBLE PRECISION)"
     terms = [_term(term, names) for term in score.terms]
     text = f"\n{INDENT}".join([start, *terms])
     return named(text, f"{names.score if name is None else name}{score.number}")
 
 
+def _row(term: Term) -> _SqlRow:
+    return row_for(term, _TERMS, "SQL")
+
+
 def _term(term: Term, names: Names) -> str:
-    return row_for(term, _TERMS, "SQL")(term, names)
+    return _row(term).write(term, names)
+
+
+def _known_parts(term: Term, names: Names) -> list[str]:
+    """What is added where no cell is missing, in parts that may be broken."""
+    in_parts = _row(term).known_parts
+    if in_parts is None:
+        return [_term(term, names).removeprefix("+ ")]
+    return in_parts(term, names)
 
 
 def _number(term: LinearTerm | CurveTerm | BentTerm, names: Names) -> str:
@@ -334,17 +346,17 @@ def _curve(term: CurveTerm | BentTerm, names: Names) -> str:
 
 def _level(term: LevelTerm, names: Names) -> str:
     """Weight of a level; NULL for one that is missing or, if that is an error, new."""
-    parts, column = _levels(term), _column(term.name)
+    parts, column = _levels(term, names), _column(term.name)
     if term.others is not None:
         present = f"{column} IS NOT NULL"
-        if _is_number(term):
+        if term.of_numbers:
             value = _in_double(column)
             present = f"{value} <= {_LARGEST} OR -{value} <= {_LARGEST}"
         parts = [f"CASE WHEN {present} THEN", *parts, "END"]
     return "+ " + filled(parts, INDENT * 2)
 
 
-def _levels(term: LevelTerm) -> list[str]:
+def _levels(term: LevelTerm, names: Names) -> list[str]:
     """Weight of a level that is not missing, in parts that may be broken."""
     whens = [
         f"WHEN {literal} THEN {double(weight)}"
@@ -361,26 +373,34 @@ def _levels(term: LevelTerm) -> list[str]:
 
 def _missing(term: MissingTerm, names: Names) -> str:
     """Weight of NULL, and of NaN where a database has it, or of what is there."""
-    column, known = _column(term.name), term.known
+    column, known = _column(term.name), _known_parts(term.known, names)
     test = f"{column} IS NULL"
-    if _is_number(known):
+    if term.of_numbers:
         value = _in_double(column)
         test += f" OR ({value} > {_LARGEST} AND -{value} > {_LARGEST})"
-    parts = [f"CASE WHEN {test} THEN {double(term.weight)} ELSE"]
-    if isinstance(known, LevelTerm):
-        parts += _levels(known)
-    else:
-        parts.append(_term(known, names).removeprefix("+ "))
-    return "+ " + filled([*parts, "END"], INDENT * 2)
+    first = f"CASE WHEN {test} THEN {double(term.weight)} ELSE"
+    return "+ " + filled([first, *known, "END"], INDENT * 2)
+
+
+class _SqlRow(NamedTuple):
+    """How a kind of term is written.
+
+    ``write`` gives it with its sign; ``known_parts`` where no cell is missing, if that
+    is something else. ``is_double`` says that it makes a sum one of double precision.
+    """
+
+    write: Callable[[Any, Names], str]
+    known_parts: Callable[[Any, Names], list[str]] | None = None
+    is_double: bool = False
 
 
 #: How each kind of term is written.
-_TERMS: dict[type, Callable[[Any, Names], str]] = {
-    LinearTerm: _linear,
-    CurveTerm: _curve,
-    BentTerm: _curve,
-    LevelTerm: _level,
-    MissingTerm: _missing,
+_TERMS: dict[type, _SqlRow] = {
+    LinearTerm: _SqlRow(_linear, is_double=True),
+    CurveTerm: _SqlRow(_curve),
+    BentTerm: _SqlRow(_curve),
+    LevelTerm: _SqlRow(_level, _levels),
+    MissingTerm: _SqlRow(_missing),
 }
 
 
@@ -409,13 +429,6 @@ def _days(name: str, origin: str, names: Names) -> str:
 
 def _column(name: str) -> str:
     return f"t.{identifier(name)}"
-
-
-def _is_number(term: Any) -> bool:
-    """Whether a column holds numbers, of which a database may have NaN."""
-    if isinstance(term, LevelTerm):
-        return not isinstance(next(iter(term.weights), ""), (bool, str))
-    return term.origin is None
 
 
 def _level_of(column: str, level: Any) -> str:
