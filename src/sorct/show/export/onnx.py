@@ -10,7 +10,7 @@ gathered chances for every leaf.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from sorct.tree.tree import Tree
 
 _Variables = tuple[Variable, ...]
+#: Columns side by side, and what each stands for.
+_Columns: TypeAlias = tuple[list[str], list[Any]]
 _DTYPES = ("float32", "float64")
 _TITLE = (
     "A {what}, written by sorct: raw values in; {chosen} "
@@ -139,25 +141,17 @@ def _columns(
     """Columns side by side, and for each the variable and what it stands for."""
     terms: dict[str, list[Term]] = {variable.name: [] for variable in formula.variables}
     for term in formula.terms:
-        row_for(term, _TERMS, "ONNX")
         terms[term.name].append(term)
     values = _Values(graph, tree, formula)
-    linear = [
-        own[0] for own in terms.values() if isinstance(known_part(own[0]), LinearTerm)
-    ]
-    parts, keys = _numbers(graph, values, linear) if linear else ([], [])
-    for own in terms.values():
-        known = known_part(own[0])
-        if isinstance(known, CurveTerm):
-            more = _along(graph, values, own[0], known)
-        elif isinstance(known, BentTerm):
-            more = _shares(graph, values, own)
-        elif isinstance(known, LevelTerm):
-            more = _one_hot(graph, own)
-        else:
-            continue
-        parts += more[0]
-        keys += [(known.name, key) for key in more[1]]
+    rows = {name: _row(known_part(own[0])) for name, own in terms.items()}
+    plain = [own[0] for name, own in terms.items() if rows[name].columns is None]
+    parts, keys = _numbers(graph, values, plain) if plain else ([], [])
+    for name, own in terms.items():
+        columns = rows[name].columns
+        if columns is not None:
+            more, choices = columns(graph, values, own)
+            parts += more
+            keys += [(name, choice) for choice in choices]
     return graph.add("Concat", *parts, axis=1), keys
 
 
@@ -227,10 +221,9 @@ def _apart(graph: Graph, missing: str, columns: str) -> list[str]:
     ]
 
 
-def _along(
-    graph: Graph, values: _Values, term: Term, curve: CurveTerm
-) -> tuple[list[str], list[Any]]:
+def _along(graph: Graph, values: _Values, terms: list[Term]) -> _Columns:
     """The place on a curve: the sum of what its straight lines have risen."""
+    curve: Any = known_part(terms[0])
     raw = values.of([curve.name])
     # A line that rises by nothing, lest a number is alone (see above).
     at = np.array([*curve.at[:-1], curve.at[0]])
@@ -242,14 +235,12 @@ def _along(
     place = graph.add("MatMul", share, graph.constant(rise[:, np.newaxis]))
     is_number = graph.add("Equal", raw, _finite(graph, raw))
     place = graph.add("Where", is_number, place, graph.constant(np.nan))
-    if not isinstance(term, MissingTerm):
+    if not isinstance(terms[0], MissingTerm):
         return [place], [None]
     return _apart(graph, graph.add("IsNaN", raw), place), [None, _MISSING]
 
 
-def _shares(
-    graph: Graph, values: _Values, terms: list[Term]
-) -> tuple[list[str], list[Any]]:
+def _shares(graph: Graph, values: _Values, terms: list[Term]) -> _Columns:
     """Shares of the parts of a bent number that lie below it."""
     known: list[Any] = [known_part(term) for term in terms]
     keys = list(dict.fromkeys(key for term in known for key in term.parts))
@@ -294,7 +285,7 @@ def _described(formula: Formula) -> list[str]:
     )
 
 
-def _one_hot(graph: Graph, terms: list[Term]) -> tuple[list[str], list[Any]]:
+def _one_hot(graph: Graph, values: _Values, terms: list[Term]) -> _Columns:
     """A column of 0 and 1 per level, for a missing cell, and for all other levels.
 
     A level that is an error has NaN in all of them.
@@ -422,18 +413,39 @@ def _weights_of(
     return weights
 
 
+class _OnnxRow(NamedTuple):
+    """How a kind of term is written.
+
+    ``weights`` gives its weights by what its columns stand for; ``columns`` makes these
+    for the terms of one variable. Without it they are numbers, scaled side by side.
+    """
+
+    weights: Callable[[Any], dict[Any, float]]
+    columns: Callable[[Graph, _Values, list[Term]], _Columns] | None = None
+
+
+def _row(term: Term) -> _OnnxRow:
+    return row_for(term, _TERMS, "ONNX")
+
+
 def _term_weights(term: Term) -> dict[Any, float]:
     """Weights of a term by what its columns stand for."""
-    return row_for(term, _TERMS, "ONNX")(term)
+    return _row(term).weights(term)
 
 
-#: Weights of each kind of term; None stands for a number.
-_TERMS: dict[type, Callable[[Any], dict[Any, float]]] = {
-    LinearTerm: lambda term: {None: term.weight},
-    CurveTerm: lambda term: {None: term.weight},
-    BentTerm: lambda term: dict(zip(term.parts, term.weights, strict=True)),
-    LevelTerm: lambda term: {**term.weights, OTHER: term.others or 0.0},
-    MissingTerm: lambda term: {**_term_weights(term.known), _MISSING: term.weight},
+#: How each kind of term is written; None stands for a number.
+_TERMS: dict[type, _OnnxRow] = {
+    LinearTerm: _OnnxRow(lambda term: {None: term.weight}),
+    CurveTerm: _OnnxRow(lambda term: {None: term.weight}, _along),
+    BentTerm: _OnnxRow(
+        lambda term: dict(zip(term.parts, term.weights, strict=True)), _shares
+    ),
+    LevelTerm: _OnnxRow(
+        lambda term: {**term.weights, OTHER: term.others or 0.0}, _one_hot
+    ),
+    MissingTerm: _OnnxRow(
+        lambda term: {**_term_weights(term.known), _MISSING: term.weight}
+    ),
 }
 
 
