@@ -167,12 +167,27 @@ def looks_inside(node):
     )
 
 
+def asks_plain_data(node):
+    """Rule: a kind is guessed by the keys of what is written to a file."""
+    if isinstance(node, ast.Subscript):
+        holder, key = node.value, node.slice
+    elif isinstance(node, ast.Compare):
+        holder, key = node.comparators[0], node.left
+    elif called(node) in ("get", "pop") and node.args:
+        holder, key = getattr(node.func, "value", None), node.args[0]
+    else:
+        return False
+    named = isinstance(key, ast.Constant) and isinstance(key.value, str)
+    return named and called(holder) == "to_dict"
+
+
 def test_only_data_knows_the_kinds_of_variables():
     """Everyone else asks a variable, so that a new kind is one class."""
     kinds = kinds_of_variables()
     assert {"Numeric", "Categorical"} <= kinds
     assert files_where(mentions(kinds), "data/*") == set()
     assert files_where(looks_inside, "data/*") == set()
+    assert files_where(asks_plain_data, "data/*") == set()
 
 
 def called(node):
@@ -246,6 +261,16 @@ def test_only_the_topology_knows_the_numbers_of_children():
             looks_inside,
             ["getattr(variable, 'known', variable)", "getattr(x, 'at', ())"],
             ["getattr(term, 'origin', '')", "variable.choices"],
+        ),
+        (
+            asks_plain_data,
+            [
+                "variable.to_dict().get('origin')",
+                "np.array(variable.to_dict().get('bends', [0.0, 1.0]))",
+                "tree.encoder.variables[i].to_dict()['levels']",
+                "'at' in variable.to_dict()",
+            ],
+            ["self.to_dict()[key]", "{**variable.to_dict()}", "told.get('missing')"],
         ),
         (
             makes_a_prox,
