@@ -6,7 +6,7 @@ import pyarrow.dataset
 import pytest
 from sklearn.base import clone
 
-from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
+from sorct import SORCTClassifier, SORCTClassifierCV, SORCTRegressor, sorct_path
 from sorct.data import encoder as encoders
 from sorct.data import samples
 from sorct.data.samples import TrainingSet
@@ -423,7 +423,7 @@ def test_what_cannot_be_read_is_told(table, tmp_path):
     files, fit = write_parts(table[2], tmp_path / "x", 2), SORCTClassifier(**QUICK).fit
     with pytest.raises(FileNotFoundError, match="No file 'nowhere"):
         fit("nowhere/*.parquet", "y")
-    with pytest.raises(ValueError, match="No column 'z' in the files"):
+    with pytest.raises(ValueError, match="no column 'z' in the files"):
         fit(files, "z")
     with pytest.raises(TypeError, match="name of the target column"):
         fit(files, table[1])
@@ -435,6 +435,35 @@ def test_what_cannot_be_read_is_told(table, tmp_path):
     (tmp_path / "notes.txt").write_text("x")
     with pytest.raises(ValueError, match="Expected files of one kind"):
         fit(tmp_path / "notes.txt", "y")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_files_that_differ_are_refused_in_any_order(rng, tmp_path, kind):
+    """Their columns, or what a column has; numbers without fractions are numbers."""
+    X = pd.DataFrame(rng.normal(0.0, 1.0, (120, 2)), columns=["a", "b"])
+    X["y"] = X["a"] + X["b"] + rng.normal(0.0, 0.1, 120)
+    others = {
+        "fewer": X.drop(columns="b"),
+        "texts": X.assign(b="often"),
+        "whole": X.assign(b=np.arange(120)),
+        "none": X.assign(b=np.nan),
+    }
+    paths = {}
+    for name, table in {"plain": X, **others}.items():
+        paths[name] = str(tmp_path / f"{name}.{kind}")
+        write = table.to_parquet if kind == "parquet" else table.to_csv
+        write(paths[name], index=False)
+    model = SORCTRegressor(1, 0.01, n_starts=1, tol=1e-3, random_state=0)
+    for name, message in (("fewer", "'b', which"), ("texts", "'b' has (numbers|text)")):
+        for pair in ((paths["plain"], paths[name]), (paths[name], paths["plain"])):
+            with pytest.raises(ValueError, match=message):
+                model.fit(list(pair), "y")
+    for name in ("whole", "none"):
+        pair = [paths["plain"], paths[name]]
+        one, two = (model.fit(given, "y").tree_ for given in (pair, pair[::-1]))
+        np.testing.assert_allclose(one.coef, two.coef, atol=1e-6)
+    with pytest.raises(ValueError, match="numbers with fractions.*SORCTRegressor"):
+        SORCTClassifier(1, 0.1).fit(paths["plain"], "y")
 
 
 def test_time_that_is_up_leaves_a_tree(table, tmp_path):

@@ -19,10 +19,11 @@ from sklearn.utils import assert_all_finite, column_or_1d
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.file_batches import batches_of
+from sorct.data.file_schema import own_columns, schema_of_all
 from sorct.data.in_order import in_order
 from sorct.data.table import as_table, take_rows
 from sorct.data.target import plain_labels
-from sorct.data.wording import listed, shown
+from sorct.data.wording import listed, not_there, shown
 
 Found = TypeVar("Found")
 
@@ -160,10 +161,7 @@ class FileSource:
             )
         for name in (target, weight):
             if name is not None and name not in self._names:
-                raise ValueError(
-                    f"No column {name!r} in the files; expected one of "
-                    f"{listed(self._names)}."
-                )
+                raise ValueError(not_there("column", name, self._names, "the files"))
         if len(self._names) < 2 + (weight is not None):
             raise ValueError("Expected columns beside the target, got none.")
 
@@ -238,7 +236,8 @@ def dataset_of(given: Any) -> Any:
         )
     kind = kinds.pop()
     if kind != "csv":
-        return dataset.dataset(paths, format=kind)
+        schema = schema_of_all(dataset.dataset(paths, format=kind))
+        return dataset.dataset(paths, format=kind, schema=schema)
     return _csv(dataset, paths)
 
 
@@ -268,7 +267,7 @@ def _csv(dataset: Any, paths: list[str]) -> Any:
         convert_options=csv.ConvertOptions(strings_can_be_null=True),
         read_options=csv.ReadOptions(block_size=_LOOKED_AT),
     )
-    seen = dataset.dataset(paths, format=kind).schema
+    seen = schema_of_all(dataset.dataset(paths, format=kind))
     fields = [
         pa.field(one.name, pa.float64()) if pa.types.is_integer(one.type) else one
         for one in seen
@@ -282,9 +281,7 @@ def _csv(dataset: Any, paths: list[str]) -> Any:
 
 def column_names(dataset: Any) -> list[str]:
     """Columns of a dataset, without those that only number the rows of a frame."""
-    told = dataset.schema.pandas_metadata or {}
-    index = [name for name in told.get("index_columns", []) if isinstance(name, str)]
-    return [name for name in dataset.schema.names if name not in index]
+    return own_columns(dataset.schema)
 
 
 def to_pandas(batch: Any) -> Any:

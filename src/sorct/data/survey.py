@@ -197,6 +197,11 @@ class Surveyor:
                 responses = NumberSketch.of(numbers, weight)
             y = np.zeros(len(y), dtype=np.int64)
         labels, place = np.unique(y, return_inverse=True)
+        if labels.dtype.kind == "f" and (labels % 1.0 > 0.0).any():
+            raise ValueError(
+                f"The target has numbers with fractions, such as {labels[-1]:g}, which "
+                "are no classes. To predict a number take SORCTRegressor."
+            )
         count = np.bincount(place, minlength=labels.size)
         own = np.bincount(place, batch.weights, labels.size).astype(np.float64)
         whole = weight is None or bool((weight == np.floor(weight)).all())
