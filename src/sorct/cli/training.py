@@ -359,6 +359,9 @@ def path(args: Namespace) -> None:
     n_folds = _path_folds(args, data)
     found = _scored_path(args, data, n_folds) if n_folds else _plain_path(args, data)
     told = {"call": args.call, "target": args.target}
+    if args.max_features is not None or args.max_cost is not None:
+        # The relaxed trees alone keep the limits: they are what was asked for.
+        found = replace(found, trees=found.relaxed, relaxed=())
     trees = [replace(t, training=replace(t.training, **told)) for t in found.trees]
     found = replace(found, trees=tuple(trees))
     if args.out is not None:
@@ -455,9 +458,13 @@ def path_text(
     frame = found.to_frame() if everything else found.frontier()
     if agreement is not None:
         frame = frame.assign(agreement=[agreement[point] for point in frame.index])
-    which = "All" if everything else f"The {len(frame)} best of"
+    best = "The best" if len(frame) == 1 else f"The {len(frame)} best"
+    which = "All" if everything else f"{best} of"
     first = found.trees[0]
     told = first.training
+    measured = f"{fit_name(first)} is that"
+    if agreement is not None:
+        measured = f"{fit_name(first)} and {agreement_name(first)} are those"
     held_out = (
         f"; held out is {printable(held_out_score(told)[0])} in cross-validation "
         f"({told.cv_folds} folds)"
@@ -466,8 +473,7 @@ def path_text(
     )
     return "\n".join(
         [
-            f"{which} {len(found)} trees on the path; {fit_name(first)} and "
-            f"{agreement_name(first)} are those of training{held_out}",
+            f"{which} {len(found)} trees on the path; {measured} of training{held_out}",
             "",
             path_table(frame, found.trees),
             "",
