@@ -164,8 +164,8 @@ def test_a_cut_that_moves_probabilities_alone_is_printed(rng, table):
     assert "1 cut and 2 leaves" in text
     assert "not shown" not in text
     line = (
-        f"Followed by hand, all training rows come to the leaf {name}, which is what "
-        "predict says of them: the cuts move the probability alone."
+        f"predict says {name} of all training rows: the cuts move the probability "
+        "alone."
     )
     assert line in footer(text)
     assert "Shares are expected ones" in footer(text)

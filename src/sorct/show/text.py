@@ -16,7 +16,7 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.quantity import Quantity
-from sorct.data.wording import printable, readable, readable_label, shown
+from sorct.data.wording import class_name, printable, readable, readable_label, shown
 from sorct.show.caveats import (
     calibration_text,
     decision_text,
@@ -122,11 +122,15 @@ def by_hand_text(tree: Tree, view: View, hard: bool) -> list[str]:
         if tree.routed is None:
             return []
         leaf, come = View.of(tree, least=FEW, hard=True).root, "come to one leaf"
-        if isinstance(leaf, Leaf) and not tree.of_quantity:
-            come = f"come to the leaf {readable_label(tree.classes[leaf.code])}"
-            agrees = tree.training.followed == 1.0
-            come += ", which is what predict says of them" if agrees else ""
         rows = "all" if goes_one_way(tree, _NOBODY) else "next to all"
+        if isinstance(leaf, Leaf) and not tree.of_quantity:
+            label = tree.classes[leaf.code]
+            if tree.training.followed == 1.0:
+                return [
+                    f"predict says {class_name(label)} of {rows} training rows: the "
+                    f"cuts move the {what} alone."
+                ]
+            come = f"come to the leaf {readable_label(label)}"
         return [
             f"Followed by hand, {rows} training rows {come}: the cuts move the {what} "
             "alone."

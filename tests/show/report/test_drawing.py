@@ -173,7 +173,7 @@ def test_cuts_that_move_probabilities_alone_are_drawn(visit, rng):
     tree = weak_tree(X, np.where(rng.random(200) < 0.2, "fraud", "legal"))
     page = visit(tree.report(X, tree.predict(X)))
     assert page.locator("#drawing .node").count() == 3
-    assert "come to the leaf" in page.inner_text("#tree-note")
+    assert "the cuts move the probability" in page.inner_text("#tree-note")
     assert page.locator("#drawing text", has_text="% of samples").count() == 2
     no, yes = (
         page.locator("#detail .histogram text", has_text=word).first.bounding_box()
