@@ -79,7 +79,7 @@ FAILURES = {
     "long rows": (FIT.format("wide.csv"), "wide.csv, line 2: got 4 cells"),
     "open quote": (FIT.format("quote.csv"), "quote.csv cannot be read as CSV"),
     "same names": (FIT.format("double.csv"), "same name: 'a'"),
-    "one class": (FIT.format("one-class.csv"), "one class only, 'u'"),
+    "one class": (FIT.format("one-class.csv"), "one class only, u"),
     "missing class": (FIT.format("no-target.csv"), "column 'y' has 1 missing cell(s)"),
     "no variables": (FIT.format("alone.csv"), "no column to train on"),
     "a quantity": (

@@ -22,7 +22,7 @@ from sorct.data.sheet import DOUBTFUL, ReadingError, Sheet
 from sorct.data.target import Classes
 from sorct.data.terms import OTHER
 from sorct.data.variables import CellError, Variable
-from sorct.data.wording import listed
+from sorct.data.wording import listed, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,7 +190,8 @@ def _unfit_column(column: pd.Series[Any]) -> str | None:
             return (
                 f"column {name!r} has infinity in {len(infinite)} cell(s), first in "
                 f"row {infinite[0] + 1}; expected finite numbers (missing='inf' makes "
-                "such cells missing)."
+                "cells missing that are written so; one that begins with a minus "
+                "needs an =, as in --missing=-inf)."
             )
     if column.isna().all():
         return f"column {name!r} has no cells; leave it out (drop={name!r})."
@@ -307,8 +308,8 @@ def _no_classes(column: pd.Series[Any]) -> list[str]:
     n_classes, name = given.nunique(), str(column.name)
     if n_classes == 1:
         return [
-            f"target {name!r} has one class only, {given.iloc[0]!r}; expected two or "
-            "more."
+            f"target {name!r} has one class only, {printable(given.iloc[0])}; expected "
+            "two or more."
         ]
     if _too_many(n_classes, len(given)):
         return [

@@ -138,12 +138,14 @@ _NO_SCORE = "- no tree of it is feasible, or followed by hand as asked"
 
 
 def race_table(race: pd.DataFrame, scoring: str, results: pd.DataFrame) -> str:
-    """All that a search tried, best first: scores of the first folds, and of all."""
+    """All that a search tried: what has most folds first, and the best of these."""
     name, _ = in_words(scoring, 0.0)
     names = ["loss", "depth", "gamma", "scaling"]
     names += [key for key in _MORE_SETTINGS if key in race]
     header = [*names, printable(name), "folds", "on all folds"]
-    race = race.sort_values("first_score", ascending=False, kind="stable")
+    # Scores on other folds cannot be compared.
+    order = ["finalist", "first_folds", "first_score"]
+    race = race.sort_values(order, ascending=False, kind="stable")
     full, rows = _full_scores(race, results), []
     for place, row in race.to_dict("index").items():
         settings = [cell(row[key]) for key in names]

@@ -288,7 +288,7 @@ def _choice_lines(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
     told, lines = search.tree_.training, []
     if len(search.race_):
         lines = [
-            "What was tried, the best first:",
+            "What was tried; what was behind at once has fewer folds and stands last:",
             "",
             race_table(search.race_, told.cv_scoring or "score", search.cv_results_),
             "",

@@ -287,9 +287,9 @@ class BoundProblem:
         missed = np.abs(attained) - bounds.bound
         worst = [k for k in np.argsort(-missed) if missed[k] > 0.0]
         told = ", ".join(
-            f"{bounds.labels[k]!r}: {spread * attained[k]:.4g} "
-            f"(asked {spread * bounds.bound[k]:.4g})"
+            f"{bounds.labels[k]!r}: {found} (asked {asked})"
             for k in worst[:_TOLD]
+            for found, asked in [_apart(spread * attained[k], spread * bounds.bound[k])]
         )
         more = f" and {len(worst) - _TOLD} others" if len(worst) > _TOLD else ""
         time_text = "raise time_limit, " if late else ""
@@ -357,3 +357,9 @@ def relaxed_within(
 
     used = used_groups(eased, solution.params)
     return replace(bound, problem=eased, kept=used).solve(solution, effort)
+
+
+def _apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with so many digits that they do not read the same."""
+    texts = ((f"{one:.{n}g}", f"{other:.{n}g}") for n in range(4, 17))
+    return next((pair for pair in texts if pair[0] != pair[1]), (f"{one}", f"{other}"))

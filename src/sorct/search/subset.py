@@ -24,7 +24,7 @@ from sorct.search.relax import relaxed_share
 from sorct.search.starts import draw_start, empty_tree
 from sorct.solvers.augmented_lagrangian import AugmentedLagrangian
 from sorct.solvers.descent import gradient_at
-from sorct.solvers.solution import Solution
+from sorct.solvers.solution import Solution, Status
 
 #: Exchanges that are tried in a row without success before it ends, and in all.
 TRIES, EXCHANGES = 2, 8
@@ -183,10 +183,13 @@ class Subsets:
 
 
 def empty_solution(problem: Problem, solver: AugmentedLagrangian) -> Solution:
-    """The tree without variables."""
+    """The tree without variables, in closed form: there is nothing left to solve."""
     params, multiplier = empty_tree(problem)
     still = replace(solver, max_iter=1)
-    return still.solve(problem, params, multiplier=multiplier)
+    found = still.solve(problem, params, multiplier=multiplier)
+    if not found.feasible:
+        return found
+    return replace(found, residual=0.0, status=Status.CONVERGED)
 
 
 def better(trial: Solution, solution: Solution) -> bool:
