@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import explain, export_text
+from sorct import SORCTRegressor, explain, export_text
 from sorct.data.options import TableOptions
 from sorct.data.wording import apart, readable, readable_label, readable_level
 from sorct.show.cuts import cut_text
@@ -78,3 +78,13 @@ def test_names_are_quoted_wherever_they_stand_among_others(rng):
     assert "width (cm) = " in told
     assert '\n  "a (missing: +1)" = ' in told
     assert f"city = {apart(X.city[0])}" in told
+
+
+def test_a_level_called_missing_is_not_a_missing_cell(rng):
+    """In a linear leaf as well, where every level is a term."""
+    X = pd.DataFrame({"city": rng.choice(["a", "missing", "others", None], 200)})
+    y = X.city.map({"a": 0.0, "missing": 3.0, "others": 5.0}).fillna(-3.0)
+    model = SORCTRegressor(0, 0.01, leaf="linear", random_state=0)
+    text = export_text(model.fit(X, y + 0.1 * rng.normal(size=200)).tree_)
+    for word in ('[city is "missing"]', '[city is "others"]', "[city is missing]"):
+        assert word in text

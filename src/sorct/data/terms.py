@@ -15,7 +15,7 @@ from sorct.data.dates import as_days, iso_date
 
 # Who writes a term finds here what it is made of.
 from sorct.data.summands import Summand as Summand
-from sorct.data.wording import apart, printable, readable, told_within
+from sorct.data.wording import apart, apart_from_words, printable, readable, told_within
 
 
 class Other:
@@ -345,7 +345,7 @@ class LevelTerm:
         return tuple(
             Summand.of_indicator(
                 readable(self.name),
-                f"is {apart(level)}",
+                f"is {apart_from_words(level)}",
                 self.value(level),
                 column=column,
                 member=printable(level) if self.together else None,

@@ -18,6 +18,10 @@ _UNIT = re.compile(r"(?<=\S) ?\((?!missing)[^,;:\"()]*\)")
 _SMALLEST, _LARGEST = Decimal("1e-6"), Decimal("1e12")
 
 
+#: Words for levels and cells that have no name of their own.
+NAMELESS = ("missing", "others")
+
+
 def printable(name: Any) -> str:
     """A name on one line, control characters escaped."""
     text = str(name)
@@ -47,6 +51,12 @@ def apart(level: Any) -> str:
     """A level among words: quoted if it has marks that part levels."""
     text = printable(level)
     return _in_quotes(text) if _MARKS.search(text) else text
+
+
+def apart_from_words(level: Any) -> str:
+    """The same, and quoted if it is a word for levels or cells that have no name."""
+    text = apart(level)
+    return _in_quotes(text) if isinstance(level, str) and text in NAMELESS else text
 
 
 def readable_label(label: Any) -> str:

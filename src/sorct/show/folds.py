@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sorct.data.wording import apart, readable_level
+from sorct.data.wording import NAMELESS, apart, readable_level
 from sorct.show.numbers import allowed_error, rounded
 from sorct.tree.reading import Piece, Reading
 
@@ -95,7 +95,7 @@ def _names(group: list[tuple[Any, float]]) -> list[str]:
 def quoted(level: Any, write: Callable[[Any], str] = apart) -> str:
     """A level that stands apart from the words for levels that have no name."""
     text = write(level)
-    if text in ("missing", "others"):
+    if text in NAMELESS:
         return f'"{text}"'
     if len(text) <= _LETTERS:
         return text

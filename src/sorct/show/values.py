@@ -121,7 +121,8 @@ def says_parts(tree: Tree, leaf: Leaf) -> list[str]:
     if leaf.terms:
         constant, parts = linear_parts(leaf)
         if tree.quantity.is_log:
-            *first, last = [f"exp({short_number(constant)}", *parts]
+            # 4 decimals of a logarithm are 0.005 % of the number.
+            *first, last = [f"exp({constant:.4f}", *parts]
             parts = [*first[1:], f"{last})"]
             return [f"≈ {first[0]}", *parts, *miss] if first else [f"≈ {last})", *miss]
         return [f"≈ {short_number(constant)}", *parts, *miss]
@@ -186,13 +187,17 @@ def short_number(value: float) -> str:
 
 def quantity_footer(tree: Tree, view: View) -> list[str]:
     """What is told below the rules of a quantity."""
-    told, lines = tree.training, []
+    told, quantity, lines = tree.training, tree.quantity, []
     if view.cuts:
         sums = "" if tree.leaf_coef is None else _SUMS
         lines.append(f"{_MEANS if tree.tells_means else sums}{_MIXED}")
-    if tree.quantity.is_log:
+    if quantity.is_log:
         mixed = " What leaves say is mixed by its logarithms." if view.cuts else ""
-        lines.append(f"The tree is one of the logarithm.{mixed}")
+        low, high = map(quantity.value_text, (quantity.low, quantity.high))
+        lines.append(
+            f"The tree is one of the logarithm.{mixed} predict stays between the least "
+            f"and the largest number of training, {low} and {high}."
+        )
     if any(leaf_words(tree, leaf).says for leaf in view.leaves):
         lines.append(
             "A leaf between flat cuts says more or less than its rows are: none "
@@ -200,6 +205,8 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
         )
     meant = meaning(tree)
     lines += [meant] if meant else []
+    if not view.cuts and any(leaf.terms for leaf in view.leaves):
+        lines.append(f"Numbers are rounded to {_DIGITS} digits.")
     if told.r2 is not None:
         text = f"R² on the training rows is {told.r2:.3f}"
         if told.cv_r2 is not None:
