@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sorct import Path, SORCTRegressor, SORCTRegressorCV, Tree, export_text, sorct_path
 from sorct.data.planted import make_planted_tree
 from sorct.data.quantity import Quantity
+from sorct.estimators import folds
 from sorct.estimators.candidates import choose, not_behind
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
@@ -270,8 +271,10 @@ def test_targets_that_are_no_quantity_are_refused(houses):
 @pytest.mark.slow
 def test_what_is_chosen_on_some_rows_is_finished_on_all(houses, monkeypatch):
     X, y = houses
-    for place in ("folds", "finishing", "regressor_cv"):
+    for place in ("finishing", "regressor_cv"):
         monkeypatch.setattr(f"sorct.estimators.{place}.PATH_ROWS", 100)
+    few = replace(folds._OF_QUANTITY, most_rows=100)
+    monkeypatch.setattr(folds, "_OF_QUANTITY", few)
     search = SORCTRegressorCV(
         1, 0.5, leaf="linear", mixed=0.1, link="identity", scaling="auto", cv=2,
         n_solutions=1, handle_missing="typical", random_state=0,

@@ -33,17 +33,48 @@ from sorct.estimators.scorers import DefaultScorer, QuantityScorer, takes_weight
 from sorct.tree.path import NO_LIMITS, Limits, Path
 from sorct.tree.tree import Tree
 
-# A first look at settings; and how exactly trees are solved that only serve to be
-# scored.
-_COARSE_SOLUTIONS, _SCORED_TOL = 4, 1e-4
-_SCORED_TOL_QUANTITY, _SCORED_ITERATIONS = 1e-3, 200
-# Fewer strengths than this are all tried at a first look.
-_FEW_STRENGTHS = 4
-# Columns that are many, and the least share of the strongest penalty there; the same
-# where columns are more than rows.
-_MANY, _WEAKEST_OF_MANY, _WEAKEST_WIDE = 60, 2.0**-9, 2.0**-6
+# Columns that are many.
+_MANY = 60
 #: Rows that paths of a quantity are traced on, at most.
 PATH_ROWS = 3000
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """How much of a path is traced where its trees only serve to be scored.
+
+    Attributes
+    ----------
+    n_solutions : int
+        Solutions carried along at a first look.
+    tol, max_iter : float
+        How exactly trees are solved, and iterations at most.
+    brief : bool
+        Whether points try the trees of few others.
+    few : int
+        Fewer strengths than these are all tried at a first look.
+    most_rows : float
+        Rows that are looked at, at most.
+    weakest : pair of float
+        Least shares of the strongest penalty that are tried of many columns, and of
+        more columns than rows.
+    """
+
+    n_solutions: int
+    tol: float
+    max_iter: float
+    brief: bool
+    few: int
+    most_rows: float
+    weakest: tuple[float, float]
+
+
+_OF_CLASSES = _Pace(4, 1e-4, np.inf, True, 4, np.inf, (0.0, 0.0))
+# Relaxed trees of a quantity begin anew: that makes up for what a small pool and few
+# iterations have missed. Its trees of very many variables are slow to solve, and where
+# columns are more than rows, weak penalties let them fit all rows, which says nothing
+# of others.
+_OF_QUANTITY = _Pace(2, 1e-3, 200, False, 0, PATH_ROWS, (2.0**-9, 2.0**-6))
 
 
 @dataclass(frozen=True)
@@ -122,17 +153,13 @@ class PathTask:
         return replace(self, alphas_local=alphas_local, alphas_global=alphas_global)
 
     def _thinned(self, strengths: FloatArray, prepared: Prepared) -> FloatArray:
-        """Some of the default strengths; of a quantity, no weak ones on wide tables.
-
-        Trees of very many variables are slow to solve. Where columns are more than
-        rows, weak penalties let them fit all rows, which says nothing of others.
-        """
+        """Some of the default strengths, on wide tables none that is too weak."""
         strengths = strengths[:: -self.every][::-1]
         n_columns = prepared.encoder.n_columns
-        if not isinstance(self.target, Quantity) or n_columns <= _MANY:
+        if n_columns <= _MANY:
             return strengths
-        wide = n_columns > min(prepared.n_counted, PATH_ROWS)
-        least = _WEAKEST_WIDE if wide else _WEAKEST_OF_MANY
+        wide = n_columns > min(prepared.n_counted, self._pace.most_rows)
+        least = self._pace.weakest[int(wide)]
         return np.asarray(strengths[strengths >= least * strengths[-1]])
 
     def coarse(self) -> PathTask:
@@ -143,40 +170,41 @@ class PathTask:
         """
         assert self.alphas_local is not None
         assert self.alphas_global is not None
-        of_classes = not isinstance(self.target, Quantity)
 
         def some(strengths: FloatArray) -> FloatArray:
-            few = of_classes and strengths.size < _FEW_STRENGTHS
+            few = strengths.size < self._pace.few
             return strengths if few else strengths[-1::-2][::-1]
 
         return replace(
             self,
             alphas_local=some(self.alphas_local),
             alphas_global=some(self.alphas_global),
-            n_solutions=min(self.n_solutions, self._few_solutions),
             relax=self.limits.on_trees,
         ).rough()
 
     @property
-    def _few_solutions(self) -> int:
-        """Solutions for a first look; of a quantity also on folds."""
-        return _COARSE_SOLUTIONS // (2 if isinstance(self.target, Quantity) else 1)
+    def _pace(self) -> _Pace:
+        return _OF_CLASSES if isinstance(self.target, Classes) else _OF_QUANTITY
 
     def rough(self) -> PathTask:
         """The same, solved no more exactly than a score needs."""
-        effort = replace(self.effort, tol=max(self.effort.tol, _SCORED_TOL))
-        few = min(self.n_solutions, self._few_solutions)
-        if not isinstance(self.target, Quantity):
-            return replace(self, effort=effort, brief=True, n_solutions=few)
-        # Relaxed trees begin anew: that makes up for what a small pool has missed.
-        most = min(self.effort.max_iter, _SCORED_ITERATIONS)
-        effort = replace(effort, tol=max(effort.tol, _SCORED_TOL_QUANTITY))
-        return replace(self, effort=replace(effort, max_iter=most), n_solutions=few)
+        pace = self._pace
+        effort = replace(
+            self.effort,
+            tol=max(self.effort.tol, pace.tol),
+            max_iter=min(self.effort.max_iter, pace.max_iter),
+        )
+        return replace(
+            self,
+            effort=effort,
+            brief=self.brief or pace.brief,
+            n_solutions=min(self.n_solutions, pace.n_solutions),
+        )
 
     def _prepared(self, data: Data) -> Prepared:
         model = self._model_for(np.unique(data.y))
         prepared = data.prepared(model, self.call)
-        if not isinstance(self.target, Quantity) or prepared.n_samples <= PATH_ROWS:
+        if prepared.n_samples <= self._pace.most_rows:
             return prepared
         # The table is read as a whole; what is chosen is finished on all rows.
         problem = prepared.problem
