@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -46,6 +46,10 @@ _SAME_TANGENT, _SAME_PROBA = 1e-9, 1e-2
 PSEUDO = 2e-3
 
 
+# No loss of a residual: its shape has no numbers.
+_NO_SHAPE: FloatArray = np.zeros(0)
+
+
 class Datafit(Protocol):
     """What a problem asks of a datafit."""
 
@@ -56,6 +60,18 @@ class Datafit(Protocol):
     @property
     def first(self) -> int:
         """Label whose leaves come before all others; -1 if leaves have no order."""
+
+    @property
+    def shape(self) -> FloatArray:
+        """Numbers of a loss of a residual for compiled code; none for other losses."""
+
+    @property
+    def unit(self) -> float:
+        """Unit of the slopes of linear leaves; 0 where leaves have none."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether leaves have slopes."""
 
     def table(self, n_codes: int) -> FloatArray:
         """Payoff of every code at every label; empty where leaves have none."""
@@ -83,6 +99,10 @@ class ExpectedCost:
 
     cost_matrix: FloatArray
     first: int = -1
+
+    shape: ClassVar[FloatArray] = _NO_SHAPE
+    unit: ClassVar[float] = 0.0
+    linear: ClassVar[bool] = False
 
     @property
     def rule(self) -> int:
@@ -198,6 +218,7 @@ class Entropy:
 
     rule = TANGENT
     first = -1
+    shape, unit, linear = _NO_SHAPE, 0.0, False
 
     def table(self, n_codes: int) -> FloatArray:
         """No labels, so no table of theirs."""

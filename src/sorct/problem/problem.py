@@ -31,9 +31,8 @@ from sorct.problem.thresholds import clip_thresholds
 from sorct.tree.params import Params
 from sorct.tree.topology import Topology
 
-# Where a subproblem has no tilt, and its datafit no shape.
+# Where a subproblem has no tilt.
 _NO_TILT: FloatArray = np.zeros((0, 0))
-_NO_SHAPE: FloatArray = np.zeros(0)
 # A leaf may leave a class so little that it is rounded to 0; its logarithm is finite.
 _LEAST = float(np.finfo(np.float64).tiny)
 
@@ -119,8 +118,8 @@ class Problem:
             datafit.pseudo(self.data.share),
             _NO_TILT,
             0.0,
-            datafit.shape if isinstance(datafit, Residual) else _NO_SHAPE,
-            datafit.unit if isinstance(datafit, Residual) else 0.0,
+            datafit.shape,
+            datafit.unit,
         )
 
     @property
@@ -142,7 +141,7 @@ class Problem:
     @property
     def has_slopes(self) -> bool:
         """Whether leaves are linear."""
-        return isinstance(self.datafit, Residual) and self.datafit.linear
+        return self.datafit.linear
 
     @property
     def n_penalised(self) -> int:
