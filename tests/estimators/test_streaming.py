@@ -486,3 +486,15 @@ def test_memory_does_not_hold_the_table(tmp_path):
     sizes = list(source.gather(lambda batch: batch.n_rows))
     assert sum(sizes) == 5000
     assert max(sizes) <= 512
+
+
+def test_whole_numbers_of_csv_files_are_classes_as_written(rng, tmp_path):
+    """And of the tree of the same table in memory."""
+    X = pd.DataFrame({"a": rng.normal(0.0, 1.0, 200)})
+    X["y"] = (X["a"] + rng.normal(0.0, 0.5, 200) > 0.0).astype(int)
+    X.to_csv(tmp_path / "t.csv", index=False)
+    model = SORCTClassifier(1, 0.01, n_starts=1, random_state=0)
+    found = model.fit(tmp_path / "t.csv", "y").tree_
+    known = model.fit(X[["a"]], X["y"]).tree_
+    assert found.classes.dtype == known.classes.dtype
+    np.testing.assert_allclose(found.coef, known.coef, atol=1e-6)

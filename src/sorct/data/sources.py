@@ -154,6 +154,8 @@ class FileSource:
         self._weight = weight
         self._dataset = dataset_of(given)
         self._names = column_names(self._dataset)
+        kind = getattr(self._dataset, "format", None)
+        self._of_csv = getattr(kind, "default_extname", "") == "csv"
         double = sorted({name for name in self._names if self._names.count(name) > 1})
         if double:
             raise ValueError(
@@ -190,7 +192,11 @@ class FileSource:
         frame = to_pandas(table)
         taken = [name for name in (self.target, self._weight) if name is not None]
         weight = None if self._weight is None else frame[self._weight].to_numpy()
-        return Batch.of(frame.drop(columns=taken), frame[self.target], weight, number)
+        y = frame[self.target]
+        if self._of_csv and y.dtype.kind == "f" and (y % 1.0 == 0.0).all():
+            # Whole numbers of CSV files are read as floats; classes are as written.
+            y = y.astype(np.int64)
+        return Batch.of(frame.drop(columns=taken), y, weight, number)
 
 
 def _pyarrow() -> Any:
