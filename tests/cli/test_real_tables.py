@@ -356,3 +356,18 @@ def test_a_dry_run_refuses_what_training_would(tmp_path, capsys, option, words):
     file.write_text("\n".join(["size,city,y", *rows]))
     assert main(["fit", str(file), "--target", "y", "--dry-run", option]) == 1
     assert words in capsys.readouterr().err
+
+
+def test_levels_that_training_did_not_have_are_noted(tmp_path, monkeypatch, capsys):
+    """With how many rows have them; known ones, blanks around them off, are not."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 80), "a": rng.normal(size=80)})
+    table["y"] = np.where(table["sex"] == "f", "u", "v")
+    table.to_csv("t.csv", index=False)
+    line = "fit t.csv --target y --alpha-local 0.01 --depth 1 --out m.json -q"
+    assert main(line.split()) == 0
+    pd.DataFrame({"sex": ["F", " f ", "m", "x", "F"], "a": 0.0}).to_csv("r.csv")
+    assert main(["predict", "m.json", "r.csv"]) == 0
+    told = capsys.readouterr().err
+    assert "levels without a weight of their own ('F', 'x') in 3 row(s)" in told

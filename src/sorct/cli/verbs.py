@@ -136,6 +136,7 @@ def predict(args: Namespace) -> None:
         _predict_stream(args, tree, stream, out)
         return
     rows = rows_for(source, tree)
+    _tell_new_levels(args, rows, tree)
     if args.json and out.path is None:
         print_result(True, _predictions_document(tree, rows), "")
         return
@@ -165,6 +166,25 @@ def _predict_stream(
         print_result(True, document, "")
     else:
         note(args.quiet, f"{rows.n_rows} predictions are in {args.out}.")
+
+
+def _tell_new_levels(args: Namespace, rows: pd.DataFrame, tree: Tree | Forest) -> None:
+    """Say which levels have no weight of their own: they count as all others do."""
+    if tree.encoder.unknown != "other":
+        return
+    for variable in tree.encoder.variables:
+        choices = variable.choices
+        if choices is None or variable.name not in tree.variables_used:
+            continue
+        cells = rows[variable.name].dropna()
+        new = [level for level in cells.unique().tolist() if level not in choices]
+        if new:
+            note(
+                args.quiet,
+                f"column {variable.name!r} has levels without a weight of their own "
+                f"({listed(new, 3)}) in {int(cells.isin(new).sum())} row(s): they "
+                "count as others, as levels do that training did not have.",
+            )
 
 
 def _header(args: Namespace, tree: Tree | Forest, source: Sheet) -> list[str]:
