@@ -16,14 +16,18 @@ from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.table import Table
 
-# Scaling is folded into the weights unless that loses digits: for a range that is
-# narrower than this, or so far from zero that (distance / width) x (largest sum) is
-# more than this. Rounding then changes a sum by less than 1e-10.
-_NARROW, _FAR = 1e-250, 1e5
-# Sums that BLAS makes at the same time, so more are not slower; multiplications up to
-# which it takes rows as they are instead of laying them out anew; rows at a time, at
-# least.
-_TOGETHER, _AS_THEY_ARE, _FEWEST_ROWS = 4, 1_000_000, 1024
+# Scaling is folded into the weights unless that loses digits: where a range is narrower
+# than this, or
+_NARROW = 1e-250
+# so far from zero that (distance / width) x (largest sum) is more than this. Rounding
+# changes a sum by less than 1e-10 otherwise.
+_FAR = 1e5
+# Sums that BLAS makes at the same time: so many are not slower than one.
+_TOGETHER = 4
+# Multiplications up to which BLAS takes rows as they are; others it lays out anew.
+_AS_THEY_ARE = 1_000_000
+# Rows at a time, at least.
+_FEWEST_ROWS = 1024
 
 
 class Product(Protocol):

@@ -17,14 +17,18 @@ from sorct._typing import FloatArray
 from sorct.data.bent import Bent
 from sorct.data.numeric import MOST_POINTS, Curve, Numeric
 
-# Rows at each end, at least a share and a number, that say nothing about the middle.
-_END_SHARE, _END_ROWS = 0.01, 3
+# Share of the rows at each end that says nothing about the middle.
+_END_SHARE = 0.01
+# Fewest rows at each end that do not.
+_END_ROWS = 3
 # A value is wild if it is further from the middle than so many times its width.
 _FAR = 3.0
 # A column is crushed if nine tenths of its rows lie within this share of its range.
 _CRUSHED = 0.3
-# Bends between the ends of a number, at most, and values that it needs to bend at all.
-_BENDS, _FEWEST_VALUES = 3, 6
+# Bends between the ends of a number, at most.
+_BENDS = 3
+# Values that a number needs to bend at all.
+_FEWEST_VALUES = 6
 # Quantiles of longer columns are those of every k-th row.
 _MOST_ROWS = 200_000
 # Rows by which the middle of longer columns is looked for.

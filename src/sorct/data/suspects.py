@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 _FEWEST_ROWS = 10
 # Names of whole numbers that name rows: id, customer_id, CustomerID.
 _ID = re.compile(r"(?i:(.*[^a-z])?(id|uuid|index))|.*[a-z](Id|ID)")
-# How much better than the most frequent class a column must be to be named, on how
-# many rows, and how many rows a level must have on average.
-_LEAK, _LEAK_ROWS, _ROWS_PER_LEVEL = 0.995, 30, 10
+# A column is named as a leak if it tells this share of the classes that the most
+# frequent class alone does not tell.
+_LEAK = 0.995
+# So many rows are needed for that.
+_LEAK_ROWS = 30
+# A level must have so many rows on average.
+_ROWS_PER_LEVEL = 10
 # Correlation of the ranks of a column and of a quantity from which on it is named.
 _ORDERED = 0.9995
-# Rows that tell soon of most columns that they change and repeat, and rows that tell
-# of most that they do not decide the target.
-_FIRST, _SAMPLE = 1000, 20_000
+# Rows that tell of most columns that they change and repeat.
+_FIRST = 1000
+# Rows that tell of most columns that they do not decide the target.
+_SAMPLE = 20_000
 
 
 def why_left_out(column: pd.Series[Any]) -> str | None:

@@ -62,21 +62,29 @@ _BETTER = 1e-5
 # The search ends when so many runs agree. With one cut, where chains cannot exchange
 # parts, so many chains must agree as well.
 _AGREE, _AGREE_CHAINS = 2, 6
-# At most so many runs. No run begins after ``MAX_WORK``, and no run does more than so
-# much; where columns or cuts are very many, no more than the former.
-_MAX_RUNS, _MAX_WORK_OF_RUN = 16, 4e11
-# Rows that chains look at where there are very many: so many per column, but not more
-# than so many cells, and at least so many rows. With one cut, all rows of the search,
-# unless they have so many columns.
-_ROWS_PER_COLUMN, _MOST_CELLS, _FEWEST_ROWS = 64, 2**24, 4096
-# Evaluations of a descent, about; descents on more rows than chains look at; and
-# seconds from which on a search says beforehand what it may take.
-_USUAL_EVALUATIONS, _LAST_DESCENTS, _LONG = 150, 8, 30.0
+# At most so many runs, of which none begins after ``MAX_WORK``.
+_MAX_RUNS = 16
+# Most that a run does; where columns or cuts are very many, it is ``MAX_WORK``.
+_MAX_WORK_OF_RUN = 4e11
+# Rows that chains look at where there are very many: so many per column,
+_ROWS_PER_COLUMN = 64
+# but not more than so many cells,
+_MOST_CELLS = 2**24
+# and at least so many. With one cut it is all rows of the search, unless they have more
+# cells.
+_FEWEST_ROWS = 4096
+# Evaluations of a descent, about.
+_USUAL_EVALUATIONS = 150
+# Descents on more rows than chains look at.
+_LAST_DESCENTS = 8
+# A search that may take so many seconds says so beforehand.
+_LONG = 30.0
 _LATE = "time limit"
 _WORKED = "work limit"
-# Share of the time limit for searching, the rest being for the polish: on the rows
-# searched, or on many more.
-_SEARCH_SHARE, _SEARCH_SHARE_MANY_ROWS = 0.93, 0.75
+# Share of the time limit for searching, the rest being for the polish.
+_SEARCH_SHARE = 0.93
+# The same where the polish is on many more rows than the search.
+_SEARCH_SHARE_MANY_ROWS = 0.75
 
 
 @dataclass(frozen=True)

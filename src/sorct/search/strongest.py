@@ -32,17 +32,26 @@ from sorct.solvers.descent import gradient_at
 from sorct.solvers.solution import Solution
 from sorct.tree.params import Params
 
-# Rounds at most; where below the ratio the next tree is solved for; gains that end the
-# rounds; the share of the best ratio so far that a tree has after a round, or is left.
-_ROUNDS, _BELOW, _GAIN, _HOPE = 8, 0.7, 1.02, 0.9
+# Rounds, at most.
+_ROUNDS = 8
+# The next tree is solved for at this share of the ratio.
+_BELOW = 0.7
+# A round that raises the ratio by a smaller factor is the last.
+_GAIN = 1.02
+# A tree whose ratio after a round is below this share of the best so far is left.
+_HOPE = 0.9
 # Steepness per variable of the cuts with which most trees begin, if steeper ones are
-# asked for, the next where one leads to nothing; and how many trees begin as steep as
-# asked: only these find a class in a narrow band. Of a quantity all do: slopes of
-# leaves stay as they are.
-_GENTLE, _STEEP_STARTS = (1.0, 8.0), 2
-# Variables of which trees of a quantity are tried that use nothing else, and starts;
-# nearer to the ratio, where the tree with the largest one is.
-_ALONE, _ALONE_STARTS, _NEARER = 4, 2, (0.9, 0.98)
+# asked for: the second where the first leads to nothing.
+_GENTLE = (1.0, 8.0)
+# Trees that begin as steep as asked: only these find a class in a narrow band. Of a
+# quantity all do: slopes of leaves stay as they are.
+_STEEP_STARTS = 2
+# Variables of which trees of a quantity are tried that use nothing else.
+_ALONE = 4
+# Starts of each of them.
+_ALONE_STARTS = 2
+# Shares of the ratio at which the next trees are solved for there.
+_NEARER = (0.9, 0.98)
 
 
 def emptying_strength(
