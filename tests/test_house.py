@@ -226,6 +226,31 @@ def knows_the_box(node):
     )
 
 
+def opens_a_penalty(node):
+    """Rule: what a penalty is made of is read, written or named."""
+    own = {"linf", "linf_strength", "local_strength", "boxed", "barred"}
+    if isinstance(node, ast.keyword):
+        return node.arg in own
+    if isinstance(node, ast.Constant):
+        return node.value in own
+    return (getattr(node, "id", None) or getattr(node, "attr", None)) in own
+
+
+def reads_a_training_key(node):
+    """Rule: what cross-validation said is told by the names of its fields."""
+    return called(node) == "startswith" and "'cv_'" in ast.unparse(node)
+
+
+def test_only_the_penalty_knows_what_it_is_made_of():
+    """Its strengths, groups, box and signs: others ask it for what follows."""
+    assert files_where(opens_a_penalty, "problem/penalty*") == set()
+
+
+def test_only_the_training_record_knows_its_fields():
+    """Which of them belong to a choice by cross-validation."""
+    assert files_where(reads_a_training_key, "tree/training.py") == set()
+
+
 def test_only_the_penalty_knows_its_prox():
     """Shrinking and capping of coefficients is spelled out in one file."""
     assert files_where(makes_a_prox, "problem/penalty*") == set()
@@ -280,6 +305,16 @@ def test_only_the_topology_knows_the_numbers_of_children():
                 "max(abs(row[j]) - amount, 0.0)",
             ],
             ["np.maximum(x, 0.0)", "def prox(self, x): return self.rows.prox(x)"],
+        ),
+        (
+            opens_a_penalty,
+            ["penalty.linf.size", "p._replace(boxed=3)", "arrays['linf']"],
+            ["penalty.n_groups", "penalty.with_free(free)", "alphas_local"],
+        ),
+        (
+            reads_a_training_key,
+            ["key.startswith('cv_')"],
+            ["key.startswith('alpha')", "told.cv_score"],
         ),
         (
             knows_the_box,

@@ -109,9 +109,9 @@ class PerCut:
     def _refitted(self, solution: Solution, used: BoolArray) -> Solution:
         """Refit with some variables in every cut, under a share of the penalty."""
         problem, share = self.problem, relaxed_share(self.problem)
-        barred = 1.0 - used[self.variable].astype(np.float64)
-        penalty = problem.penalty.scaled(share).with_barred(barred)
-        groups = np.flatnonzero((1.0 - barred).any(axis=1))
+        shut = 1.0 - used[self.variable].astype(np.float64)
+        penalty = problem.penalty.scaled(share).with_barred(shut)
+        groups = np.flatnonzero((1.0 - shut).any(axis=1))
         small = Restriction.of(replace(problem, penalty=penalty), groups)
         start, stay = small.down(solution.params), solution.multiplier
         found = self.solver.solve(small.part, start, multiplier=stay, stop=self.stop)

@@ -231,7 +231,7 @@ def _found(tree: Tree) -> tuple[float, ...] | None:
     """Share of every class that is predicted to be of it in training, if known."""
     told = tree.training
     # Where the likelihood is maximised, recall is that of the classes predicted.
-    return told.found or (told.recall if told.loss == "log" else None)
+    return told.found or (told.recall if told.by_log else None)
 
 
 def _pairs_text(tree: Tree, recall: Sequence[float], precision: Sequence[float]) -> str:

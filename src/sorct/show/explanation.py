@@ -244,7 +244,7 @@ def explain(
         by_hand=None if tree.routed is None else _plain(tree.follow_table(table)[0]),
         decision=" ".join(decision_text(tree)),
         calibrated=tree.calibration is not None,
-        by_likelihood=tree.training.loss == "log",
+        by_likelihood=tree.training.by_log,
     )
 
 

@@ -119,12 +119,12 @@ class HeatmapDisplay:
         names = {"score": grid.score_name} | grid.names
         check_quantity(column, names)
         # Rows are in the order of the path, the local axis outermost.
-        local = np.unique(grid.frame["alpha_local"].to_numpy(dtype=np.float64))
-        linf = np.unique(grid.frame["alpha_global"].to_numpy(dtype=np.float64))
+        rows = np.unique(grid.frame["alpha_local"].to_numpy(dtype=np.float64))
+        columns = np.unique(grid.frame["alpha_global"].to_numpy(dtype=np.float64))
         values = grid.frame[column].to_numpy(dtype=np.float64)
-        chosen = None if grid.chosen is None else divmod(grid.chosen, linf.size)
-        shape = local.size, linf.size
-        return cls(values.reshape(shape), local, linf, names[column], chosen)
+        chosen = None if grid.chosen is None else divmod(grid.chosen, columns.size)
+        shape = rows.size, columns.size
+        return cls(values.reshape(shape), rows, columns, names[column], chosen)
 
     def plot(self, ax: Axes | None = None, *, cmap: Any = COLOUR_MAP) -> Self:
         """Draw a cell per pair of penalties.

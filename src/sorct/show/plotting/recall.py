@@ -139,7 +139,7 @@ class RecallDisplay:
             floor=tree.training.min_recall,
             expected=tree.training.recall,
         )
-        if tree.training.loss == "log":
+        if tree.training.by_log:
             display.expected_name = "on the training rows"
         return display
 
