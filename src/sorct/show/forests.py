@@ -17,7 +17,7 @@ import numpy as np
 from sorct._typing import FloatArray
 from sorct.data.terms import OTHER
 from sorct.data.wording import class_name, printable, readable
-from sorct.show.notes import given_text, short_text, wrapped, written
+from sorct.show.notes import short_text, wrapped, written
 from sorct.show.numbers import quantity_text, signed, thousands_apart
 from sorct.show.values import meaning
 
@@ -268,7 +268,8 @@ class ForestExplanation:
             )
         most = max((abs(one.contribution) for one in self.influences), default=0.0)
         for one in self.influences:
-            now = f"  {readable(one.variable)} is {given_text(one.value)}"
+            given = "missing" if one.value is None else short_text(one.value)
+            now = f"  {readable(one.variable)} is {given}"
             if one.value == one.typical:
                 lines.append(f"{now}, as is typical")
                 continue
