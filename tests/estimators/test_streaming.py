@@ -498,3 +498,14 @@ def test_whole_numbers_of_csv_files_are_classes_as_written(rng, tmp_path):
     known = model.fit(X[["a"]], X["y"]).tree_
     assert found.classes.dtype == known.classes.dtype
     np.testing.assert_allclose(found.coef, known.coef, atol=1e-6)
+
+
+def test_a_damaged_row_is_named_with_its_file(rng, tmp_path, monkeypatch):
+    """Also where it stands far behind what was looked at first."""
+    monkeypatch.setattr("sorct.data.sources._LOOKED_AT", 2000)
+    X = pd.DataFrame(rng.normal(0.0, 1.0, (3000, 2)), columns=["a", "b"])
+    X.assign(y=np.where(X["a"] > 0.0, "u", "v")).to_csv(tmp_path / "t.csv", index=False)
+    with (tmp_path / "t.csv").open("a") as file:
+        file.write("1.0,2.0,u,too much\n")
+    with pytest.raises(ValueError, match=r"File '.*t\.csv' cannot be read: .* 3 col"):
+        SORCTClassifier(1, 0.1).fit(tmp_path / "t.csv", "y")

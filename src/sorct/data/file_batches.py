@@ -81,7 +81,7 @@ def _parquet(
 
 def _csv(dataset: Any, fragment: Any, columns: list[str], most: int) -> Iterator[Any]:
     """Batches of a CSV file, of the types that the whole Dataset has."""
-    from pyarrow import csv
+    from pyarrow import ArrowInvalid, csv
 
     kind = fragment.format
     options = kind.default_fragment_scan_options
@@ -90,8 +90,11 @@ def _csv(dataset: Any, fragment: Any, columns: list[str], most: int) -> Iterator
     convert.include_columns = columns
     convert.include_missing_columns = True
     read.block_size = _CSV_BYTES
-    with (
-        fragment.filesystem.open_input_stream(fragment.path) as opened,
-        csv.open_csv(opened, read, kind.parse_options, convert) as batches,
-    ):
-        yield from batches
+    try:
+        with (
+            fragment.filesystem.open_input_stream(fragment.path) as opened,
+            csv.open_csv(opened, read, kind.parse_options, convert) as batches,
+        ):
+            yield from batches
+    except ArrowInvalid as error:
+        raise ValueError(f"File {fragment.path!r} cannot be read: {error}") from error
