@@ -527,3 +527,15 @@ def test_no_table_is_too_odd(rows, delimiter, with_target):
         return
     assert len(reading.frame) == len(rows)
     assert [one.name for one in reading.columns] == ["a", "b", "c", "y"]
+
+
+def test_the_same_note_of_many_columns_is_one_line():
+    """Five are named, the others counted."""
+    cells = {f"c{k}": [".", "1", "2", "3"] * 5 for k in range(8)}
+    frame = pd.DataFrame({**cells, "y": ["u", "v"] * 10})
+    content = frame.to_csv(index=False).encode()
+    sheet = open_sheet("t.csv", content, ReadOptions())
+    notes = read_training(sheet, Roles(target="y")).notes()
+    assert notes == [
+        "8 columns, 'c0', 'c1', 'c2', 'c3', 'c4' and 3 more: '.' counts as missing."
+    ]

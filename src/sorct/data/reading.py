@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Levels of a column that are warned of if they are as many as half the rows.
 _MANY_LEVELS = 50
+# Columns that are named where the same was done to more.
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -85,11 +87,16 @@ class TableReading:
     problems: tuple[str, ...]
 
     def notes(self) -> list[str]:
-        """What was done to read columns, a line for each."""
+        """What was done to read columns, a line for all with which it was the same."""
+        alike: dict[str, list[str]] = {}
+        for one in self.columns:
+            if one.notes and one.left_out is None:
+                alike.setdefault("; ".join(one.notes), []).append(one.name)
         return [
-            f"column {one.name!r}: {'; '.join(one.notes)}."
-            for one in self.columns
-            if one.notes and one.left_out is None
+            f"column {names[0]!r}: {told}."
+            if len(names) == 1
+            else f"{len(names)} columns, {listed(names, _NAMED)}: {told}."
+            for told, names in alike.items()
         ]
 
     def left_out(self) -> list[str]:

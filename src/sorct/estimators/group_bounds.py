@@ -75,10 +75,12 @@ class GroupBounds:
                 f"groups must have one entry for each of the {n_samples} rows, got "
                 f"shape {given.shape}."
             )
-        if pd.isna(given).any():
+        missing = np.flatnonzero(pd.isna(given))
+        if missing.size:
             raise ValueError(
-                "groups has missing entries; name a group for them too, and leave it "
-                "out of group_bounds if it is not to be bound."
+                f"groups has {missing.size} missing entries, the first in row "
+                f"{missing[0] + 1}; name a group for them too, and leave it out of "
+                "group_bounds if it is not to be bound, or leave such rows out."
             )
         named = _by_group(bounds, np.unique(given).tolist())
         labels = list(named)
