@@ -16,7 +16,7 @@ from sorct._typing import FloatArray
 from sorct.data.variables import Variable
 from sorct.data.wording import readable
 from sorct.show.counterfactual import Flip, find_reach
-from sorct.show.notes import short_text, value_text
+from sorct.show.notes import short_text, value_text, wrapped
 from sorct.show.numbers import quantity_text, signed, thousands_apart
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class ValueExplanation:
             # A cut that sends every sample one way tells nothing of this one.
             if step.parts or step.proba < 1.0:
                 lines += ["", *step_lines(step)]
-        lines += ["", f"Leaf: {self.leaf}, by this route with probability "]
-        lines[-1] += f"{self.leaf_proba:.4g}"
+        reached = f"by this route with probability {self.leaf_proba:.4g}"
+        lines += ["", *wrapped(f"Leaf: {self.leaf}, {reached}")]
         if self.reach is not None:
             goal = quantity_text(self.reach)
             lines += [
