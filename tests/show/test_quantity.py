@@ -265,3 +265,38 @@ def test_rules_of_logarithms_give_the_prediction_by_hand():
     np.testing.assert_allclose(by_hand, tree.predict(X), rtol=1e-3)
     assert "predict stays between the least and the largest" in " ".join(text.split())
     assert "Numbers are rounded to 4 digits." in text
+
+
+def told_by_hand(parts, row):
+    """What the terms of a printed sum add for a row."""
+    total = 0.0
+    for part in parts:
+        sign, size, asked = part.split(" ", 2)
+        name, _, level = asked.strip("[]").partition(" is ")
+        cell = "missing" if row[name] is None else str(row[name])
+        is_so = cell == level if asked[0] == "[" else row[name]
+        total += float(sign + size) * is_so
+    return total
+
+
+@pytest.mark.parametrize("weights", ["-0+", "+-0", "+00", "-+", "-+m", "+-m", "+0m"])
+@pytest.mark.parametrize("rare", [False, True])
+def test_sums_of_leaves_hold_for_every_level(weights, rare):
+    """Also where two of several have opposite weights, or cells are missing."""
+    levels = [*"abc"[: len(weights.removesuffix("m"))]]
+    cells = levels * 20 + (["r"] if rare else []) + [None] * 20 * ("m" in weights)
+    X = pd.DataFrame({"g": pd.Series(cells, dtype=object), "z": 1.0 * len(cells)})
+    X["z"] = np.arange(len(X)) % 7.0
+    model = SORCTRegressor(0, 0.01, leaf="linear", random_state=0)
+    tree = model.fit(X, X["z"] + np.arange(len(X)) % 3).tree_
+    names = tree.encoder.column_names
+    slopes = np.zeros_like(tree.leaf_coef)
+    for level, sign in zip(levels, weights, strict=False):
+        slopes[names.index(f"g = {level}"), 0] = {"-": -0.25, "0": 0.0, "+": 0.25}[sign]
+    slopes[names.index("z"), 0] = 0.125
+    if "m" in weights:
+        slopes[names.index("g is missing"), 0] = -0.25
+    tree = replace(tree, leaf_coef=slopes)
+    constant, parts = linear_parts(tree.view.leaves[0])
+    told = [constant + told_by_hand(parts, row) for row in X.to_dict("records")]
+    np.testing.assert_allclose(told, tree.predict(X), rtol=0.0, atol=0.01)

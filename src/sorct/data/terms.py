@@ -47,6 +47,10 @@ class Term(Protocol):
     def of_numbers(self) -> bool:
         """Whether cells are numbers, of which NaN is one; no dates, text or truths."""
 
+    @property
+    def is_two_sided(self) -> bool:
+        """Whether it has two levels, one adding what the other takes, and no more."""
+
     def value(self, cell: Any) -> float:
         """What a raw value of the variable adds."""
 
@@ -79,6 +83,7 @@ class _NumberTerm:
     origin: str | None
 
     refuses_unknown = False
+    is_two_sided = False
 
     @property
     def of_numbers(self) -> bool:
@@ -308,6 +313,13 @@ class LevelTerm:
         return not isinstance(next(iter(self.weights), ""), (bool, str))
 
     @property
+    def is_two_sided(self) -> bool:
+        """Whether two levels, neither of them pooled, have opposite weights."""
+        weights = list(self.weights.values())
+        plain = not self.scores and self.pooled is None and not self.others
+        return plain and len(weights) == 2 and weights[0] == -weights[1] != 0.0
+
+    @property
     def size(self) -> float:
         """Most that the term adds or takes."""
         return max(
@@ -389,6 +401,9 @@ class MissingTerm:
     weight: float
     column: int | None = None
     typical: Any = None
+
+    # A missing cell is a third thing.
+    is_two_sided = False
 
     @property
     def refuses_unknown(self) -> bool:

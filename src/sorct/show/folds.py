@@ -69,15 +69,10 @@ def folds(reading: Reading, piece: Piece, decimals: int | None = None) -> list[F
     else:
         found = [_fold(named(_names(group)), group, number) for group in groups]
     for name, value in (("missing", piece.missing), ("others", others)):
-        if value is not None and not (name == "others" and is_halfway(piece)):
+        # Of a new level that is halfway a note tells, not every cut.
+        if value is not None and not (name == "others" and piece.halfway):
             found.append(_fold(name, [(name, value)], number))
     return found
-
-
-def is_halfway(piece: Piece) -> bool:
-    """Whether a new level is halfway between two: a note says so, not every cut."""
-    weights = [weight for _, weight in piece.levels]
-    return len(weights) == 2 and piece.others == 0.0 and sum(weights) == 0.0
 
 
 def _fold(

@@ -15,11 +15,10 @@ import numpy as np
 from sorct.data.dates import iso_date
 from sorct.data.encoder import TableEncoder
 from sorct.data.terms import Summand
+from sorct.data.variables import is_truth
 from sorct.data.wording import apart, readable
 from sorct.show.cuts import plain_question
-from sorct.show.folds import is_halfway
 from sorct.show.numbers import rounded
-from sorct.show.values import two_sided
 from sorct.tree.view import Cut, View
 
 # Straight lines between the points that are told come so close to a curve.
@@ -44,7 +43,8 @@ def notes(encoder: TableEncoder, view: View) -> list[str]:
     found = [note for cut in view.cuts for note in _cut_notes(encoder, cut)]
     for leaf in view.leaves:
         for i, term in leaf.terms.items():
-            if two_sided(term) and not term.refuses_unknown:
+            closed = term.refuses_unknown or is_truth(encoder.variables[i])
+            if term.is_two_sided and not closed:
                 found.append(_HALFWAY)
             for summand in term.summands():
                 found += _summand_notes(readable(encoder.names[i]), summand)
@@ -70,7 +70,7 @@ def _cut_notes(encoder: TableEncoder, cut: Cut) -> Iterator[str]:
         told = _summand_notes(readable(encoder.names[i]), summand)
         # A plain question is in units of the variable.
         yield from () if plain and not summand.clipped else told
-    if not plain and any(is_halfway(piece) for piece in reading.pieces):
+    if not plain and any(piece.halfway for piece in reading.pieces):
         yield _HALFWAY
     weighed = any(p.missing is not None and not p.levels for p in reading.pieces)
     if weighed and not plain:

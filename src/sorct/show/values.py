@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct.data.quantity import grouped
-from sorct.data.terms import Summand, Term
+from sorct.data.terms import Summand
 from sorct.data.wording import readable
 from sorct.tree.view import Leaf, View
 
@@ -137,15 +137,14 @@ def linear_parts(leaf: Leaf) -> tuple[float, list[str]]:
     """
     assert leaf.value is not None
     constant, parts = leaf.value, []
-    halves = [one for term in leaf.terms.values() for one in two_sided(term)]
-    for summand in _by_size(leaf):
+    for summand, is_half in _by_size(leaf):
         # A missing cell that adds nothing stands in place of a number that begins at
         # an end of its range, and is told.
         if summand.raw_weight == 0.0:
             continue
         constant -= summand.begins
         weight = summand.raw_weight
-        if summand in halves:
+        if is_half:
             # -a [no] + a [yes] is -a + 2a [yes].
             constant -= 0.5 * abs(weight)
             weight *= 2.0
@@ -156,26 +155,22 @@ def linear_parts(leaf: Leaf) -> tuple[float, list[str]]:
     return constant, parts
 
 
-def two_sided(term: Term) -> tuple[Summand, ...]:
-    """Both levels of a variable that has no more, if one adds what the other takes."""
-    summands = term.summands()
-    if len(summands) != 2 or not all(one.is_level for one in summands):
-        return ()
-    return summands if summands[0].weight == -summands[1].weight else ()
+def _by_size(leaf: Leaf) -> list[tuple[Summand, bool]]:
+    """Summands of a linear leaf, largest first; parts of a number stay together.
 
-
-def _by_size(leaf: Leaf) -> list[Summand]:
-    """Summands of a linear leaf, largest first; parts of a number stay together."""
-    found: list[tuple[float, tuple[Summand, ...]]] = []
+    With each comes whether it is one of the two sides of a variable.
+    """
+    found: list[tuple[float, tuple[Summand, ...], bool]] = []
     for term in leaf.terms.values():
         parts = tuple(one for one in term.summands() if one.part is not None)
         if parts:
-            found.append((max(abs(one.weight) for one in parts), parts))
-        factor = 2.0 if two_sided(term) else 1.0
+            found.append((max(abs(one.weight) for one in parts), parts, False))
+        is_half = term.is_two_sided
+        factor = 2.0 if is_half else 1.0
         others = (one for one in term.summands() if one.part is None)
-        found += [(factor * abs(one.weight), (one,)) for one in others]
+        found += [(factor * abs(one.weight), (one,), is_half) for one in others]
     found.sort(key=lambda entry: -entry[0])
-    return [one for _, own in found for one in own]
+    return [(one, is_half) for _, own, is_half in found for one in own]
 
 
 def short_number(value: float) -> str:

@@ -41,6 +41,8 @@ class Piece:
         Of a category, all its levels and what each adds; empty for all else.
     others : float or None
         What any other level adds, None if there can be none.
+    halfway : bool
+        Whether that is halfway between its two levels.
     missing : float or None
         What a missing cell adds in place of all that; None if it has no own weight.
     """
@@ -49,6 +51,7 @@ class Piece:
     places: tuple[int, ...]
     levels: tuple[tuple[Any, float], ...] = ()
     others: float | None = None
+    halfway: bool = False
     missing: float | None = None
 
 
@@ -208,4 +211,5 @@ def _with_levels(piece: Piece, term: Term, variable: Variable, lead: float) -> P
         others = term.value(object()) / lead
     elif OTHER in choices:
         others = term.value(OTHER) / lead
-    return replace(piece, levels=tuple(levels), others=others)
+    halfway = others is not None and term.is_two_sided
+    return replace(piece, levels=tuple(levels), others=others, halfway=halfway)
