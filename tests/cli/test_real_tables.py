@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sorct import PAPER, Path, SORCTClassifier, Tree, compare, read_table
-from sorct.cli import main
+from sorct.cli import main, streaming
 from sorct.data.kinds import treatment
 from tests.cli.tables import QUICK, small_table
 
@@ -367,7 +367,12 @@ def test_levels_that_training_did_not_have_are_noted(tmp_path, monkeypatch, caps
     table.to_csv("t.csv", index=False)
     line = "fit t.csv --target y --alpha-local 0.01 --depth 1 --out m.json -q"
     assert main(line.split()) == 0
-    pd.DataFrame({"sex": ["F", " f ", "m", "x", "F"], "a": 0.0}).to_csv("r.csv")
-    assert main(["predict", "m.json", "r.csv"]) == 0
-    told = capsys.readouterr().err
-    assert "levels without a weight of their own ('F', 'x') in 3 row(s)" in told
+    rows = pd.DataFrame({"sex": ["F", "f", "m", "x", "F"], "a": 0.0})
+    rows.replace("f", " f ").to_csv("r.csv")
+    rows.to_parquet("r.parquet")
+    # From file to file, some rows at a time, as well.
+    monkeypatch.setattr(streaming, "_BATCH_ROWS", 2)
+    for words in (["r.csv"], ["r.parquet", "--out", "p.parquet"]):
+        assert main(["predict", "m.json", *words]) == 0
+        told = capsys.readouterr().err
+        assert "levels without a weight of their own ('F', 'x') in 3 row(s)" in told

@@ -182,3 +182,13 @@ def test_time_that_is_up_before_bounds_are_met_is_told(rng):
     )  # fmt: skip
     with pytest.raises(ValueError, match="could not be met before time_limit"):
         tree.fit(X, y, groups=groups)
+
+
+def test_numbers_of_csv_files_beyond_whole_ones_stay_as_they_are(rng, tmp_path):
+    """Whole numbers of more than 53 bits are no numbers of 64 bits."""
+    X = pd.DataFrame({"a": rng.normal(0.0, 1.0, 200)})
+    X["y"] = np.round(X["a"]) * 1e20
+    X.to_csv(tmp_path / "t.csv", index=False)
+    model = SORCTRegressor(1, 0.01, n_starts=1, random_state=0)
+    found = model.fit(tmp_path / "t.csv", "y").predict(X[["a"]])
+    np.testing.assert_allclose(found, model.fit(X[["a"]], X["y"]).predict(X[["a"]]))

@@ -9,6 +9,8 @@ import json
 import os
 import sys
 from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path as FilePath
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -136,7 +138,7 @@ def predict(args: Namespace) -> None:
         _predict_stream(args, tree, stream, out)
         return
     rows = rows_for(source, tree)
-    _tell_new_levels(args, rows, tree)
+    _tell_new_levels(args, [_new_levels(rows, tree)])
     if args.json and out.path is None:
         print_result(True, _predictions_document(tree, rows), "")
         return
@@ -157,10 +159,14 @@ def _predict_stream(
     if args.keep:
         _refuse_double(rows.head, _header(args, tree, rows.head))
 
+    levels: list[dict[str, Counter[Any]]] = []
+
     def predict(frame: pd.DataFrame) -> pd.DataFrame:
+        levels.append(_new_levels(frame, tree))
         return _predictions(tree, frame, proba=args.proba)
 
     predict_streaming(rows, tree, predict, out, keep=args.keep)
+    _tell_new_levels(args, levels)
     if args.json:
         document = {"verb": "predict", "out": args.out, "rows": rows.n_rows}
         print_result(True, document, "")
@@ -168,22 +174,33 @@ def _predict_stream(
         note(args.quiet, f"{rows.n_rows} predictions are in {args.out}.")
 
 
-def _tell_new_levels(args: Namespace, rows: pd.DataFrame, tree: Tree | Forest) -> None:
-    """Say which levels have no weight of their own: they count as all others do."""
+def _new_levels(rows: pd.DataFrame, tree: Tree | Forest) -> dict[str, Counter[Any]]:
+    """Levels without a weight of their own, by column, and how many rows have them."""
+    found: dict[str, Counter[Any]] = {}
     if tree.encoder.unknown != "other":
-        return
+        return found
     for variable in tree.encoder.variables:
         choices = variable.choices
-        if choices is None or variable.name not in tree.variables_used:
-            continue
-        cells = rows[variable.name].dropna()
-        new = [level for level in cells.unique().tolist() if level not in choices]
-        if new:
+        if choices is not None and variable.name in tree.variables_used:
+            counts = rows[variable.name].dropna().value_counts().to_dict()
+            new = {level: n for level, n in counts.items() if level not in choices}
+            found[variable.name] = Counter(new)
+    return found
+
+
+def _tell_new_levels(args: Namespace, parts: Iterable[dict[str, Counter[Any]]]) -> None:
+    """Say which levels have no weight of their own: they count as all others do."""
+    found: dict[str, Counter[Any]] = {}
+    for part in parts:
+        for name, counts in part.items():
+            found.setdefault(name, Counter()).update(counts)
+    for name, counts in found.items():
+        if counts:
             note(
                 args.quiet,
-                f"column {variable.name!r} has levels without a weight of their own "
-                f"({listed(new, 3)}) in {int(cells.isin(new).sum())} row(s): they "
-                "count as others, as levels do that training did not have.",
+                f"column {name!r} has levels without a weight of their own "
+                f"({listed(sorted(counts, key=str), 3)}) in {counts.total()} row(s): "
+                "they count as others, as levels do that training did not have.",
             )
 
 

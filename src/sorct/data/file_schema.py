@@ -11,18 +11,14 @@ from typing import Any
 
 from sorct.data.wording import listed
 
-# Files that are looked into; of more, so many, evenly spread.
-_MOST_FILES = 256
-
 
 def schema_of_all(dataset: Any) -> Any:
     """Schema that fits all files of a Dataset; an error if their columns differ."""
     import pyarrow as pa
 
     fragments = list(dataset.get_fragments())
-    some = fragments[:: -(-len(fragments) // _MOST_FILES)]
-    schemas = [fragment.physical_schema for fragment in some]
-    paths = [fragment.path for fragment in some]
+    schemas = [fragment.physical_schema for fragment in fragments]
+    paths = [fragment.path for fragment in fragments]
     for path, schema in zip(paths, schemas, strict=True):
         _refuse_other_columns(schemas[0], paths[0], schema, path)
     for name in own_columns(schemas[0]):

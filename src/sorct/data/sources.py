@@ -33,6 +33,8 @@ _FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".gz": "csv",
     ".feather": "feather", ".arrow": "feather",
 }  # fmt: skip
+# Whole numbers below this are exact as floats and fit into 64 bits.
+_EXACT = 2.0**53
 # Bytes of a CSV file that tell the types of its columns.
 _LOOKED_AT = 1 << 24
 
@@ -193,10 +195,15 @@ class FileSource:
         taken = [name for name in (self.target, self._weight) if name is not None]
         weight = None if self._weight is None else frame[self._weight].to_numpy()
         y = frame[self.target]
-        if self._of_csv and y.dtype.kind == "f" and (y % 1.0 == 0.0).all():
+        if self._of_csv and y.dtype.kind == "f" and _are_whole(y):
             # Whole numbers of CSV files are read as floats; classes are as written.
             y = y.astype(np.int64)
         return Batch.of(frame.drop(columns=taken), y, weight, number)
+
+
+def _are_whole(numbers: Any) -> bool:
+    """Whether floats are whole numbers that are exact in 64 bits."""
+    return bool(((numbers % 1.0 == 0.0) & (abs(numbers) < _EXACT)).all())
 
 
 def _pyarrow() -> Any:

@@ -197,10 +197,11 @@ class Surveyor:
                 responses = NumberSketch.of(numbers, weight)
             y = np.zeros(len(y), dtype=np.int64)
         labels, place = np.unique(y, return_inverse=True)
-        if labels.dtype.kind == "f" and (labels % 1.0 > 0.0).any():
+        odd = labels[labels % 1.0 > 0.0] if labels.dtype.kind == "f" else labels[:0]
+        if odd.size:
             raise ValueError(
-                f"The target has numbers with fractions, such as {labels[-1]:g}, which "
-                "are no classes. To predict a number take SORCTRegressor."
+                f"The target has numbers with fractions, such as {odd[0]:g}, which are "
+                "no classes. To predict a number take SORCTRegressor."
             )
         count = np.bincount(place, minlength=labels.size)
         own = np.bincount(place, batch.weights, labels.size).astype(np.float64)

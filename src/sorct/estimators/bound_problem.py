@@ -29,7 +29,7 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.quantity import Quantity, number_column
-from sorct.data.wording import listed
+from sorct.data.wording import listed, told_within
 from sorct.estimators.checks import checked_samples
 from sorct.estimators.effort import Effort, InfeasibleError
 from sorct.estimators.group_bounds import AskedBounds, GroupBounds, Multipliers
@@ -287,9 +287,10 @@ class BoundProblem:
         missed = np.abs(attained) - bounds.bound
         worst = [k for k in np.argsort(-missed) if missed[k] > 0.0]
         told = ", ".join(
-            f"{bounds.labels[k]!r}: {found} (asked {asked})"
+            f"{bounds.labels[k]!r}: "
+            f"{told_within(spread * attained[k], spread * missed[k])} "
+            f"(asked {spread * bounds.bound[k]:.4g})"
             for k in worst[:_TOLD]
-            for found, asked in [_apart(spread * attained[k], spread * bounds.bound[k])]
         )
         more = f" and {len(worst) - _TOLD} others" if len(worst) > _TOLD else ""
         time_text = "raise time_limit, " if late else ""
@@ -357,9 +358,3 @@ def relaxed_within(
 
     used = used_groups(eased, solution.params)
     return replace(bound, problem=eased, kept=used).solve(solution, effort)
-
-
-def _apart(one: float, other: float) -> tuple[str, str]:
-    """Two numbers with so many digits that they do not read the same."""
-    texts = ((f"{one:.{n}g}", f"{other:.{n}g}") for n in range(4, 17))
-    return next((pair for pair in texts if pair[0] != pair[1]), (f"{one}", f"{other}"))

@@ -53,9 +53,11 @@ class Decider:
         by_costs = self.prepared.by_log or tree.calibration is not None
         if promise is not None:
             equal = 0.5 * (1.0 - np.eye(len(self.prepared.classes)))
-            costs = promise.decision(
-                tree, tree.cost_matrix if by_costs else equal, said
-            )
+            # Of very many rows, those held out tell alone: files and tables in memory
+            # hold out the same, and need not see the same others.
+            trained = equal[:, :0] if said is None else said.proba
+            costs = tree.cost_matrix if by_costs else equal
+            costs = promise.decision(tree, costs, trained)
             recall = self._told(tree, said, costs).recall
             promise.warn_if_empty(recall, self.prepared.classes)
         elif by_costs:

@@ -33,7 +33,7 @@ from sorct.data.table import take_rows
 from sorct.data.target import Classes, unequal
 from sorct.data.wording import shown
 from sorct.estimators.checks import checked_floor, checked_samples
-from sorct.estimators.decisions import Said, above, critical_weights
+from sorct.estimators.decisions import above, critical_weights
 from sorct.estimators.effort import InfeasibleError
 from sorct.estimators.fitting import Model
 from sorct.tree.decision import predicted_codes
@@ -87,7 +87,7 @@ def promised_weight(
     critical: FloatArray,
     floor: float,
     confidence: float,
-    others: FloatArray | None = None,
+    others: FloatArray,
 ) -> float:
     """Weight of the class that keeps the promise, from held-out critical weights.
 
@@ -101,7 +101,7 @@ def promised_weight(
             f"{needed} held-out rows of the class, got {critical.size}."
         )
     edge = float(np.partition(critical, m - 1)[m - 1])
-    return above(edge, critical if others is None else np.append(critical, others))
+    return above(edge, np.append(critical, others))
 
 
 # -- held-out rows ---------------------------------------------------------------------
@@ -129,18 +129,16 @@ class Promise:
     table: TableOptions
 
     def decision(
-        self, tree: Tree, costs: FloatArray, said: Said | None = None
+        self, tree: Tree, costs: FloatArray, trained: FloatArray
     ) -> FloatArray | None:
         """Costs to decide by, given those without the promise; None: most probable.
 
-        ``said`` is what the tree says of training rows, if that is known.
+        ``trained`` has the probabilities of training rows, (n_classes, n).
         """
         proba = self._said(tree)
         weight, k = np.ones(len(costs)), self.code
         critical = critical_weights(proba, costs, weight, k)
-        others = None
-        if said is not None:
-            others = critical_weights(said.proba, costs, weight, k)
+        others = critical_weights(trained, costs, weight, k)
         asked = self.floor, self.confidence
         weight[k] = max(1.0, promised_weight(critical, *asked, others))
         if weight[k] == 1.0 and not unequal(costs):
