@@ -50,7 +50,7 @@ def fitted(frame, loaded):
         return SORCTClassifier(**QUICK).fit(table, "y")
 
 
-def same_tree(one, other):
+def assert_same_tree(one, other):
     assert one.objective_ == pytest.approx(other.objective_, abs=1e-9)
     assert one.tree_.encoder == other.tree_.encoder
     np.testing.assert_array_equal(one.coef_ == 0.0, other.coef_ == 0.0)
@@ -62,7 +62,7 @@ def test_any_partitions_give_the_same_tree(frame, fitted):
     table = dd.from_pandas(frame, npartitions=8)
     labels, ones = table["y"], table["plain"] * 0.0 + 1.0
     found = SORCTClassifier(**QUICK).fit(table.drop(columns="y"), labels, ones)
-    same_tree(found, fitted)
+    assert_same_tree(found, fitted)
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_arrays_of_dask_are_taken_in_any_chunks(frame):
         )
         for chunks in ((500, 2), (200, 1))
     ]
-    same_tree(*found)
+    assert_same_tree(*found)
     assert found[0].tree_.encoder.names == ("x0", "x1")
     proba = found[0].predict_proba(da.from_array(X, chunks=(400, 1)))
     assert isinstance(proba, da.Array)
@@ -216,7 +216,7 @@ def test_a_worker_that_is_lost_costs_a_retry(
         table = table.map_partitions(die_once, str(place), at, meta=frame.iloc[:0])
         found = SORCTClassifier(**QUICK).fit(table, "y")
         assert len(place.read_text()) > at + 1
-    same_tree(found, fitted)
+    assert_same_tree(found, fitted)
 
 
 @pytest.mark.slow

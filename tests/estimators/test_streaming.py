@@ -42,7 +42,7 @@ def write_parts(frame, folder, n_parts, kind="parquet"):
     return str(folder / f"*.{kind}")
 
 
-def same_tree(one, other):
+def assert_same_tree(one, other):
     """One tree, which may be mirrored where searches began elsewhere."""
     assert one.objective_ == pytest.approx(other.objective_, abs=1e-9)
     assert one.tree_.encoder == other.tree_.encoder
@@ -69,7 +69,7 @@ def test_files_give_the_tree_of_the_table_in_memory(table, fitted):
     """Every kind of variable; objective to 1e-9, the same encoder, the same zeros."""
     X, y, _ = table
     whole = SORCTClassifier(**QUICK).fit(X, y)
-    same_tree(fitted, whole)
+    assert_same_tree(fitted, whole)
     assert fitted.status_ == "converged"
     assert 2 < fitted.n_passes_ <= 100
     assert fitted.tree_.training.n_samples == len(y)
@@ -109,7 +109,7 @@ def test_any_files_give_the_same_tree(table, fitted, tmp_path, kind):
     files = write_parts(frame, tmp_path / "x", 3, "csv" if kind == "csv" else "parquet")
     if kind == "dataset":
         given = pyarrow.dataset.dataset(files.rpartition("/")[0], format="parquet")
-    same_tree(SORCTClassifier(**QUICK).fit(given or files, "y"), fitted)
+    assert_same_tree(SORCTClassifier(**QUICK).fit(given or files, "y"), fitted)
 
 
 def test_few_rows_are_fitted_in_memory(table, tmp_path, monkeypatch):
@@ -230,7 +230,7 @@ def test_weights_come_from_a_column(table, tmp_path):
     whole = SORCTClassifier(**QUICK | {"depth": 1, "loss": "log"}).fit
     some = frame["y"] != "rare"
     files = write_parts(frame.assign(w=weight)[some], tmp_path / "x", 3)
-    same_tree(found(files, "y", "w"), whole(X[some], y[some], weight[some]))
+    assert_same_tree(found(files, "y", "w"), whole(X[some], y[some], weight[some]))
 
 
 def test_whole_weights_count_rows(table, tmp_path):
@@ -348,7 +348,7 @@ def test_long_categories_stream_too(table, fitted, tmp_path, monkeypatch):
     files, folder = write_parts(table[2], tmp_path / "x", 2), tmp_path / "kept"
     found = SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
     assert found.tree_.encoder.long_categories
-    same_tree(found, fitted)
+    assert_same_tree(found, fitted)
     again = SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
     np.testing.assert_array_equal(again.coef_, found.coef_)
 

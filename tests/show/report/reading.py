@@ -49,7 +49,7 @@ def tab_to(page, selector):
     assert page.evaluate("(one) => document.activeElement.matches(one)", selector)
 
 
-def tour(page, *selectors):
+def assert_tab_reaches(page, *selectors):
     """Press Tab from the top of the page until all of these have had the focus."""
     page.evaluate("document.activeElement.blur()")
     left = list(selectors)

@@ -18,7 +18,7 @@ from tests.show.report.cases import (
     hostile_table,
     mixed_table,
 )
-from tests.show.report.reading import percent, probabilities, tab_to, text, tour
+from tests.show.report.reading import percent, probabilities, tab_to, text
 
 ROOT = FilePath(__file__).parents[3]
 
@@ -56,7 +56,7 @@ def test_tab_comes_by_all_that_can_be_used(visit, case):
         i for i, v in enumerate(case.chosen.encoder.variables)
         if v.affine and v.name in case.chosen.variables_used
     ]  # fmt: skip
-    tour(
+    assert_tab_reaches(
         visit(case.report), "#heatmap td", "#sample", f"#value-{numeric[-1]}",
         "[data-copy=Rules]", "[data-copy=SQL]", "[data-copy=JSON]",
     )  # fmt: skip
