@@ -42,7 +42,7 @@ _STOP_BEFORE = """(selector) => {
 def tab_to(page, selector):
     """Press Tab, from the stop before, and see that an element has the focus.
 
-    ``tour`` presses it all the way.
+    ``assert_tab_reaches`` presses it all the way.
     """
     assert page.evaluate(_STOP_BEFORE, selector) > 0, f"{selector} is no stop of Tab"
     page.keyboard.press("Tab")

@@ -18,7 +18,13 @@ from tests.show.report.cases import (
     hostile_table,
     mixed_table,
 )
-from tests.show.report.reading import percent, probabilities, tab_to, text
+from tests.show.report.reading import (
+    assert_tab_reaches,
+    percent,
+    probabilities,
+    tab_to,
+    text,
+)
 
 ROOT = FilePath(__file__).parents[3]
 
