@@ -1,5 +1,6 @@
 """Node numbers of a complete binary tree."""
 
+import numpy as np
 import pytest
 
 from sorct.tree.topology import Topology, smallest_depth
@@ -119,3 +120,20 @@ def test_levels_are_numbered_in_turn(depth):
     levels = [list(topology.level_nodes(level)) for level in range(depth + 1)]
     assert sum(levels, []) == list(range(topology.n_nodes))
     assert Topology.of_branches(topology.n_branches) == topology
+
+
+@depths
+def test_reach_is_the_product_of_the_sides_taken(rng, depth):
+    """Of a leaf by the turns of its route; of every level it sums to 1."""
+    topology = Topology(depth)
+    left = rng.random((topology.n_branches, 5))
+    reach = topology.reach(left)
+    for leaf in range(topology.n_leaves):
+        sides = [
+            left[branch] if is_left else 1.0 - left[branch]
+            for branch, is_left in route(topology, leaf)
+        ]
+        told = reach[topology.n_branches + leaf]
+        np.testing.assert_allclose(told, np.prod(sides, axis=0), rtol=1e-12)
+    for level in range(depth + 1):
+        np.testing.assert_allclose(reach[topology.level_nodes(level)].sum(axis=0), 1.0)

@@ -151,13 +151,7 @@ def leaf_reach(rows: Rows, params: Params, gamma: float, n_groups: int) -> Float
     """Reach of every leaf, (n_leaves, n), of rows of weight 1 each."""
     topology = Topology.of_branches(params.threshold.size)
     score = params.coef.T @ rows.X / n_groups - params.threshold[:, np.newaxis]
-    left = cdf(gamma * score)
-    reach = np.ones((topology.n_nodes, rows.weight.size))
-    for t in range(topology.n_branches):
-        yes, no = topology.children(t)
-        reach[yes] = reach[t] * left[t]
-        reach[no] = reach[t] - reach[yes]
-    return reach[topology.n_branches :]
+    return topology.reach(cdf(gamma * score))[topology.n_branches :]
 
 
 def with_values(

@@ -29,11 +29,7 @@ def row_slopes(
     topology = problem.topology
     sums = X @ params.coef / problem.n_groups - params.threshold
     left = cdf(problem.gamma * sums.T)
-    reach = np.ones((topology.n_branches, len(codes)))
-    for t in range(1, topology.n_branches):
-        above = topology.parent(t)
-        goes_left = t == topology.children(above)[0]
-        reach[t] = reach[above] * (left[above] if goes_left else 1.0 - left[above])
+    reach = topology.reach(left)[: topology.n_branches]
     value = np.vstack([np.empty_like(reach), _leaf_values(problem, params)[:, codes]])
     slope = np.empty_like(reach)
     for t in reversed(range(topology.n_branches)):

@@ -101,16 +101,11 @@ class _Cuts:
 
     def predicted(self, samples: Samples, n_labels: int) -> IntArray:
         """Most probable class of every row."""
-        left, topology = cdf(self.scores(samples)), self.topology
-        reach = np.ones((topology.n_nodes, left.shape[1]))
-        for t in range(topology.n_branches):
-            yes, no = topology.children(t)
-            reach[yes] = reach[t] * left[t]
-            reach[no] = reach[t] - reach[yes]
-        leaf = self.params.leaf_proba
+        topology, leaf = self.topology, self.params.leaf_proba
+        reach = topology.reach(cdf(self.scores(samples)))[topology.n_branches :]
         if leaf is None:
             leaf = np.eye(n_labels)[self.params.leaf_class].T
-        return np.asarray(np.argmax(leaf @ reach[topology.n_branches :], axis=0))
+        return np.asarray(np.argmax(leaf @ reach, axis=0))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Node numbers of a complete binary tree: whole numbers only.
+"""Node numbers of a complete binary tree, and how samples spread over its nodes.
 
 Nodes are numbered as a heap: the root is 0, the children of node t are 2t + 1 (left)
 and 2t + 2 (right). Branches come first, then the leaves from left to right. All of
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sorct._typing import BoolArray, IntArray
+from sorct._typing import BoolArray, FloatArray, IntArray
 
 
 def smallest_depth(n_classes: int) -> int:
@@ -59,6 +59,19 @@ class Topology:
     def descend(self, nodes: IntArray, goes_left: BoolArray) -> IntArray:
         """Child of every node on the side that is told."""
         return np.where(goes_left, 2 * nodes + 1, 2 * nodes + 2)
+
+    def reach(self, left: FloatArray) -> FloatArray:
+        """Probability with which samples come to every node, (n_nodes, n).
+
+        ``left`` has those of going left at every cut, (n_branches, n).
+        """
+        reach = np.empty((self.n_nodes, left.shape[1]))
+        reach[0] = 1.0
+        for t in range(self.n_branches):
+            yes, no = self.children(t)
+            np.multiply(reach[t], left[t], out=reach[yes])
+            np.subtract(reach[t], reach[yes], out=reach[no])
+        return reach
 
     def parent(self, t: int) -> int:
         """Cut above a node other than the root."""

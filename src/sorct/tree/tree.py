@@ -305,14 +305,7 @@ class Tree(TreeFields):
 
     def reach_of_scores(self, score: FloatArray) -> FloatArray:
         """Reach of every leaf (n_leaves, n) for scores of the cuts (n_branches, n)."""
-        left, topology = cdf(score), Topology(self.depth)
-        reach = np.empty((self.n_branches + self.n_leaves, left.shape[1]))
-        reach[0] = 1.0
-        for t in range(self.n_branches):
-            yes, no = topology.children(t)
-            np.multiply(reach[t], left[t], out=reach[yes])
-            np.subtract(reach[t], reach[yes], out=reach[no])
-        return reach[self.n_branches :]
+        return Topology(self.depth).reach(cdf(score))[self.n_branches :]
 
     def scores(self, scaled: FloatArray) -> FloatArray:
         """Scores of the cuts for scaled samples (n, n_columns), (n_branches, n)."""
