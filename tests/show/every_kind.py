@@ -41,6 +41,7 @@ def every_kind(rng, n=120):
             "grade": _ordered(rng, n),
             "rank": _ordered(rng, n),
             "member": rng.random(n) < 0.4,
+            "sex": rng.choice(["f", "m"], n),
             "height": rng.normal(1.7, 0.1, n),
             "visits": rng.integers(0, 40, n).astype(float),
             "met": day + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
@@ -70,6 +71,10 @@ def tree_on(rng, X, depth=2, options=OPTIONS, density=1.0, gamma=64.0, n_classes
     coef = rng.uniform(-1.0, 1.0, (encoder.n_columns, n_cuts))
     used = rng.random((len(encoder.variables), n_cuts)) <= density
     coef[~used[encoder.column_variable]] = 0.0
+    if "sex" in encoder.names and options.categorical == "whole":
+        # What one level adds the other takes, as in most trees that are trained.
+        own = encoder.columns_of(encoder.names.index("sex"))
+        coef[own] = coef[own][:1] * [[1.0], [-1.0]]
     codes = np.arange(len(X)) % n_classes
     tree = Tree(
         encoder=encoder,

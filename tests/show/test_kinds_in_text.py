@@ -94,7 +94,9 @@ def printed_sum(text, notes, row):
             elif str(cell) in ("missing", "others"):
                 total += known.get(str(cell), plain.get("others"))
             else:
-                total += named.get(str(cell), plain.get("others"))
+                # Of two levels one is told.
+                untold = 0.0 if len(levels) == 1 else None
+                total += named.get(str(cell), plain.get("others", untold))
             continue
         if piece["text"].startswith("[") or " from " in piece["text"]:
             variable = piece["text"][1:].split()[0]
@@ -366,7 +368,8 @@ def test_two_levels_are_told_without_a_third(rng):
     coef[:, 0] = [-0.25, 0.25, 1.0]
     tree = replace(tree, coef=coef)
     text = export_text(tree)
-    assert "others" not in text
+    assert "cut 1: age + " in text
+    assert re.search(r'\(sex: "?m"? \+[\d.]+\)', text)
     assert "one that training did not have is halfway between" in text
     rows = X.head(3).assign(sex=["f", "m", "x"], age=50.0)
     scores = tree.scores(tree.encoder.encode(rows)).ravel()

@@ -330,3 +330,20 @@ def test_rounding_keeps_what_missing_cells_do(rng, digits):
     after = tree.round(digits).tree
     gap = np.abs(tree.predict_proba(X) - after.predict_proba(X)).max()
     assert gap < 20.0 * 10.0**-digits
+
+
+def test_the_limit_beside_one_of_two_sides_has_few_digits(rng):
+    """The threshold is rounded as it is printed, and what is told is what counts."""
+    X = pd.DataFrame({"z": rng.random(200), "sex": rng.choice(["f", "m"], 200)})
+    tree = tree_on(rng, X, 1, n_classes=2)
+    coef = np.array([[1.0], [-0.00123456], [0.00123456]])
+    tree = replace(tree, coef=coef, threshold=np.array([0.1234567])).round(2).tree
+    (cut,) = tree.view.cuts
+    text = cut_text(cut)
+    told, limit = re.search(r'\(sex: "?m"? \+(\S+)\) > (\S+)', text).groups()
+    low, high = X["z"].min(), X["z"].max()
+    rows = pd.DataFrame({"z": [0.5 * (low + high)] * 2, "sex": ["f", "m"]})
+    sums = tree.encoder.encode(rows) @ tree.coef[:, 0] - cut.threshold
+    exact = rows["z"] + [0.0, float(told)] - float(limit)
+    np.testing.assert_allclose(sums * (high - low), exact, atol=1e-5)
+    assert limit == str(round(float(limit), 3))

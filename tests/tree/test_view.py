@@ -256,7 +256,8 @@ def test_a_constant_column_has_no_say_whatever_its_weight(rng):
 
 def as_read(cut, X, encoder):
     """Sum minus threshold as a cut reads, from raw cells."""
-    reading, total = cut.reading, np.full(len(X), -cut.reading.threshold)
+    reading = cut.reading
+    total = np.full(len(X), -reading.threshold - reading.base)
     for i, term in cut.terms.items():
         raw = np.array([term.raw(cell) for cell in cells_of(X, encoder.names[i])])
         place = {summand.column: k for k, summand in enumerate(term.summands())}
@@ -338,7 +339,8 @@ def test_pieces_have_every_summand_once_and_a_variable_once(rng):
                 i = tree.encoder.names.index(piece.name)
                 lead = reading.summands[0].raw_weight
                 for level, weight in piece.levels:
-                    assert weight * lead == pytest.approx(cut.terms[i].value(level))
+                    exact = cut.terms[i].value(level)
+                    assert (weight + piece.base) * lead == pytest.approx(exact)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.25])

@@ -418,7 +418,13 @@ def _weighed(cut: Cut, i: int, cell: Any) -> float:
         for summand, own in zip(reading.summands, reading.variables, strict=True)
         if own == i
     )
-    return float(cut.terms[i].value(cell) + begins) / reading.summands[0].raw_weight
+    base = sum(
+        piece.base
+        for piece in reading.pieces
+        if reading.variables[piece.places[0]] == i
+    )
+    added = float(cut.terms[i].value(cell) + begins)
+    return added / reading.summands[0].raw_weight - base
 
 
 # -- text ------------------------------------------------------------------------------

@@ -57,7 +57,9 @@ def folds(reading: Reading, piece: Piece, decimals: int | None = None) -> list[F
         # All that adds nothing is told in one word.
         others = 0.0 if any(weight == 0.0 for _, weight in piece.levels) else None
     alike: dict[str, list[tuple[Any, float]]] = {}
-    for level, weight in piece.levels:
+    # Of two sides one is told.
+    levels = [(one, w) for one, w in piece.levels if w != 0.0 or not piece.base]
+    for level, weight in levels:
         if others is None or number(weight) != number(others):
             alike.setdefault(number(weight), []).append((level, weight))
     groups = sorted(alike.values(), key=lambda group: -abs(group[0][1]))

@@ -39,6 +39,9 @@ class Piece:
         Positions of its summands in the reading.
     levels : tuple of pairs
         Of a category, all its levels and what each adds; empty for all else.
+    base : float
+        What is taken off the weights of levels and missing cells, and off the
+        threshold: of two levels, one adds what the other takes, and one is told.
     others : float or None
         What any other level adds, None if there can be none.
     halfway : bool
@@ -50,6 +53,7 @@ class Piece:
     name: str
     places: tuple[int, ...]
     levels: tuple[tuple[Any, float], ...] = ()
+    base: float = 0.0
     others: float | None = None
     halfway: bool = False
     missing: float | None = None
@@ -93,14 +97,16 @@ class Reading:
             threshold += summands[column].begins
         lead = summands[0].raw_weight if summands else 1.0
         variables = tuple(i for _, i in found)
+        pieces = tuple(_pieces(encoder, terms, summands, variables))
+        base = sum(piece.base for piece in pieces)
         return cls(
             summands=summands,
             columns=tuple(encoder.columns_of(i).start + s.column for s, i in found),
             variables=variables,
             weights=tuple(s.raw_weight / lead for s in summands),
             # A threshold of 0 has no sign, whichever way the cut is turned.
-            threshold=threshold / lead + 0.0,
-            pieces=tuple(_pieces(encoder, terms, summands, variables)),
+            threshold=threshold / lead - base + 0.0,
+            pieces=pieces,
         )
 
     @property
@@ -108,9 +114,20 @@ class Reading:
         """Whether "yes" means left: the first summand speaks for "yes"."""
         return not self.summands or self.summands[0].raw_weight > 0.0
 
+    @property
+    def base(self) -> float:
+        """What is taken off the sum and off the threshold."""
+        return sum(piece.base for piece in self.pieces)
+
+    @property
+    def untold(self) -> set[int]:
+        """Columns of levels that are not told, since the other of two levels is."""
+        places = [k for piece in self.pieces if piece.base for k in piece.places]
+        return {self.columns[k] for k in places if self.weights[k] < 0.0}
+
     def margins(self, scaled: FloatArray) -> FloatArray:
         """Sum minus threshold of rows, of scaled columns in shape (n_summands, n)."""
-        total = np.full(scaled.shape[1], -self.threshold)
+        total = np.full(scaled.shape[1], -self.threshold - self.base)
         for summand, weight, values in zip(
             self.summands, self.weights, scaled, strict=True
         ):
@@ -211,5 +228,15 @@ def _with_levels(piece: Piece, term: Term, variable: Variable, lead: float) -> P
         others = term.value(object()) / lead
     elif OTHER in choices:
         others = term.value(OTHER) / lead
-    halfway = others is not None and term.is_two_sided
-    return replace(piece, levels=tuple(levels), others=others, halfway=halfway)
+    piece = replace(piece, levels=tuple(levels), others=others)
+    return _with_base(piece) if term.is_two_sided else piece
+
+
+def _with_base(piece: Piece) -> Piece:
+    """The piece of two levels as what one adds to the other."""
+    base = min(weight for _, weight in piece.levels)
+    levels = tuple((level, weight - base) for level, weight in piece.levels)
+    if piece.others is None:
+        return replace(piece, levels=levels, base=base)
+    others = piece.others - base
+    return replace(piece, levels=levels, base=base, others=others, halfway=True)

@@ -72,6 +72,8 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
     # What rounding moves in the middle of a variable, and what its columns add at 0.
     moved: defaultdict[int, float] = defaultdict(float)
     at_zero: defaultdict[int, float] = defaultdict(float)
+    # Of two sides one is told; what the other adds is no part of the threshold.
+    untold, base = reading.untold, 0.0
     for summand, column, i, exact in _known_first(reading):
         if i in at_zero and summand.is_missing:
             weight = _to_unit(exact + moved[i], unit)
@@ -83,7 +85,8 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
         most = abs(coef[reading.columns[0]]) or np.inf
         coef[column] = np.clip(side * scale * weight * summand.span, -most, most)
         at_zero[i] += weight * summand.lower
-    threshold = _to_unit(reading.threshold + sum(moved.values()), unit)
+        base += weight if column in untold else 0.0
+    threshold = _to_unit(reading.threshold + sum(moved.values()), unit) + base
     return coef, side * scale * (threshold - sum(at_zero.values())) / n_groups
 
 
