@@ -1,12 +1,16 @@
 """Cuts are read, drawn and followed where people come to what is predicted."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from sorct import SORCTClassifier, Tree, explain
+from sorct import SORCTClassifier, SORCTRegressor, Tree, explain
+from sorct.tree.following import clear_limits
+from tests.tree.test_tree import random_tree
 
 
 @pytest.fixture(scope="module")
@@ -151,3 +155,55 @@ def test_a_file_keeps_where_deep_cuts_are_followed(mixed):
     for wrong in ([0.0], ["a", 0, 0], [1e80, 0.0, 0.0], None):
         with pytest.raises(ValueError, match="damaged sorct model"):
             Tree.from_dict({**plain, "followed_at": wrong})
+
+
+def years(share):
+    """Rows of three years; in the middle one this share is of class 1."""
+    X = pd.DataFrame({"year": np.repeat([1995, 1996, 1997], 2)})
+    weight = np.array([0.9, 0.1, 1.0 - share, share, 0.1, 0.9])
+    return X, np.tile([0, 1], 3), weight
+
+
+@pytest.mark.parametrize("share", [0.4999, 0.5001, 0.4996, 0.5004])
+def test_a_printed_limit_keeps_away_from_rows(share):
+    """Rounding moves a cut by a thousandth; rows stay on the side that is predicted."""
+    X, y, weight = years(share)
+    options = {"depth": 1, "loss": "log", "alpha_local": 1e-3, "random_state": 0}
+    clf = SORCTClassifier(**options).fit(X, y, sample_weight=weight)
+    limit = float(re.search(r"year > (\S+)", str(clf.tree_))[1])
+    predicted = clf.predict(X)
+    np.testing.assert_array_equal(X["year"] > limit, predicted == 1)
+    np.testing.assert_array_equal(clf.tree_.follow(X), predicted)
+
+
+def test_a_printed_limit_of_a_quantity_keeps_away_from_rows(tmp_path):
+    """The same for a number, and in its file."""
+    X, y = pd.DataFrame({"year": np.repeat([1995, 1996, 1997], 50)}), np.zeros(150)
+    y[50:100], y[100:] = 0.5, 1.0
+    options = {"depth": 1, "alpha_local": 1e-3, "random_state": 0}
+    tree = SORCTRegressor(**options).fit(X, y).tree_
+    limit = float(re.search(r"year > (\S+)", str(tree))[1])
+    assert abs(limit - 1996.0) > 1e-3
+    np.testing.assert_array_equal(X["year"] > limit, tree.apply(X) == 0)
+    tree.to_json(tmp_path / "tree.json")
+    again = Tree.from_json(tmp_path / "tree.json")
+    assert str(again) == str(tree)
+    np.testing.assert_array_equal(again.followed_limits, tree.followed_limits)
+
+
+def test_limits_are_cleared_without_sending_a_row_elsewhere(rng):
+    """They are as far from rows as they can be and have to be, or stay."""
+    X = pd.DataFrame({"a": rng.integers(0, 9, 60), "b": rng.integers(0, 3, 60)})
+    tree = random_tree(rng, X, 2, np.array(["no", "yes"]))
+    score = tree.scores(tree.encoder.encode(X))
+    far = 1e-3 * tree.gamma * np.abs(tree.coef).max(axis=0) / 2
+    for limits in score.T[rng.integers(0, 60, 20)]:
+        found = clear_limits(tree, score, limits)
+        np.testing.assert_array_equal(
+            score > found[:, np.newaxis], score > limits[:, np.newaxis]
+        )
+        nearest = np.abs(score - found[:, np.newaxis]).min(axis=1)
+        moved = found != limits
+        assert moved.any()
+        assert (nearest[moved] >= far[moved] * (1.0 - 1e-9)).all()
+        np.testing.assert_allclose(found[moved] - limits[moved], far[moved])

@@ -25,7 +25,7 @@ from sorct.estimators.decisions import (
     told_by_parts,
 )
 from sorct.tree.decision import predicted_codes
-from sorct.tree.following import best_limits
+from sorct.tree.following import best_limits, clear_limits
 from sorct.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ class Decider:
             promise.warn_if_empty(recall, self.prepared.classes)
         elif by_costs:
             costs, recall = self._by_costs(tree, said)
-        tree = _labelled(replace(tree, decision_cost=costs))
+        tree = _labelled(replace(tree, decision_cost=costs, followed_at=None))
         tree = self._read(tree, said)
-        if said is not None and tree.followed_limits.any():
-            said = self._said(tree)
+        if said is not None:
+            said = replace(said, leaf=tree.leaf_of_scores(said.score))
         found = self._told(tree, said, costs)
         told = replace(
             tree.training,
@@ -82,13 +82,16 @@ class Decider:
 
         Of very many rows, those of the search tell where.
         """
-        if not self.prepared.followable or not 1 < tree.n_branches <= _MOST_READ:
+        if not self.prepared.followable or tree.n_branches > _MOST_READ:
             return tree
         if said is None:
             some = self.prepared.problem.subsampled
             said = Said.of(tree, some, self.prepared.factor)
-        predicted = said.predicted(tree.decision_cost)
-        limits = best_limits(tree, said.score, predicted, said.weight)
+        limits = tree.followed_limits
+        if tree.n_branches > 1:
+            predicted = said.predicted(tree.decision_cost)
+            limits = best_limits(tree, said.score, predicted, said.weight)
+        limits = clear_limits(tree, said.score, limits)
         return replace(tree, followed_at=limits) if limits.any() else tree
 
     @property

@@ -17,6 +17,7 @@ from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import check_whole
 from sorct.estimators.column_rules import paid_by_spread
+from sorct.tree.following import clear_limits
 from sorct.tree.topology import Topology
 from sorct.tree.training import TrainingRecord
 from sorct.tree.tree import Tree
@@ -170,7 +171,7 @@ def tree_of_quantity(
     search: str | None,
 ) -> Tree:
     """Bring a solution back to names and units."""
-    from sorct.problem.residual import SLOPE_UNIT
+    from sorct.problem.residual import SLOPE_UNIT, cut_scores
 
     params, problem, target = solution.params, prepared.problem, prepared.target
     assert isinstance(target, Quantity)
@@ -180,7 +181,7 @@ def tree_of_quantity(
         slopes = target.unit * SLOPE_UNIT * params.leaf_coef
     value = params.leaf_value + raised_by(prepared, params)
     seen = _seen(prepared, replace(params, leaf_value=value))
-    return Tree(
+    tree = Tree(
         encoder=prepared.encoder,
         coef=params.coef,
         threshold=params.threshold,
@@ -212,6 +213,9 @@ def tree_of_quantity(
             **prepared.rules.record(target),
         ),
     )
+    score = cut_scores(problem.data.rows, params, problem.gamma, problem.n_groups)
+    limits = clear_limits(tree, score, tree.followed_limits)
+    return replace(tree, followed_at=limits) if limits.any() else tree
 
 
 @dataclass(frozen=True)

@@ -150,8 +150,14 @@ class Residual:
 def leaf_reach(rows: Rows, params: Params, gamma: float, n_groups: int) -> FloatArray:
     """Reach of every leaf, (n_leaves, n), of rows of weight 1 each."""
     topology = Topology.of_branches(params.threshold.size)
-    score = params.coef.T @ rows.X / n_groups - params.threshold[:, np.newaxis]
-    return topology.reach(cdf(gamma * score))[topology.n_branches :]
+    score = cut_scores(rows, params, gamma, n_groups)
+    return topology.reach(cdf(score))[topology.n_branches :]
+
+
+def cut_scores(rows: Rows, params: Params, gamma: float, n_groups: int) -> FloatArray:
+    """Scores of every cut, (n_branches, n)."""
+    sums = params.coef.T @ rows.X / n_groups
+    return np.asarray(gamma * (sums - params.threshold[:, np.newaxis]))
 
 
 def with_values(

@@ -14,13 +14,12 @@ from sorct.data.dates import iso_date
 from sorct.data.wording import readable
 from sorct.show.folds import folds, named, quoted
 from sorct.show.numbers import (
-    ROUNDING,
     allowed_error,
     printed_threshold,
     printed_weight,
     rounded,
 )
-from sorct.tree.reading import Piece, Reading
+from sorct.tree.reading import ROUNDING, Piece, Reading
 from sorct.tree.view import Cut
 
 # Days that a calendar has, from the year 1 to 9999.

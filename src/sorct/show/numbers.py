@@ -7,11 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from sorct.data.wording import plain_number, write_out
-from sorct.tree.reading import Reading
+from sorct.tree.reading import ROUNDING, Reading
 
-# A number is printed such that its rounding moves a cut by less than this share of its
-# largest term, also for columns far from zero.
-ROUNDING = 1e-3
 # A change below this share of the largest one is told as none.
 _NOTHING = 1e-4
 

@@ -5,6 +5,8 @@ probabilities move the point at which ``predict`` changes its mind; with one cut
 a point of its score, and the cut is read, drawn and followed there. Deeper trees mix
 what their leaves say, also without costs, and there is no such point. There a cut is
 read where most of the training rows come by hand to the class that is predicted.
+
+Printed numbers are rounded, so limits keep away from the rows of training.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 
 from sorct._typing import BoolArray, FloatArray, IntArray
 from sorct.tree.decision import predicted_codes
+from sorct.tree.reading import ROUNDING
 from sorct.tree.topology import Topology
 
 if TYPE_CHECKING:
@@ -82,6 +85,23 @@ def best_limits(
         if np.array_equal(limits, before):
             break
     return limits
+
+
+def clear_limits(tree: Tree, score: FloatArray, limits: FloatArray) -> FloatArray:
+    """Limits as far from the scores of rows as rounding moves a printed cut.
+
+    No row goes another way than before. Where rows are so close that no limit between
+    them is far enough, the limit stays as it is.
+    """
+    found = limits.copy()
+    size = np.abs(tree.coef).max(axis=0, initial=0.0)
+    for t, far in enumerate(ROUNDING * tree.gamma * size / tree.encoder.n_groups):
+        goes_left = score[t] > limits[t]
+        below = score[t].max(initial=-np.inf, where=~goes_left)
+        above = score[t].min(initial=np.inf, where=goes_left)
+        if far > 0.0 and above - below >= 2.0 * far:
+            found[t] = min(max(limits[t], below + far), above - far)
+    return found
 
 
 def _comes(topology: Topology, score: FloatArray, limits: FloatArray) -> BoolArray:

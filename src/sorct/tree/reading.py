@@ -18,6 +18,9 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.terms import OTHER, Summand, Term
 from sorct.data.variables import Variable, is_truth
 
+#: A number is printed such that its rounding moves a cut by less than this share of its
+#: largest term, also for columns far from zero.
+ROUNDING = 1e-3
 # Scales that differ by more than this cannot be compared: products would overflow.
 _LEAST = 1e-150
 

@@ -96,8 +96,22 @@ def _quantity_to_dict(tree: Tree, variables: list[dict[str, Any]]) -> dict[str, 
         "mass": tree.mass[0].tolist(),
         **({} if tree.routed is None else {"routed": tree.routed[0].tolist()}),
         **{name: one.tolist() for name, one in arrays.items() if one is not None},
+        **_limits_to_dict(tree),
         "training": tree.training.to_dict(),
     }
+
+
+def _limits_to_dict(tree: Tree) -> dict[str, Any]:
+    at = tree.followed_at
+    return {} if at is None else {"followed_at": at.tolist()}
+
+
+def _limits_from_dict(data: dict[str, Any], n_branches: int) -> dict[str, Any]:
+    if "followed_at" not in data:
+        return {}
+    found = numbers(data, "followed_at", (n_branches,))
+    _expect_modest(found)
+    return {"followed_at": found}
 
 
 def _leaves_to_dict(tree: Tree) -> dict[str, Any]:
@@ -108,9 +122,7 @@ def _leaves_to_dict(tree: Tree) -> dict[str, Any]:
     }
     if tree.calibration is not None:
         found["calibration"] = tree.calibration.to_dict()
-    if tree.followed_at is not None:
-        found["followed_at"] = tree.followed_at.tolist()
-    return found
+    return found | _limits_to_dict(tree)
 
 
 def tree_from_dict(data: Any) -> dict[str, Any]:
@@ -190,6 +202,7 @@ def _quantity_arguments(data: dict[str, Any]) -> dict[str, Any]:
         "mass": mass[np.newaxis],
         "routed": None if routed is None else routed[np.newaxis],
         **leaves,
+        **_limits_from_dict(data, n_leaves - 1),
         "training": TrainingRecord.from_dict(field(data, "training", dict), 1),
     }
 
@@ -246,10 +259,7 @@ def _leaves_from_dict(
     if "calibration" in data:
         plain = field(data, "calibration", dict)
         found["calibration"] = Calibration.from_dict(plain, n_classes)
-    if "followed_at" in data:
-        found["followed_at"] = numbers(data, "followed_at", (n_leaves - 1,))
-        _expect_modest(found["followed_at"])
-    return found
+    return found | _limits_from_dict(data, n_leaves - 1)
 
 
 def _leaf_class(data: dict[str, Any], n_leaves: int, n_classes: int) -> IntArray:
