@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_classification
 from sorct.datasets import make_planted_tree
 
 from sorct import SORCTClassifier, Tree
@@ -44,6 +44,18 @@ def test_auto_is_what_one_gets_without_asking(planted):
     assert_same_fit(fit(planted), asked)
     assert_same_fit(fit(planted, n_jobs=2), asked)
     assert set(asked.starts_.kind) > {"plain", "annealed", "polished"}
+
+
+def test_starts_of_the_likelihood_are_the_same_for_any_n_jobs():
+    """Descents share memory; what one leaves there says nothing to the next."""
+    X, y = make_classification(
+        300, 8, n_informative=5, n_classes=3, random_state=1
+    )  # fmt: skip
+    options = {"loss": "log", "alpha_local": 0.05, "n_starts": 8, "random_state": 0}
+    one, two = (
+        SORCTClassifier(n_jobs=n_jobs, **options).fit(X, y) for n_jobs in (1, 2)
+    )
+    assert_same_fit(two, one)
 
 
 @numbers

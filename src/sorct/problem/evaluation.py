@@ -176,6 +176,10 @@ def _answer(address: int, task: int) -> float:
             renewed[k] = 0.0
             for leaf in range(point.label.size):
                 buffers.payoff[k, leaf] = 0.0
+        # Where leaves are not stepped, nothing else overwrites it.
+        for k in range(buffers.logit_gradient.shape[0]):
+            for leaf in range(buffers.logit_gradient.shape[1]):
+                buffers.logit_gradient[k, leaf] = 0.0
         return 0.0
     return evaluate(samples, sub, trial, renewed, task == GRADIENT, buffers)
 
