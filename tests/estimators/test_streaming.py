@@ -5,12 +5,15 @@ import pandas as pd
 import pyarrow.dataset
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from sorct import SORCTClassifier, SORCTClassifierCV, SORCTRegressor, sorct_path
 from sorct.data import encoder as encoders
 from sorct.data import samples
+from sorct.data.parts import OutOfTimeError
 from sorct.data.samples import TrainingSet
 from sorct.data.sources import FileSource
+from sorct.data.table_parts import TableParts
 from sorct.estimators.checkpoint import Checkpoint
 from sorct.estimators.fitting import Model
 from sorct.estimators.promises import hold_out, hold_out_of_source
@@ -381,11 +384,12 @@ def test_a_fit_that_was_ended_goes_on_to_the_same_tree(
     files, folder = write_parts(table[2], tmp_path / "x", 2), tmp_path / "kept"
     names = {"survey": "keep_plain", "draw": "keep_arrays", "search": "keep_search"}
     name = names.get(after, "keep")
-    keep = getattr(Checkpoint, name)
+    keep, kept = getattr(Checkpoint, name), []
 
-    def kill(self, number, *arguments):
-        keep(self, number, *arguments)
-        if name != "keep" or number == after:
+    def kill(self, *arguments):
+        keep(self, *arguments)
+        kept.append(arguments)
+        if name != "keep" or len(kept) == after:
             raise Killed
 
     with monkeypatch.context() as patch:
@@ -402,11 +406,57 @@ def test_a_fit_that_was_ended_goes_on_to_the_same_tree(
     assert not list(folder.glob("*.partial"))
 
 
+def test_a_fit_that_time_has_ended_goes_on_to_the_same_tree(
+    table, fitted, tmp_path, monkeypatch
+):
+    """What it asked about the tree that it ended with is not taken for other sums."""
+    files, folder = write_parts(table[2], tmp_path / "x", 2), tmp_path / "kept"
+    made, gathered = [], TableParts._gathered
+
+    def late(self, task, stop):
+        made.append(stop)
+        if stop is not None and len(made) > 3:
+            raise OutOfTimeError
+        return gathered(self, task, stop)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TableParts, "_gathered", late)
+        with pytest.warns(ConvergenceWarning):
+            SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    assert len(made) > 4
+    found = SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
+    assert found.tree_ == fitted.tree_
+    assert found.objective_ == fitted.objective_
+
+
+def test_long_options_tell_checkpoints_apart(table, tmp_path):
+    """Also where the text of the call shortens them."""
+    frame = table[2].rename(columns={name: 90 * name for name in table[0]})
+    files, folder = write_parts(frame, tmp_path / "x", 2), tmp_path / "kept"
+    names = [name for name in frame if name != "y"]
+    prices = dict.fromkeys(names, 1.0)
+    SORCTClassifier(**QUICK, feature_cost=prices).fit(files, "y", checkpoint=folder)
+    prices = {**prices, names[0]: 9.0}
+    with pytest.raises(ValueError, match="another fit: options changed"):
+        SORCTClassifier(**QUICK, feature_cost=prices).fit(files, "y", checkpoint=folder)
+
+
+def test_a_checkpoint_wants_whole_files(table, tmp_path):
+    """Filters and tables in memory cannot be told apart."""
+    write_parts(table[2], tmp_path / "x", 2)
+    files = pyarrow.dataset.dataset(tmp_path / "x")
+    some = files.filter(pyarrow.dataset.field(files.schema.names[0]) > 0.0)
+    memory = pyarrow.dataset.dataset(files.to_table())
+    for given in (some, memory):
+        with pytest.raises(ValueError, match="checkpoint needs whole files"):
+            SORCTClassifier(**QUICK).fit(given, "y", checkpoint=tmp_path / "kept")
+
+
 def test_a_checkpoint_belongs_to_one_fit(table, tmp_path):
     """Other options, other files: refused, with what changed."""
     files, folder = write_parts(table[2], tmp_path / "x", 2), tmp_path / "kept"
     SORCTClassifier(**QUICK).fit(files, "y", checkpoint=folder)
-    with pytest.raises(ValueError, match="another fit: call changed"):
+    with pytest.raises(ValueError, match="another fit: call, options changed"):
         SORCTClassifier(**QUICK | {"depth": 3}).fit(files, "y", checkpoint=folder)
     write_parts(table[2].iloc[:600], tmp_path / "x", 2)
     with pytest.raises(ValueError, match="another fit: files changed"):

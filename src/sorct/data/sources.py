@@ -177,6 +177,12 @@ class FileSource:
             for name in getattr(self._dataset, "files", [])
             if os.path.exists(name)
         ]
+        if not files or _is_filtered(self._dataset):
+            raise ValueError(
+                "checkpoint needs whole files on this machine, by whose sizes and "
+                "times a table is known again, got a dataset that is filtered or lies "
+                "elsewhere. Write its rows to files first, or leave checkpoint out."
+            )
         roles = [self.target, self._weight]
         return {"files": files, "roles": roles, "columns": self._names}
 
@@ -307,3 +313,13 @@ def to_pandas(batch: Any) -> Any:
             column = table.column(place).cast(pa.float64())
             table = table.set_column(place, one.name, column)
     return table.to_pandas(date_as_object=False, ignore_metadata=True)
+
+
+def _is_filtered(dataset: Any) -> bool:
+    """Whether only some rows of a dataset's files belong to it."""
+    try:
+        next(iter(dataset.get_fragments()), None)
+    except ValueError:
+        # Fragments are whole: a dataset with a filter has none to give.
+        return True
+    return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from sorct._typing import IntArray
+from sorct.data.fingerprint import fingerprint
 from sorct.data.parts import Sums, Task, add_up
 from sorct.data.sources import Source
 from sorct.data.survey import EncodedTask, Encoding
@@ -13,10 +14,10 @@ from sorct.data.survey import EncodedTask, Encoding
 class Journal(Protocol):
     """Where sums are kept, so that a pass need not be made twice."""
 
-    def find(self, number: int) -> Sums | None:
+    def find(self, key: str) -> Sums | None:
         """Sums of a pass, if it was made before."""
 
-    def keep(self, number: int, sums: Sums) -> None:
+    def keep(self, key: str, sums: Sums) -> None:
         """Keep the sums of a pass."""
 
 
@@ -52,12 +53,16 @@ class TableParts:
     def total(self, task: Task, stop: IntArray | None = None) -> Sums:
         """Sum of what a task says of every batch: one pass, or one made before."""
         self.n_passes += 1
-        if self._journal is not None:
-            known = self._journal.find(self.n_passes)
-            if known is not None:
-                return known
+        if self._journal is None:
+            return self._gathered(task, stop)
+        # By what is asked: a fit that ran out of time asked other things at its end.
+        key = fingerprint(task)
+        known = self._journal.find(key)
+        if known is None:
+            known = self._gathered(task, stop)
+            self._journal.keep(key, known)
+        return known
+
+    def _gathered(self, task: Task, stop: IntArray | None) -> Sums:
         results = self._source.gather(EncodedTask(self._encoding, task))
-        sums = add_up(results, stop)
-        if self._journal is not None:
-            self._journal.keep(self.n_passes, sums)
-        return sums
+        return add_up(results, stop)

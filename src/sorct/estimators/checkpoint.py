@@ -100,14 +100,14 @@ class Checkpoint:
 
     # -- passes ----------------------------------------------------------------------
 
-    def find(self, number: int) -> Sums | None:
+    def find(self, key: str) -> Sums | None:
         """Sums of a pass, if it was made before."""
-        found = self.find_arrays(f"pass-{number:04d}")
+        found = self.find_arrays(f"pass-{key}")
         return None if found is None else Sums(found)
 
-    def keep(self, number: int, sums: Sums) -> None:
+    def keep(self, key: str, sums: Sums) -> None:
         """Keep the sums of a pass."""
-        self.keep_arrays(f"pass-{number:04d}", sums)
+        self.keep_arrays(f"pass-{key}", sums)
 
     # -- the search --------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from sorct._typing import FloatArray
 from sorct.data import samples
 from sorct.data.dask_source import DaskSource, is_dask
 from sorct.data.encoder import TableEncoder
+from sorct.data.fingerprint import fingerprint
 from sorct.data.in_order import sum_of
 from sorct.data.kinds import variable_from_dict
 from sorct.data.level_rows import Cells, held_arrays, written_out
@@ -175,7 +176,9 @@ def begin(
                 "calibration needs rows as they are in the table, which a checkpoint "
                 "does not keep; set one of the two to None."
             )
-        memory = Checkpoint(checkpoint, {"call": call, **source.identity}, seed)
+        # The text of a call shortens long options.
+        told = {"call": call, "options": fingerprint(model)}
+        memory = Checkpoint(checkpoint, {**told, **source.identity}, seed)
         seed = memory.seed
     promise: Promise | None = None
     if model.confidence is not None:
