@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sorct import SORCTRegressorCV
 from sorct.estimators.effort import Effort
 from sorct.estimators.fitting import Model, Prepared
+from sorct.estimators.folds import PATH_ROWS
 from sorct.estimators.limiting import all_within_limits, within_limits
 from sorct.problem.evaluation import never
 from sorct.problem.penalty import Strengths
@@ -98,3 +100,19 @@ def test_one_variable_that_helps_is_found_where_slopes_tell_nothing():
     wrong = [min(np.mean(y[level == v]), np.mean(~y[level == v])) for v in "abcde"]
     least = 0.5 * np.mean(np.repeat(wrong, [40, 40, 40, 40, 12]))
     assert least - 1e-9 <= found.cost <= least + 1e-3
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "leaf"),
+    [(200, "constant"), (200, "linear"), (PATH_ROWS + 100, "constant")],
+)
+def test_cuts_and_leaves_of_a_quantity_are_short(n_rows, leaf):
+    """Within the limit, also where more rows than a path looks at are trained on."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 3))
+    y = 5.0 * (X[:, 0] + 0.7 * X[:, 1] > 0.0) + X[:, 2] + 0.1 * rng.normal(size=n_rows)
+    few = {"depths": 1, "leaf": leaf, "scaling": "auto", "alphas_local": [0.5, 8.0]}
+    search = SORCTRegressorCV(**few, max_features_per_cut=1, cv=2, random_state=0)
+    tree = search.fit(X, y).tree_
+    assert tree.most_variables_per_cut == 1
+    assert search.score(X, y) > 0.3

@@ -64,7 +64,12 @@ def finished_on_all(
     told, params = tree.training, params_of(tree, prepared)
     alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
     problem = prepared.problem.at(Strengths(*alphas))
-    problem = replace(problem, penalty=problem.penalty.scaled(told.relaxed or 1.0))
+    penalty = problem.penalty.scaled(told.relaxed or 1.0)
+    if task.limits.max_features_per_cut is not None:
+        # Every cut, and every leaf, keeps to its own variables.
+        size = np.maximum.reduceat(np.abs(params.penalised), penalty.start[:-1])
+        penalty = penalty.with_barred((size == 0.0).astype(np.float64))
+    problem = replace(problem, penalty=penalty)
     used = used_groups(problem, params)
     if used.size == 0 and asked is None:
         return tree

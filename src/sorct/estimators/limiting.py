@@ -43,7 +43,7 @@ def within_limits(
         allowed = partial(allows, prepared, limits)
         solution = Subsets(problem, solver, groups, allowed, stop).within(solution)
     most = limits.max_features_per_cut
-    if most is not None and not problem.of_quantity:
+    if most is not None:
         fixed = limits.on_variables
         cuts = PerCut(problem, solver, groups, int(most), fixed, stop)
         solution = cuts.within(solution)
@@ -83,7 +83,7 @@ def all_within_limits(
         quick = _quick(prepared, limits, problems, solutions)
         pairs = zip(problems, found, strict=True)
         return [quick if _is_better(p, quick, one) else one for p, one in pairs]
-    if prepared.problem.of_quantity:
+    if prepared.problem.of_quantity and limits.max_features_per_cut is None:
         return found
     if empty and limits.max_features_per_cut != 0:
         allowed, groups = partial(allows, prepared, limits), prepared.group_variable

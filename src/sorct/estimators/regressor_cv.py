@@ -360,7 +360,7 @@ class SORCTRegressorCV(TreeSearch, TreeRegressor):
         alphas_local = checked_alphas("alphas_local", self.alphas_local)
         alphas_global = checked_alphas("alphas_global", self.alphas_global)
         call = call_text(type(self), self.get_params(deep=False))
-        relax = bool(self.relax) or self._limits.on_variables
+        relax = bool(self.relax) or self._limits.on_trees
         return PathTask(
             model, target, alphas_local, alphas_global, self.n_solutions,
             replace(effort, n_jobs=1, time_limit=None), call, relax, self._limits,

@@ -61,10 +61,9 @@ class Relaxing:
         """
         from sorct.search.relax import relaxed_share
 
-        of_quantity = self.prepared.problem.of_quantity
         shares: list[float | None]
         found: Sequence[Solution | None]
-        if limits.on_variables if of_quantity else limits.on_trees:
+        if limits.on_trees:
             shares = [relaxed_share(one) for one in self.problems]
             found = self._within(limits)
         else:
