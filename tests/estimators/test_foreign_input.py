@@ -99,3 +99,17 @@ def test_onnx_tells_missing_cells_from_new_levels(rng):
     proba = session.run(None, {"f": np.array([[0.5], [np.nan], [9.0]])})[1]
     assert np.isnan(proba[1]).all()
     np.testing.assert_allclose(proba[2], proba[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["date32[day]", "timestamp[ns]", "timestamp[us]"])
+def test_dates_of_arrow_in_a_frame_of_pandas_are_dates(kind):
+    """As ``read_parquet(dtype_backend="pyarrow")`` gives them, with a missing one."""
+    pytest.importorskip("pyarrow")
+    days = pd.Series(pd.date_range("2020-01-01", periods=60))
+    days[7] = None
+    y = (days > "2020-02-01").astype(int)
+    turned = days.astype("timestamp[ns][pyarrow]").astype(f"{kind}[pyarrow]")
+    X = pd.DataFrame({"day": turned})
+    tree = quick().fit(X, y).tree_
+    assert tree.encoder == quick().fit(pd.DataFrame({"day": days}), y).tree_.encoder
+    assert (tree.predict(X) == y).mean() > 0.9

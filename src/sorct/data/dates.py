@@ -13,8 +13,8 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ].*)?", re.DOTALL)
 
 
 def is_dates(column: Any) -> bool:
-    """Whether a column of a frame holds dates or times."""
-    return str(getattr(column, "dtype", "")).startswith("date")
+    """Whether a column of a frame holds dates or times, also those of Arrow."""
+    return str(getattr(column, "dtype", "")).startswith(("date", "timestamp"))
 
 
 def first_day(column: Any) -> str:
@@ -62,6 +62,9 @@ def _days(column: Any) -> Any:
         days = np.full(len(dates), "NaT", dtype="datetime64[D]")
         days[dates.notna().to_numpy()] = [str(cell)[:10] for cell in known]
         return days
+    if str(dates.dtype).startswith(("date32", "date64")):
+        # Days of Arrow have no time zone to ask for.
+        dates = dates.astype("datetime64[s]")
     if getattr(dates.dt, "tz", None) is not None:
         dates = dates.dt.tz_localize(None)
     return dates.to_numpy(dtype="datetime64[D]")
