@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sorct.data.numeric import MOST_POINTS, Curve, Numeric
-from sorct.data.scales import learn_number
+from sorct.data.scales import Tally, learn_number
 from tests.budget import examples
 
 check = settings(derandomize=True, deadline=None, max_examples=examples(20))
@@ -134,3 +134,17 @@ def test_a_weight_of_two_is_the_row_twice(rng):
 def test_the_order_of_rows_does_not_count(values, scaling):
     """Any permutation gives the same scale."""
     assert learn(values[::-1], scaling) == learn(values, scaling)
+
+
+def test_the_order_of_weighted_rows_does_not_move_the_middle():
+    """A sum of weights that is off by a bit is still a whole number of rows."""
+    rng = np.random.default_rng(0)
+    for n in range(3, 40, 2):
+        values, weight = rng.normal(size=n), rng.uniform(0.1, 3.0, n)
+        orders = [rng.permutation(n) for _ in range(20)]
+        counts = [weight[one] * (n / weight[one].sum()) for one in orders]
+        middles = [
+            Tally.of(values[one], count).middle
+            for one, count in zip(orders, counts, strict=True)
+        ]
+        np.testing.assert_array_equal(np.ptp(middles, axis=0), 0.0)

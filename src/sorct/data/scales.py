@@ -137,8 +137,8 @@ class Tally:
 
     @property
     def n_rows(self) -> float:
-        """Number of rows."""
-        return float(self.upto[-1])
+        """Number of rows, whose sum of weights hangs on their order by a rounding."""
+        return float(np.round(self.upto[-1], 6))
 
     @property
     def middle(self) -> FloatArray:
