@@ -30,6 +30,8 @@ N_FOLDS = 5
 MOST_POINTS = 64
 # Log-odds nearer to each other than this tell nothing about a slope.
 _FLAT = 1e-3
+# Digits of what is said that an isotonic curve tells apart.
+_DIGITS = 6
 
 #: Trains a tree on a table, labels and weights.
 Fit: TypeAlias = Callable[[Any, AnyArray, FloatArray], "Tree"]
@@ -138,8 +140,10 @@ def isotonic_map(proba: FloatArray, own: BoolArray, weight: FloatArray) -> Map:
     """Isotonic regression with few points, none of them 0 or 1.
 
     At either end one row is added that speaks against it: a class that was never found
-    among m rows has probability 1 / (m + 1) and not 0.
+    among m rows has probability 1 / (m + 1) and not 0. What is said is rounded: points
+    next to each other would let the last bit of a sum decide.
     """
+    proba = np.round(proba, _DIGITS)
     ends = [proba.min(), proba.max()]
     x = np.concatenate([proba, ends])
     y = np.concatenate([own.astype(np.float64), [1.0, 0.0]])
