@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss as scikit_log_loss
 from sklearn.metrics import roc_auc_score
@@ -25,6 +26,7 @@ from sorct.estimators.compare.rivals import (
 from sorct.estimators.compare.verdict import (
     BASELINE,
     METHODS,
+    OBLIQUE,
     Sizes,
     Verdict,
     all_tests,
@@ -522,3 +524,18 @@ def test_more_repeats_than_anybody_waits_for_are_refused(clouds):
     """Before any fold is drawn."""
     with pytest.raises(ValueError, match="repeats must be at most"):
         compare(*clouds, repeats=2**63)
+
+
+def test_options_are_used_or_refused():
+    """Limits count; what compare takes itself is not overwritten in silence."""
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(
+        ValueError, match=r"options has .*cv.*compare\(X, y, cv=\.\.\.\)"
+    ):
+        compare(X, y, options={"cv": 3})
+    with pytest.raises(ValueError, match="options has .*depths.*n_solutions"):
+        compare(X, y, options={"n_solutions": 2, "depths": 3})
+    few = {"folds": 2, "cv": 2, "depths": 2, "n_solutions": 2, "alphas_local": [1.0]}
+    found = compare(X, y, **few, options={"max_features": 1}, random_state=0)
+    own = found.folds[found.folds["method"] == OBLIQUE]
+    assert own["variables"].max() <= 1

@@ -7,6 +7,7 @@ be concluded in ``verdict.py``; printing is left to others.
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sorct.data.wording import shown
+from sorct.data.wording import listed, shown
 from sorct.estimators.candidates import RULES
 from sorct.estimators.checks import check_whole, checked_flag, checked_samples
 from sorct.estimators.compare.kinds import (
@@ -179,6 +180,7 @@ def compare(
     lack a class ``notes`` say so. Methods are judged by ``scoring`` alone.
     """
     _check(folds, repeats, cv, rule, level)
+    _check_options(options)
     shown = checked_flag("progress", progress)
     check_task(task)
     read, kind = TASKS[task]
@@ -186,15 +188,15 @@ def compare(
     compared = kind.of(y)
     scoring = scoring or (compared.scoring if compared.of_quantity else None)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    asked = {"depths": depths, "n_solutions": n_solutions}
-    ours = {
-        **(options or {}),
-        **compared.usual,
-        **{name: value for name, value in asked.items() if value is not None},
+    asked = {
+        "depths": depths,
+        "n_solutions": n_solutions,
         "alphas_local": alphas_local,
         "alphas_global": alphas_global,
         "n_jobs": n_jobs,
     }
+    asked = {name: value for name, value in asked.items() if value is not None}
+    ours = {**compared.usual, **asked, **(options or {})}
     plan = Plan(cv, rule, scoring, seed, ours, compared.of_quantity)
     plan.check_scorer(y, y)
     splits = compared.target.splitter(folds, seed, repeats)
@@ -207,6 +209,16 @@ def compare(
     found = _summary(rows, Sizes.of(parts), level, name, compared)
     notes = compared.notes(parts)
     return Comparison(*found, n_variables=X.shape[1], notes=notes)
+
+
+def _check_options(options: Mapping[str, Any] | None) -> None:
+    """Refuse options that are arguments, since nobody knows which of two was meant."""
+    double = sorted(set(options or {}) & set(inspect.signature(compare).parameters))
+    if double:
+        raise ValueError(
+            f"options has {listed(double)}, which compare takes itself: "
+            f"compare(X, y, {double[0]}=...)."
+        )
 
 
 def _check(folds: Any, repeats: Any, cv: Any, rule: Any, level: Any) -> None:
