@@ -274,6 +274,26 @@ def test_the_distilled_tree_reads_the_table_as_the_forest_does():
     assert asked.encoder.missing == "error"
 
 
+def test_the_distilled_tree_decides_by_the_forests_costs_and_counts_rows_once():
+    """Levels are as rare as in the table, however many classes there are."""
+    rng, n = np.random.default_rng(0), 200
+    X = pd.DataFrame(
+        {"x": rng.normal(size=n), "c": ["a"] * 120 + ["b"] * 77 + 3 * ["d"]}
+    )
+    y = np.where(X["x"] + rng.normal(size=n) > 0.0, "p", "q")
+    costs = [[0.0, 1.0], [10.0, 0.0]]
+    model = SORCTForestClassifier(
+        2, 1, 0.0, 0.01, gamma=50.0, n_starts=1, random_state=0, cost_matrix=costs
+    ).fit(X, y)
+    found = distil(model.forest_, X, depth=1, n_starts=1, random_state=0)
+    assert (found.predict(X) == model.predict(X)).mean() > 0.95
+    assert (found.predict(X) == "q").mean() > 0.6
+    assert found.tree_.training.n_samples == n
+    assert found.min_frequency == 5
+    known = [one.encoder.variables[1].levels for one in (found.tree_, model.forest_)]
+    assert known[0] == known[1]
+
+
 def test_the_python_module_says_what_the_forest_says(forest, table, tmp_path):
     X, _ = table
     for one in (forest, replace(forest, decision_cost=np.array([[0, 9.0], [1, 0]]))):

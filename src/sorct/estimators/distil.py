@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,14 @@ def distil(
     rows, codes = np.divmod(np.arange(soft.size), proba.shape[1])
     labels = np.take(forest.classes, codes)
     model = SORCTClassifier(**{"loss": "log", **options})
-    return model.fit(take_rows(X, rows), labels, soft)
+    asked = model.min_frequency
+    if asked >= 1:
+        # Every row stands there once for each class.
+        model.set_params(min_frequency=proba.shape[1] * asked)
+    model.fit(take_rows(X, rows), labels, soft).set_params(min_frequency=asked)
+    told = replace(model.tree_.training, n_samples=len(X))
+    model.tree_ = replace(model.tree_, training=told)
+    return model
 
 
 def _reading(forest: Forest) -> dict[str, Any]:
@@ -78,4 +86,6 @@ def _reading(forest: Forest) -> dict[str, Any]:
     }
     if forest.of_quantity:
         told["link"] = forest.quantity.link
+    elif forest.decision_cost is not None:
+        told["cost_matrix"] = forest.decision_cost
     return told | options_for(encoder.variables)
