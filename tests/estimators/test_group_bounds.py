@@ -312,3 +312,14 @@ def test_an_error_tells_of_the_groups_that_are_missed():
     with pytest.raises(InfeasibleError, match=r"and \d+ others. Widen") as error:
         model.fit(X, y, groups=groups)
     assert len(error.value.recall) == 20
+
+
+def test_groups_may_be_named_by_numbers_and_text():
+    """Whatever names them, a bound is found by its name."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(60, 2)), np.array([1, "v", "w"] * 20, dtype=object)
+    y = X[:, 0] + (groups == "v")
+    options = {"depth": 0, "leaf": "linear", "n_starts": 1, "random_state": 0}
+    model = SORCTRegressor(**options, group_bounds={"v": 0.4, 1: 0.6})
+    residual = y - model.fit(X, y, groups=groups).predict(X)
+    assert abs(residual[groups == "v"].mean()) <= 0.4 + 1e-6

@@ -82,7 +82,9 @@ class GroupBounds:
                 f"{missing[0] + 1}; name a group for them too, and leave it out of "
                 "group_bounds if it is not to be bound, or leave such rows out."
             )
-        named = _by_group(bounds, np.unique(given).tolist())
+        # Numbers and text have no order among each other.
+        every = sorted(set(given.tolist()), key=lambda one: (type(one).__name__, one))
+        named = _by_group(bounds, every)
         labels = list(named)
         code = np.full(n_samples, -1)
         for k, label in enumerate(labels):
