@@ -236,7 +236,7 @@ def test_a_leaf_tells_one_of_two_levels():
     model = SORCTRegressor(depth=0, leaf="linear", alpha_local=0.01, random_state=0)
     tree = model.fit(X, y + rng.normal(0.0, 20.0, 200)).tree_
     text = export_text(tree)
-    constant, parts = linear_parts(tree.view.leaves[0])
+    constant, *parts = linear_parts(tree, tree.view.leaves[0])
     assert [part.split(" ", 2)[2] for part in parts] == [
         "[smoker is yes]", "age", "[member is False]",
     ]  # fmt: skip
@@ -248,7 +248,7 @@ def test_a_leaf_tells_one_of_two_levels():
     )
     rows = X.assign(smoker=X.smoker.where(rng.random(200) < 0.8, "sometimes"))
     share = rows.smoker.map({"no": 0.0, "yes": 1.0, "sometimes": 0.5})
-    by_hand = constant + smokes * share + age * X.age + leaves * ~X.member
+    by_hand = float(constant) + smokes * share + age * X.age + leaves * ~X.member
     np.testing.assert_allclose(by_hand, tree.predict(rows), rtol=1e-3, atol=1.0)
 
 
@@ -264,7 +264,7 @@ def test_rules_of_logarithms_give_the_prediction_by_hand():
     by_hand = np.exp(float(constant) + float(weight) * X.a).clip(y.min(), y.max())
     np.testing.assert_allclose(by_hand, tree.predict(X), rtol=1e-3)
     assert "predict stays between the least and the largest" in " ".join(text.split())
-    assert "Numbers are rounded to 4 digits." in text
+    assert "or to as many as move no sum by more" in text
 
 
 def told_by_hand(parts, row):
@@ -297,6 +297,28 @@ def test_sums_of_leaves_hold_for_every_level(weights, rare):
     if "m" in weights:
         slopes[names.index("g is missing"), 0] = -0.25
     tree = replace(tree, leaf_coef=slopes)
-    constant, parts = linear_parts(tree.view.leaves[0])
-    told = [constant + told_by_hand(parts, row) for row in X.to_dict("records")]
+    constant, *parts = linear_parts(tree, tree.view.leaves[0])
+    told = [float(constant) + told_by_hand(parts, row) for row in X.to_dict("records")]
     np.testing.assert_allclose(told, tree.predict(X), rtol=0.0, atol=0.01)
+
+
+@pytest.mark.parametrize("link", ["identity", "log"])
+@pytest.mark.parametrize("origin", [0.0, 2000.0, 1e6])
+def test_sums_of_leaves_hold_however_far_from_zero_columns_are(origin, link):
+    """Rounding moves them by little beside what they miss; more digits on request."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"year": origin + rng.integers(-10, 25, 200), "z": rng.random(200)}
+    )
+    y = 3.7 * (X["year"] - origin + 20.0) + 5.0 * X["z"] + 0.1 * rng.normal(size=200)
+    model = SORCTRegressor(0, 0.01, leaf="linear", link=link, random_state=0)
+    tree = model.fit(X, y).tree_
+    (leaf,) = tree.view.leaves
+    for decimals, error in ((None, 0.1 * leaf.miss), (12, 1e-4)):
+        constant, *parts = linear_parts(tree, leaf, decimals)
+        added = [told_by_hand(parts, row) for row in X.to_dict("records")]
+        said = float(constant.replace(" ", "")) + np.array(added)
+        if link == "log":
+            said = np.exp(said).clip(y.min(), y.max())
+            error = 1e-3 * y.max()
+        np.testing.assert_allclose(said, tree.predict(X), rtol=0.0, atol=error)

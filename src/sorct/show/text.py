@@ -279,8 +279,9 @@ def _quantity_footer(page: _Page) -> list[str]:
     hidden = hidden_text(tree, page.view, page.hard)
     moved = by_hand_text(tree, page.view, page.hard) if page.by_hand else []
     lines = [*quantity_footer(tree, page.view), *moved, *hidden]
-    if page.view.cuts and tree.coef.any():
-        lines.append(_rounding_text(page.decimals))
+    sums = any(leaf.terms for leaf in page.view.leaves)
+    if sums or (page.view.cuts and tree.coef.any()):
+        lines.append(_rounding_text(page.decimals, "sum" if sums else "cut"))
     if told.rounded:
         lines.append(f"The cuts were rounded to {_count(told.rounded, 'digit')}.")
     lines = [part for line in lines for part in wrapped(line)]
@@ -316,15 +317,15 @@ def _direction_text(tree: Tree) -> list[str]:
     return lines
 
 
-def _rounding_text(decimals: int | None) -> str:
+def _rounding_text(decimals: int | None, moved: str = "cut") -> str:
     if decimals is not None:
         return (
             f"Numbers are rounded to {_count(decimals, 'decimal')}, "
             "smaller ones to one digit."
         )
     return (
-        "Numbers are rounded to 4 digits, or to as many as move no cut by more than "
-        "0.1 % of its largest term."
+        f"Numbers are rounded to 4 digits, or to as many as move no {moved} by more "
+        "than 0.1 % of its largest term."
     )
 
 
@@ -368,7 +369,7 @@ def _add_node(page: _Page, node: Cut | Leaf, head: str, indent: str) -> None:
 def _add_leaf(page: _Page, leaf: Leaf, head: str, indent: str) -> None:
     tree = page.tree
     if isinstance(tree.target, Quantity):
-        parts = leaf_value_parts(tree, leaf, rows=page.hard)
+        parts = leaf_value_parts(tree, leaf, page.hard, page.decimals)
         first, *rest = _wrapped(parts, max(_WIDTH - len(head), 40))
         page.lines.append(head + first)
         page.lines.extend(f"{indent}     {line}" for line in rest)

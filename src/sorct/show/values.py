@@ -10,7 +10,9 @@ import numpy as np
 
 from sorct.data.quantity import grouped
 from sorct.data.terms import Summand
-from sorct.data.wording import readable
+from sorct.data.wording import readable, write_out
+from sorct.show.numbers import rounded
+from sorct.tree.reading import ROUNDING
 from sorct.tree.view import Leaf, View
 
 if TYPE_CHECKING:
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
 # Digits of the numbers of a linear leaf.
 _DIGITS = 4
-_SMALLEST, _LARGEST = 1e-4, 1e12
+_SMALLEST, _LARGEST, _LAST_PLACE, _ALL_DIGITS = 1e-4, 1e12, -9, 17
+# By how much rounding may move a sum: of a logarithm; as a share of what its rows miss
+# it by; and at least, as a share of its largest term.
+_OF_LOGARITHM, _OF_MISS, _LEAST_ERROR = 5e-4, 0.1, 1e-6
 # A leaf that says something else than its rows are, by more of what they miss it by,
 # tells both.
 _APART = 0.25
@@ -36,7 +41,9 @@ _MIXED = (
 )
 
 
-def leaf_value_parts(tree: Tree, leaf: Leaf, rows: bool) -> list[str]:
+def leaf_value_parts(
+    tree: Tree, leaf: Leaf, rows: bool, decimals: int | None = None
+) -> list[str]:
     """What a leaf says, how far off it is, and how many samples it has.
 
     In parts, between which a line may be broken. ``rows`` says that whole rows were
@@ -44,7 +51,7 @@ def leaf_value_parts(tree: Tree, leaf: Leaf, rows: bool) -> list[str]:
     """
     of = "rows" if rows else "samples"
     share = f"({100 * float(leaf.mass.sum()):.1f} % of {of})"
-    *parts, last = says_parts(tree, leaf)
+    *parts, last = says_parts(tree, leaf, decimals)
     return [*parts, f"{last}  {share}"]
 
 
@@ -114,29 +121,27 @@ def _node_means(view: View) -> dict[int, float]:
     return found
 
 
-def says_parts(tree: Tree, leaf: Leaf) -> list[str]:
+def says_parts(tree: Tree, leaf: Leaf, decimals: int | None = None) -> list[str]:
     """The number or the sum that a leaf says, such as "≈ 212 000 (± 18 000)"."""
     words = leaf_words(tree, leaf)
     miss = [f"({words.miss})"] if words.miss else []
     if leaf.terms:
-        constant, parts = linear_parts(leaf)
+        parts = linear_parts(tree, leaf, decimals)
         if tree.quantity.is_log:
-            # 4 decimals of a logarithm are 0.005 % of the number.
-            *first, last = [f"exp({constant:.4f}", *parts]
-            parts = [*first[1:], f"{last})"]
-            return [f"≈ {first[0]}", *parts, *miss] if first else [f"≈ {last})", *miss]
-        return [f"≈ {short_number(constant)}", *parts, *miss]
+            parts = [f"exp({parts[0]}", *parts[1:]]
+            parts[-1] += ")"
+        return [f"≈ {parts[0]}", *parts[1:], *miss]
     text = " ".join([words.value, *miss])
     return [", ".join([text, words.says])] if words.says else [text]
 
 
-def linear_parts(leaf: Leaf) -> tuple[float, list[str]]:
+def linear_parts(tree: Tree, leaf: Leaf, decimals: int | None = None) -> list[str]:
     """Constant of a linear leaf, and its summands with their signs, the largest first.
 
     Sums begin at 0 of the raw columns, not at the ends of their ranges.
     """
     assert leaf.value is not None
-    constant, parts = leaf.value, []
+    constant, told = leaf.value, list[tuple[float, Summand]]()
     for summand, is_half in _by_size(leaf):
         # A missing cell that adds nothing stands in place of a number that begins at
         # an end of its range, and is told.
@@ -150,9 +155,43 @@ def linear_parts(leaf: Leaf) -> tuple[float, list[str]]:
             weight *= 2.0
             if weight < 0.0:
                 continue
+        told.append((weight, summand))
+    error = _allowed_error(tree, leaf, told) / (len(told) + 1)
+    parts = [_number(constant, error, decimals)]
+    for weight, summand in told:
         sign = "-" if weight < 0 else "+"
-        parts.append(f"{sign} {short_number(abs(weight))} {summand.text}")
-    return constant, parts
+        size = _number(abs(weight), error / summand.largest, decimals)
+        parts.append(f"{sign} {size} {summand.text}")
+    return parts
+
+
+def _allowed_error(tree: Tree, leaf: Leaf, told: list[tuple[float, Summand]]) -> float:
+    """By how much rounding may move the sum of a leaf.
+
+    A share of the largest term, as in cuts, and of what the sum misses its rows by.
+    """
+    most = max((abs(weight) * one.span for weight, one in told), default=0.0)
+    error = ROUNDING * most
+    if tree.quantity.is_log:
+        return min(error, _OF_LOGARITHM)
+    if leaf.miss is not None:
+        error = min(error, _OF_MISS * leaf.miss)
+    return max(error, _LEAST_ERROR * most)
+
+
+def _number(value: float, error: float, decimals: int | None) -> str:
+    """Four digits, or as many as keep rounding below the error."""
+    if decimals is not None:
+        return rounded(value, error, decimals)
+    if value == 0.0 or not error > 0.0:
+        return short_number(value)
+    most = math.floor(math.log10(abs(value)))
+    step = most - _DIGITS + 1
+    while abs(round(value, -step) - value) > error and step > most - _ALL_DIGITS:
+        step -= 1
+    if _SMALLEST <= abs(value) < _LARGEST and step >= _LAST_PLACE:
+        return grouped(value, step)
+    return write_out(f"{value:.{min(most - step + 1, _ALL_DIGITS)}g}")
 
 
 def _by_size(leaf: Leaf) -> list[tuple[Summand, bool]]:
@@ -200,8 +239,6 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
         )
     meant = meaning(tree)
     lines += [meant] if meant else []
-    if not view.cuts and any(leaf.terms for leaf in view.leaves):
-        lines.append(f"Numbers are rounded to {_DIGITS} digits.")
     if told.r2 is not None:
         text = f"R² on the training rows is {told.r2:.3f}"
         if told.cv_r2 is not None:

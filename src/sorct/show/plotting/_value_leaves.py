@@ -15,7 +15,6 @@ from sorct.show.values import (
     leaf_words,
     linear_parts,
     node_tones,
-    short_number,
 )
 from sorct.tree.tree import Tree
 from sorct.tree.view import Leaf, View
@@ -63,8 +62,7 @@ class ValueLeaves:
         lines = [LeafLine(words.miss, 0, *self._bar(leaf))] if words.miss else []
         lines += [LeafLine(words.says)] if words.says else []
         if leaf.terms:
-            constant, parts = linear_parts(leaf)
-            parts = [short_number(constant), *parts]
+            parts = linear_parts(self.tree, leaf)
             more = len(parts) - _MOST_SUMMANDS
             lines += [LeafLine(_minus(text)) for text in parts[:_MOST_SUMMANDS]]
             lines += [LeafLine(f"and {more} more")] if more > 0 else []

@@ -19,7 +19,6 @@ from sorct.show.values import (
     leaf_words,
     linear_parts,
     node_tones,
-    short_number,
 )
 from sorct.tree.view import Leaf, View
 
@@ -189,8 +188,7 @@ def _leaf(tree: Tree, leaf: Leaf) -> dict[str, Any]:
         "within": None if leaf.miss is None else _short(leaf.miss),
     }
     if leaf.terms:
-        constant, parts = linear_parts(leaf)
-        told["sum"] = [short_number(constant), *parts]
+        told["sum"] = linear_parts(tree, leaf)
     return told
 
 
