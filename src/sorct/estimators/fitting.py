@@ -22,6 +22,7 @@ from sorct.data.samples import MANY_ROWS, TrainingSet
 from sorct.data.target import Classes
 from sorct.data.wording import shown
 from sorct.estimators.call import versions
+from sorct.estimators.centring import centred
 from sorct.estimators.checks import (
     check_confidence,
     check_memory,
@@ -412,8 +413,10 @@ class Prepared:
         recall are met here, by the decision, or an ``InfeasibleError`` says by how much
         they are missed. A promise is kept here, too.
         """
+        paid = max(alphas) > 0.0
         if self.loss is not None:
-            return tree_of_quantity(self, solution, alphas, status, search)
+            found = tree_of_quantity(self, solution, alphas, status, search)
+            return found if paid else centred(found)
         params, problem = solution.params, self.problem
         tree = Tree(
             encoder=self.encoder,
@@ -445,7 +448,7 @@ class Prepared:
                 **self.rules.record(self.target),
             ),
         )
-        return self.decided(tree, promise)
+        return self.decided(tree if paid else centred(tree), promise)
 
     @property
     def _told_factor(self) -> tuple[float, ...] | None:
