@@ -1,4 +1,4 @@
-"""Data: which columns of a table are what, for training and for a trained tree.
+"""Data: which columns of a table are what, for training.
 
 Columns are read by the library as ``sorct.read_table`` reads them. What does not suit
 is refused in one message, with the columns, the rows and the cures.
@@ -15,22 +15,15 @@ import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.cli.messages import WorkError, in_flags, no_such, note, say
-from sorct.data.cells import UNUSABLE, TextCells
-from sorct.data.columns import ReadColumns, read_columns
+from sorct.data.cells import UNUSABLE
 from sorct.data.reading import Roles, TableReading, checked_order, read_training
-from sorct.data.sheet import DOUBTFUL, ReadingError, Sheet
+from sorct.data.sheet import ReadingError, Sheet
 from sorct.data.target import Classes
-from sorct.data.terms import OTHER
-from sorct.data.variables import CellError, Variable
-from sorct.data.wording import listed, printable
+from sorct.data.wording import printable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sorct.tree.forest import Forest
-    from sorct.tree.tree import Tree
-
-_NEEDED = " The tree needs it."
 # A target with more distinct values than this, or than half the rows, is no class.
 _MOST_CLASSES, _FEW_CLASSES = 100, 20
 # Numbers with fewer rows each, on average, are hardly classes if they are many.
@@ -176,7 +169,7 @@ def _unfit(reading: TableReading, columns: Columns) -> list[str]:
         told += _no_weights(frame[columns.weight])
     if columns.drop_missing is None:
         cure = "Fill them in, or leave such rows out (--drop-missing target)"
-        told += [gap for name in taken if (gap := _gaps(frame[name], cure))]
+        told += [gap for name in taken if (gap := told_gaps(frame[name], cure))]
     if columns.target not in unusable:
         told += _no_target(frame[columns.target], columns)
     return told
@@ -218,7 +211,8 @@ def _first_wrong(column: pd.Series[Any]) -> int:
     return int(wrong[0]) if len(wrong) else 0
 
 
-def _gaps(column: pd.Series[Any], cure: str) -> str | None:
+def told_gaps(column: pd.Series[Any], cure: str) -> str | None:
+    """What is said of the missing cells of a column, if it has any."""
     missing = np.flatnonzero(column.isna().to_numpy())
     if len(missing) == 0:
         return None
@@ -317,165 +311,6 @@ def _no_classes(column: pd.Series[Any]) -> list[str]:
             "expected classes, or numbers of a quantity, not an id."
         ]
     return []
-
-
-# -- rows for a trained tree -----------------------------------------------------------
-
-
-def rows_for(
-    sheet: Sheet, tree: Tree | Forest, *, all_variables: bool = False
-) -> pd.DataFrame:
-    """Variables of a model from a table, as its encoder reads them.
-
-    Variables that no cut uses need not be there: unless all are asked for, each gets
-    some value of training, which changes no prediction.
-    """
-    import pandas as pd
-
-    used = set(tree.variables_used)
-    variables = tree.encoder.variables
-    needed = {v.name: v for v in variables if all_variables or v.name in used}
-    missing = [name for name in needed if name not in sheet.columns]
-    if len(missing) > 1:
-        raise WorkError(
-            f"There are no columns {listed(missing)} in {sheet.name}. The tree needs "
-            f"them. Got {listed(sheet.columns)}."
-        )
-    if missing:
-        raise no_such("column", missing[0], sheet.columns, sheet.name, _NEEDED)
-    continua = [name for name, v in needed.items() if v.choices is None]
-    read = read_columns(sheet, continua)
-    levels = sheet.as_written([name for name in needed if name not in continua])
-    problems, columns = list(read.problems), {}
-    for variable in variables:
-        name = variable.name
-        if name not in needed:
-            columns[name] = _repeated(variable.typical, len(sheet.frame))
-            continue
-        if variable.choices is not None:
-            cells = _levels(sheet, levels[name], variable)
-        else:
-            cells = _continuum(read, variable)
-        problems += _refused_gaps(cells, variable, tree, can_say=not all_variables)
-        try:
-            columns[name] = variable.take(cells, tree.encoder.unknown)
-        except CellError as error:
-            problems.append(f"column {name!r} {error}.{_cure(variable, tree)}")
-    if problems:
-        raise ReadingError.of(sheet.name, problems)
-    return pd.DataFrame(columns)
-
-
-def _repeated(value: Any, n_rows: int) -> Any:
-    if isinstance(value, float):
-        return np.full(n_rows, value)
-    values = np.empty(n_rows, dtype=object)
-    values[:] = [value] * n_rows
-    return values
-
-
-def _continuum(read: ReadColumns, variable: Variable) -> list[Any]:
-    """Cells of a variable of numbers or dates."""
-    is_date = variable.origin is not None
-    return (read.date_cells if is_date else read.number_cells)(variable.name)
-
-
-def _levels(sheet: Sheet, column: pd.Series[Any], variable: Variable) -> list[Any]:
-    """Cells of a variable with levels: as written if that is one, else stripped."""
-    if sheet.source is None:
-        return column.astype(object).where(column.notna(), None).tolist()
-    levels = [one for one in variable.choices or () if one not in (None, OTHER)]
-    known = {str(level) for level in levels}
-    words = {*sheet.options.markers, *DOUBTFUL} - known
-    return [
-        text if text in known else None if text.strip() in words else text.strip()
-        for text in column.tolist()
-    ]
-
-
-def _refused_gaps(
-    cells: list[Any], variable: Variable, tree: Tree | Forest, *, can_say: bool
-) -> list[str]:
-    """What is said of missing cells that the model does not take."""
-    import pandas as pd
-
-    if variable.takes_missing or tree.encoder.missing != "error":
-        return []
-    cure = "Training had none: fill them in"
-    if can_say:
-        cure += (
-            ", or add handle_missing='typical' to take the median or most frequent "
-            "value of training"
-        )
-    gap = _gaps(pd.Series(cells, dtype=object, name=variable.name), cure)
-    return [] if gap is None else [gap]
-
-
-def _cure(variable: Variable, tree: Tree | Forest) -> str:
-    """How a level is taken that training never saw, where there is a way."""
-    if variable.choices is None or tree.encoder.unknown != "error":
-        return ""
-    return (
-        " Add handle_unknown='other' to take new levels for others, or "
-        "handle_unknown='first_level' to take them for the first of these."
-    )
-
-
-def target_for(sheet: Sheet, target: str, tree: Tree | Forest) -> AnyArray:
-    """What a table's rows are, to show a model on them: classes, or numbers."""
-    if target not in sheet.columns:
-        raise no_such("column", target, sheet.columns, sheet.name)
-    if isinstance(tree.target, Classes):
-        return _labels_for(sheet, target, tree.target)
-    return _numbers_for(sheet, target)
-
-
-def _numbers_for(sheet: Sheet, target: str) -> AnyArray:
-    """Numbers of a column without gaps."""
-    import pandas as pd
-
-    read = read_columns(sheet, [target])
-    problems = list(read.problems)
-    if not problems:
-        cells = pd.Series(read.number_cells(target), dtype=object, name=target)
-        gap = _gaps(cells, "Fill them in")
-        wrong = [one for one in cells if not isinstance(one, (int, float))]
-        if gap is None and wrong:
-            gap = (
-                f"target {target!r} must hold numbers, which the model predicts, got "
-                f"{wrong[0]!r}."
-            )
-        problems = [] if gap is None else [gap]
-    if problems:
-        raise ReadingError.of(sheet.name, problems)
-    return cells.to_numpy(np.float64)
-
-
-def _labels_for(sheet: Sheet, target: str, classes: Classes) -> AnyArray:
-    """Classes of a table's rows, as a tree knows them, whatever their capitals."""
-    column = sheet.as_written([target])[target]
-    cells = TextCells.of(column, sheet.options.markers if sheet.source else ())
-    if cells.n_missing:
-        row = int(np.flatnonzero(cells.codes < 0)[0]) + 1
-        raise WorkError(
-            f"{sheet.name}: column {target!r} has {cells.n_missing} missing cell(s), "
-            f"the first in row {row}. Fill them in."
-        )
-    known = classes.labels.tolist()
-    by_fold = {str(label).casefold(): label for label in known}
-    found = []
-    for k, text in enumerate(cells.values):
-        try:
-            found.append(classes.find(text))
-        except KeyError:
-            if text.casefold() not in by_fold:
-                row = int(np.flatnonzero(cells.codes == k)[0]) + 1
-                raise WorkError(
-                    f"{sheet.name}: target {target!r} is {text!r} in row {row}, no "
-                    f"class of the model; expected one of {listed(known)}."
-                ) from None
-            found.append(by_fold[text.casefold()])
-    return np.array(found, dtype=classes.labels.dtype)[cells.codes]
 
 
 def label_named(text: str, classes: Classes, option: str) -> Any:

@@ -11,9 +11,9 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from sorct.cli.data import rows_for
 from sorct.cli.files import Output
 from sorct.cli.messages import WorkError
+from sorct.cli.model_rows import rows_for
 from sorct.cli.tables import is_parquet
 from sorct.data.in_order import in_order
 from sorct.data.sheet import ReadingError, ReadOptions, Sheet, check_distinct

@@ -1,7 +1,7 @@
 """Tables: files in and out of the command line.
 
 What comes in is cut into columns by ``sorct.data.sheet``; what the columns mean is left
-to ``data.py``. What goes out is CSV or Parquet.
+to ``data.py`` and ``model_rows.py``. What goes out is CSV or Parquet.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from pathlib import Path as FilePath
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from sorct.cli.data import rows_for, target_for
 from sorct.cli.files import (
     Output,
     read_model,
@@ -26,6 +25,7 @@ from sorct.cli.files import (
 from sorct.cli.forests import with_policies
 from sorct.cli.given_tables import reading_of
 from sorct.cli.messages import UsageError, WorkError, hints_in_flags, note
+from sorct.cli.model_rows import rows_for, target_for
 from sorct.cli.printing import print_result, score_line, text_table
 from sorct.cli.streaming import ParquetRows, predict_streaming, streams
 from sorct.cli.tables import has_header, read_source, table_bytes
