@@ -363,6 +363,22 @@ def test_explain_counts_rows_from_1(run, folder):
     assert found["predicted"] == tree.predict(X.iloc[[2]])[0]
 
 
+def test_explain_looks_at_no_other_row(run, folder):
+    """What another row lacks, or has wrong, is no matter; its own cells are named."""
+    X, _ = frame_of(folder)
+    X["a"] = X["a"].astype(object)
+    X.loc[1, "a"], X.loc[4, "a"] = None, "much"
+    X.to_csv(folder / "gap.csv", index=False)
+    whole = run("explain model.json data.csv --row 3")[1]
+    code, out, err = run("explain model.json gap.csv --row 3")
+    assert code == 0, err
+    assert out == whole.replace("data.csv", "gap.csv")
+    err = run("explain model.json gap.csv --row 2")[2]
+    assert "column 'a' has 1 missing cell(s), the first in row 2" in err
+    err = run("explain model.json gap.csv --row 5")[2]
+    assert "column 'a' must hold numbers, got 'much' in row 5" in err
+
+
 def test_new_levels_are_taken_as_the_model_or_a_flag_says(run, folder):
     """As others, which add nothing; as an error; as the first level."""
     X, y = frame_of(folder)

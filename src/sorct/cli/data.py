@@ -212,8 +212,11 @@ def _first_wrong(column: pd.Series[Any]) -> int:
 
 
 def told_gaps(column: pd.Series[Any], cure: str) -> str | None:
-    """What is said of the missing cells of a column, if it has any."""
-    missing = np.flatnonzero(column.isna().to_numpy())
+    """What is said of the missing cells of a column, if it has any.
+
+    Its index counts the rows of the table from 0.
+    """
+    missing = column.index[column.isna()]
     if len(missing) == 0:
         return None
     return (

@@ -5,6 +5,7 @@ What the model cannot take is refused in one message, with the rows and the cure
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,12 +31,17 @@ _NEEDED = " The tree needs it."
 
 
 def rows_for(
-    sheet: Sheet, tree: Tree | Forest, *, all_variables: bool = False
+    sheet: Sheet,
+    tree: Tree | Forest,
+    *,
+    all_variables: bool = False,
+    only: Sequence[int] | None = None,
 ) -> pd.DataFrame:
     """Variables of a model from a table, as its encoder reads them.
 
     Variables that no cut uses need not be there: unless all are asked for, each gets
-    some value of training, which changes no prediction.
+    some value of training, which changes no prediction. With positions of rows, these
+    ``only`` have to suit the model; all others are left out.
     """
     import pandas as pd
 
@@ -63,14 +69,27 @@ def rows_for(
             cells = _levels(sheet, levels[name], variable)
         else:
             cells = _continuum(read, variable)
-        problems += _refused_gaps(cells, variable, tree, can_say=not all_variables)
+        if only is not None:
+            cells = _missing_but(only, cells)
+        problems += _refused_gaps(
+            cells, variable, tree, only, can_say=not all_variables
+        )
         try:
             columns[name] = variable.take(cells, tree.encoder.unknown)
         except CellError as error:
             problems.append(f"column {name!r} {error}.{_cure(variable, tree)}")
     if problems:
         raise ReadingError.of(sheet.name, problems)
-    return pd.DataFrame(columns)
+    frame = pd.DataFrame(columns)
+    return frame if only is None else frame.iloc[list(only)]
+
+
+def _missing_but(places: Iterable[int], cells: list[Any]) -> list[Any]:
+    """The cells at some places; the others are missing, which suits every variable."""
+    kept: list[Any] = [None] * len(cells)
+    for place in places:
+        kept[place] = cells[place]
+    return kept
 
 
 def _repeated(value: Any, n_rows: int) -> Any:
@@ -101,7 +120,12 @@ def _levels(sheet: Sheet, column: pd.Series[Any], variable: Variable) -> list[An
 
 
 def _refused_gaps(
-    cells: list[Any], variable: Variable, tree: Tree | Forest, *, can_say: bool
+    cells: list[Any],
+    variable: Variable,
+    tree: Tree | Forest,
+    only: Sequence[int] | None,
+    *,
+    can_say: bool,
 ) -> list[str]:
     """What is said of missing cells that the model does not take."""
     import pandas as pd
@@ -114,7 +138,8 @@ def _refused_gaps(
             ", or add handle_missing='typical' to take the median or most frequent "
             "value of training"
         )
-    gap = told_gaps(pd.Series(cells, dtype=object, name=variable.name), cure)
+    column = pd.Series(cells, dtype=object, name=variable.name)
+    gap = told_gaps(column if only is None else column.iloc[list(only)], cure)
     return [] if gap is None else [gap]
 
 

@@ -263,15 +263,14 @@ def explain(args: Namespace) -> None:
     if args.reach is not None and isinstance(tree, Forest):
         raise UsageError("--reach is for single trees; this model is a forest")
     source = read_source(args.rows, reading_of(args), quiet=args.quiet)
-    rows = rows_for(source, tree)
-    if args.row > len(rows):
+    if args.row > len(source.frame):
         raise WorkError(
-            f"{source.name} has {len(rows)} rows, counted from 1; there is no row "
-            f"{args.row}."
+            f"{source.name} has {len(source.frame)} rows, counted from 1; there is no "
+            f"row {args.row}."
         )
     if args.reach is not None and not tree.of_quantity:
         raise UsageError("--reach is for quantities; this model predicts classes")
-    found = run(tree, rows.iloc[[args.row - 1]], reach=args.reach)
+    found = run(tree, rows_for(source, tree, only=[args.row - 1]), reach=args.reach)
     place = f"Row {args.row} of {source.name}, counted from 1 without the header"
     document = {"verb": "explain", "row": args.row, **found.to_dict()}
     print_result(args.json, document, f"{place}\n\n{found}")
