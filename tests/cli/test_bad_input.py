@@ -291,6 +291,14 @@ MISUSES = {
         "fit data.csv --targt y",
         "there is no flag --targt; did you mean --target?",
     ),
+    "a flag of other verbs": (
+        "predict model.json rows.csv --drop-missing",
+        "sorct predict has no flag --drop-missing, but fit, path, report, compare have",
+    ),
+    "rows to leave out without data": (
+        "report model.json --drop-missing --out p.html",
+        "--drop-missing needs --data",
+    ),
     "abbreviated flag": ("fit data.csv --targ y", "--target"),
     "half a class": (
         "fit data.csv --target y --depth 1.5",

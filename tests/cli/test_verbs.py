@@ -436,6 +436,35 @@ def test_the_target_of_training_is_known_to_the_report(run):
     assert run("report model.json --data data.csv --out page.html")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("flag", "out", "said"),
+    [
+        ("--drop-missing target", [5], "1 of 60 rows have no target; left out"),
+        ("--drop-missing", [3, 5], "2 of 60 rows have missing cells; left out"),
+    ],
+)
+def test_a_report_can_leave_out_rows_with_gaps(run, folder, flag, out, said):
+    """As training does; the rows kept are counted as in the file."""
+    X, y = frame_of(folder)
+    tree = Tree.from_json(folder / "model.json")
+    shown = replace(tree, encoder=replace(tree.encoder, missing="typical"))
+    shown.to_json(folder / "typical.json")
+    X.loc[3, "b"], y[5] = None, None
+    X.assign(y=y).to_csv(folder / "gaps.csv", index=False)
+    line = "report typical.json --data gaps.csv --out page.html --force"
+    code, _, err = run(line)
+    assert code == 1
+    assert "column 'y' has 1 missing cell(s), the first in row 6. " in err
+    assert "leave such rows out (--drop-missing target)" in err
+    code, _, err = run(f"{line} {flag}")
+    assert code == 0, err
+    assert said in err
+    kept = np.delete(np.arange(60), out)
+    rows = X.iloc[kept].set_axis(kept + 1)
+    expected = shown.report(rows, y[kept].astype(str)).html()
+    assert (folder / "page.html").read_text("utf-8") == expected
+
+
 def test_export_writes_every_language(run, folder):
     """To standard output or a file, twice if need be."""
     export = pytest.importorskip("sorct.export")

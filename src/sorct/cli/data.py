@@ -239,15 +239,22 @@ def _without_gaps(
             looked_in.append(columns.weight)
             told = "no target or no weight"
     kept = frame.dropna(subset=looked_in).reset_index(drop=True)
-    if kept.empty:
-        raise WorkError(
-            f"{sheet.name} has no row to train on: every row has {told}, and "
-            "--drop-missing leaves such rows out."
-        )
-    if len(kept) < len(frame):
-        n_out = len(frame) - len(kept)
-        note(quiet, f"{n_out} of {len(frame)} rows have {told}; left out.")
+    n_rows = len(frame), len(kept)
+    tell_left_out(sheet.name, *n_rows, told, "to train on", quiet=quiet)
     return kept
+
+
+def tell_left_out(
+    name: str, n_rows: int, n_kept: int, told: str, purpose: str, *, quiet: bool
+) -> None:
+    """Say how many rows are left out for what they have; an error if all are."""
+    if n_kept == 0:
+        raise WorkError(
+            f"{name} has no row {purpose}: every row has {told}, and --drop-missing "
+            "leaves such rows out."
+        )
+    if n_kept < n_rows:
+        note(quiet, f"{n_rows - n_kept} of {n_rows} rows have {told}; left out.")
 
 
 # -- classes ---------------------------------------------------------------------------

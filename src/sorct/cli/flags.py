@@ -91,16 +91,19 @@ def add_training_table(parser: ArgumentParser, *, weights: bool = True) -> None:
         group.add_argument(
             "--sample-weight", metavar="COLUMN", help="column with weights of the rows"
         )
-    group.add_argument(
-        "--drop-missing",
-        nargs="?",
-        choices=DROPPED,
-        const=DROPPED[0],
-        help="leave out rows with any missing cell, or with target those alone whose "
-        "target or weight is missing (default: a missing cell has a weight of its own; "
-        "in the target and the weights it is an error)",
+    add_drop_missing(
+        group,
+        "leave out rows with any missing cell, or with target those alone whose target "
+        "or weight is missing (default: a missing cell has a weight of its own; in the "
+        "target and the weights it is an error)",
     )
     add_reading(parser)
+
+
+def add_drop_missing(group: _ArgumentGroup | ArgumentParser, text: str) -> None:
+    group.add_argument(
+        "--drop-missing", nargs="?", choices=DROPPED, const=DROPPED[0], help=text
+    )
 
 
 def add_model(parser: ArgumentParser, chosen: str | None) -> None:

@@ -13,6 +13,7 @@ from sorct.cli.flags import (
     DROPPED,
     add_choice,
     add_column_options,
+    add_drop_missing,
     add_effort,
     add_grid,
     add_group_bounds,
@@ -75,11 +76,20 @@ def check_flags(parser: Parser, words: Sequence[str]) -> None:
             return
         flag = word.partition("=")[0]
         if word.startswith("--") and flag not in known and " " not in word:
-            close = difflib.get_close_matches(flag, known, n=1)
-            verb.error(
-                f"there is no flag {flag}"
-                + (f"; did you mean {close[0]}?" if close else "")
-            )
+            verb.error(_no_flag(parser, verb, flag, known))
+
+
+def _no_flag(
+    parser: argparse.ArgumentParser, verb: Parser, flag: str, known: list[str]
+) -> str:
+    """That a verb has no such flag, and which have it or what was meant."""
+    verbs = verbs_in(parser)
+    others = [k for k, other in verbs.items() if flag in other._option_string_actions]
+    if others:
+        return f"{verb.prog} has no flag {flag}, but {', '.join(others)} have"
+    close = difflib.get_close_matches(flag, known, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    return f"there is no flag {flag}{hint}"
 
 
 def with_values(words: Sequence[str]) -> list[str]:
@@ -315,6 +325,11 @@ def _add_report(verbs: Verbs) -> None:
         "--target",
         metavar="COLUMN",
         help="the classes, or numbers, in DATA (default: the target of training)",
+    )
+    add_drop_missing(
+        parser,
+        "leave out rows of DATA with any missing cell, or with target those alone "
+        "whose target is missing (default: the latter are an error)",
     )
     add_point(parser)
     parser.add_argument("--title", metavar="TEXT", help="title of the page")

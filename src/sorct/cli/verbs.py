@@ -25,7 +25,7 @@ from sorct.cli.files import (
 from sorct.cli.forests import with_policies
 from sorct.cli.given_tables import reading_of
 from sorct.cli.messages import UsageError, WorkError, hints_in_flags, note
-from sorct.cli.model_rows import rows_for, target_for
+from sorct.cli.model_rows import rows_for, shown_rows
 from sorct.cli.printing import print_result, score_line, text_table
 from sorct.cli.streaming import ParquetRows, predict_streaming, streams
 from sorct.cli.tables import has_header, read_source, table_bytes
@@ -281,8 +281,10 @@ def explain(args: Namespace) -> None:
 
 def report(args: Namespace) -> None:
     """Write the page of a model or a path."""
-    if args.target is not None and args.data is None:
-        raise UsageError("--target needs --data (see sorct report --help)")
+    for name in ("target", "drop_missing"):
+        if getattr(args, name) is not None and args.data is None:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} needs --data (see sorct report --help)")
     refuse_two_documents(args)
     inputs = [args.model, args.data]
     out = Output.checked(args.out, "report", force=args.force, inputs=inputs)
@@ -312,10 +314,8 @@ def _shown_data(args: Namespace, tree: Tree | Forest) -> tuple[Any, Any]:
             f"{args.model} does not say what its target was; name it with --target"
         )
     source = read_source(args.data, reading_of(args), quiet=args.quiet)
-    y = target_for(source, str(target), tree)
-    rows = rows_for(source, tree, all_variables=True)
-    # Rows are counted from 1, in the page as in --row.
-    return rows.set_axis(range(1, len(rows) + 1)), y
+    given = source, str(target), tree, args.drop_missing
+    return shown_rows(*given, quiet=args.quiet)
 
 
 def export(args: Namespace) -> None:
