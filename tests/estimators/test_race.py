@@ -491,6 +491,7 @@ def test_the_table_of_a_race_has_its_columns_before_anything_was_tried():
     frame = Race(FREE, lambda *_: []).frame()
     assert frame.columns.tolist() == [
         "loss", "depth", "gamma", "scaling", "first_score", "first_folds", "finalist",
+        "score",
     ]  # fmt: skip
     assert frame.empty
 
@@ -529,6 +530,8 @@ def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
     traced = {tuple(row) for row in results[names].to_numpy()}
     assert traced == {tuple(row) for row in finalists[names].to_numpy()}
     assert np.isfinite(race["first_score"]).all()
+    assert not (race["score"].notna() & ~race["finalist"]).any()
+    assert race["score"].max() == results["mean_score"].max()
     chosen, why = raced.best_params_, raced.why_
     compared = f"{len(race)} settings were tried, and {len(results)} trees compared"
     assert why.startswith(compared)
@@ -540,6 +543,19 @@ def test_a_race_tells_what_was_tried_and_why_this_was_taken(raced):
         assert words in why
     refitted = chosen["relaxed"] < 1.0 and chosen["alpha_local"] > 0.0
     assert ("refitted" in why) == refitted
+
+
+def test_scores_on_all_folds_are_those_of_the_settings(two_clouds):
+    """Also where two that were traced differ in steepness alone."""
+    given = {"depths": 1, "loss": "log", "gamma": ["auto", "gentle", "steep"]}
+    search = model(**given, scoring="accuracy").fit(*two_clouds)
+    race, results = search.race_, search.cv_results_
+    told = race[race["finalist"]].set_index("gamma")["score"]
+    assert set(told.index) == {"auto", "gentle"}
+    assert (results["scaling"] == "auto").all()
+    own = results.groupby("gamma")["mean_score"].max()
+    # Of three variables, a cut changes by so much for each at most.
+    assert told.to_dict() == {"auto": own[3 * 64.0], "gentle": own[3 * 16.0]}
 
 
 def test_many_variables_are_not_bent():

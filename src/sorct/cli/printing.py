@@ -7,7 +7,6 @@ import math
 import shutil
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +136,7 @@ _MORE_SETTINGS = ("class_weight", "leaf", "mixed", "link", "categorical", "prese
 _NO_SCORE = "- no tree of it is feasible, or followed by hand as asked"
 
 
-def race_table(race: pd.DataFrame, scoring: str, results: pd.DataFrame) -> str:
+def race_table(race: pd.DataFrame, scoring: str) -> str:
     """All that a search tried: what has most folds first, and the best of these."""
     name, _ = in_words(scoring, 0.0)
     names = ["loss", "depth", "gamma", "scaling"]
@@ -146,42 +145,20 @@ def race_table(race: pd.DataFrame, scoring: str, results: pd.DataFrame) -> str:
     # Scores on other folds cannot be compared.
     order = ["finalist", "first_folds", "first_score"]
     race = race.sort_values(order, ascending=False, kind="stable")
-    full, rows = _full_scores(race, results), []
-    for place, row in race.to_dict("index").items():
+    rows = []
+    for row in race.to_dict("records"):
         settings = [cell(row[key]) for key in names]
         first = _told_score(scoring, row["first_score"])
-        on_all = _told_score(scoring, full[place]) if place in full else ""
+        on_all = "" if math.isnan(row["score"]) else _told_score(scoring, row["score"])
         rows.append([*settings, first, str(row["first_folds"]), on_all])
     lines = [text_table(header, rows)]
     lines += [_NO_SCORE] if any(row[-3] == "-" for row in rows) else []
     return "\n".join(lines)
 
 
-def _told_score(scoring: str, score: float | None) -> str:
-    if score is None:
-        return "yes"
+def _told_score(scoring: str, score: float) -> str:
     told = in_words(scoring, score)[1]
     return score_text(told, 4) if math.isfinite(told) else "-"
-
-
-def _full_scores(race: pd.DataFrame, results: pd.DataFrame) -> dict[Any, float | None]:
-    """Best score on all folds of settings that were traced in full.
-
-    Steepness has another name in the results: of settings that differ in nothing else
-    it is only told that they were traced.
-    """
-    shared = [key for key in race.columns if key in results and key != "gamma"]
-    scores = results.groupby(shared, dropna=False)["mean_score"].max().to_dict()
-    traced = {
-        place: tuple(row[key] for key in shared)
-        for place, row in race.to_dict("index").items()
-        if row["finalist"]
-    }
-    alike = Counter(traced.values())
-    return {
-        place: scores.get(key) if alike[key] == 1 else None
-        for place, key in traced.items()
-    }
 
 
 def fit_name(tree: Tree) -> str:

@@ -290,7 +290,7 @@ def _choice_lines(search: SORCTClassifierCV | SORCTRegressorCV) -> list[str]:
         lines = [
             "What was tried; what was behind at once has fewer folds and stands last:",
             "",
-            race_table(search.race_, told.cv_scoring or "score", search.cv_results_),
+            race_table(search.race_, told.cv_scoring or "score"),
             "",
             *wrapped(_LEADS),
             "",

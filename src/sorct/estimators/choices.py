@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sorct.data.options import BENT
 from sorct.data.table import has_numbers
 from sorct.tree.params import MIXED
+
+if TYPE_CHECKING:
+    from sorct.estimators.fitting import Model
 
 #: Settings that are traced in full.
 FINALISTS = 2
@@ -40,6 +43,16 @@ class Settings:
     def by_log(self) -> bool:
         """Whether the likelihood is maximised."""
         return self.loss == "log"
+
+    def are_those_of(self, model: Model) -> bool:
+        """Whether a model has these settings."""
+        names = ("loss", "depth", "gamma", "class_weight", "leaf", "mixed", "link")
+        alike = all(
+            getattr(self, name) == getattr(model, name)
+            for name in (*names, "preselect")
+        )
+        table, read = model.table, (None, model.table.categorical)
+        return alike and self.scaling == table.scaling and self.categorical in read
 
 
 @dataclass(frozen=True)

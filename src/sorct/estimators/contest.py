@@ -137,7 +137,7 @@ class Contest:
             )
         else:
             traced, ended = self._traced(tasks, spare)
-        return Ranking(race.frame(), traced, ended or race.ended or look.ended)
+        return Ranking(race.frame(traced), traced, ended or race.ended or look.ended)
 
     @property
     def _n_drawings(self) -> float:

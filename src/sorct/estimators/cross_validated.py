@@ -169,9 +169,9 @@ class SORCTClassifierCV(TreeSearch, TreeClassifier):
         ``global_sparsity``, ``objective``, ``cost``, ``followed``.
     race_ : DataFrame
         One row per settings that were tried: the best mean score on the first folds,
-        on how many of them, and whether they were traced in full. What was behind at
-        once ran on fewer folds, so its score does not compare with others. Empty if
-        nothing was left to choose.
+        on how many of them, whether they were traced in full, and if so the best mean
+        score on all folds. What was behind at once ran on fewer folds, so its first
+        score does not compare with others. Empty if nothing was left to choose.
     why_ : str
         What was chosen and why, in two sentences.
     best_index_ : int

@@ -94,6 +94,14 @@ class FoldScores:
         assert isinstance(self.whole, Path)
         return self.whole
 
+    @property
+    def best(self) -> float:
+        """Best mean score of a tree; NaN where there is none."""
+        if self.error is not None:
+            return np.nan
+        means = np.array(self.scores, dtype=np.float64).mean(axis=0)
+        return float(np.fmax.reduce(means))
+
     def frame(self) -> pd.DataFrame:
         """Rows of ``cv_results_``."""
         import pandas as pd

@@ -13,7 +13,7 @@ depends on the number of jobs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ from sorct.estimators.effort import InfeasibleError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sorct.estimators.marks import FoldScores
 
 #: Folds that all settings are tried on, more where there are few rows: folds cost
 #: little then, and two would tell little.
@@ -369,7 +371,7 @@ class Race:
             return True
         return heat.is_behind(leader, self._share(_FAR), _FAR_ERRORS)
 
-    def frame(self) -> pd.DataFrame:
+    def frame(self, traced: Sequence[FoldScores] = ()) -> pd.DataFrame:
         """One row per settings: what was tried, how it did, and what became of it."""
         import pandas as pd
 
@@ -392,8 +394,17 @@ class Race:
                 heat.best,
                 len(heat.scores),
                 heat.finalist,
+                _score_in_full(heat.settings, traced),
             ]
             for heat in self.heats
         ]
-        columns = [*names, "first_score", "first_folds", "finalist"]
+        columns = [*names, "first_score", "first_folds", "finalist", "score"]
         return pd.DataFrame(rows, columns=columns).rename_axis("settings")
+
+
+def _score_in_full(settings: Settings, traced: Sequence[FoldScores]) -> float:
+    """Best score on all folds of settings that were traced in full; NaN of others."""
+    for one in traced:
+        if one.task is not None and settings.are_those_of(one.task.model):
+            return one.best
+    return np.nan
