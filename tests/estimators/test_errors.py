@@ -9,7 +9,15 @@ import pytest
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import sorct.search.warm_up
-from sorct import SORCTClassifier, SORCTRegressor, explain, sorct_path
+from sorct import (
+    SORCTClassifier,
+    SORCTClassifierCV,
+    SORCTRegressor,
+    SORCTRegressorCV,
+    compare,
+    explain,
+    sorct_path,
+)
 
 N = 30
 Y = np.arange(N) % 2
@@ -395,3 +403,31 @@ def test_missing_labels_are_counted_and_placed(kind):
     for train in (SORCTClassifier().fit, sorct_path):
         with pytest.raises(ValueError, match="1 of 40 labels are missing, .* at row 7"):
             train(np.ones((40, 2)), labels.astype(kind))
+
+
+@pytest.mark.parametrize(
+    ("fit", "y", "words"),
+    [
+        (
+            SORCTClassifierCV().fit,
+            list("aaabbccdd"),
+            r"5 folds \(cv=5\) need a class of 5 rows, but class 'a' has 3 rows, class "
+            r"'b' has 2 rows, .*Take fewer folds \(cv=3\), or merge classes\.",
+        ),
+        (
+            SORCTClassifierCV(cv=3).fit,
+            list("abcde"),
+            r"3 folds .* 1 row, .*Two folds are the fewest .* merge classes\.",
+        ),
+        (
+            SORCTRegressorCV().fit,
+            [1.0, 2.0, 4.0],
+            r"at least 5 rows, but there are 3\. Take fewer folds \(cv=3\)\.",
+        ),
+        (compare, list("aabb"), r"10 folds \(folds=10\) need .* \(folds=2\)"),
+    ],
+)
+def test_more_folds_than_rows_are_refused_in_words(no_work, fit, y, words):
+    """Which class has how many rows, how many folds were asked for, what to do."""
+    with pytest.raises(ValueError, match=words):
+        fit(X[: len(y)], y)

@@ -201,7 +201,7 @@ def compare(
     plan.check_scorer(y, y)
     splits = compared.target.splitter(folds, seed, repeats)
     data = Data(X, y, None)
-    pairs = drawn(splits, X, y)
+    pairs = drawn(splits, X, y, "folds")
     warn_of_few(splits, y, pairs)
     parts = [(data.part(train), data.part(test)) for train, test in pairs]
     rows = _run(parts, plan, compared, shown)
