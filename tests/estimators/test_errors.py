@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import sorct.search.warm_up
 from sorct import (
     SORCTClassifier,
     SORCTClassifierCV,
+    SORCTForestRegressor,
     SORCTRegressor,
     SORCTRegressorCV,
     compare,
@@ -116,7 +118,7 @@ def test_tables_of_another_type_are_refused(no_work, odd, words):
         (X[:, 0], "continuous.*take SORCTRegressor"),
         ("sick", r"drop\(columns='sick'\)"),
         (np.where(Y, "sick", None), "15 of 30 labels.*first at row"),
-        (np.where(Y, np.nan, 1.0), "y contains NaN"),
+        (np.where(Y, np.nan, 1.0), "y contains NaN: 15 of 30 labels.*at row 1"),
         (np.c_[Y, Y], "1d array"),
         (Y[:-1], "inconsistent numbers of samples.*30.*29"),
     ],
@@ -401,8 +403,27 @@ def test_missing_labels_are_counted_and_placed(kind):
     labels = pd.Series(["a", "b"] * 20, dtype=object)
     labels[7] = None
     for train in (SORCTClassifier().fit, sorct_path):
-        with pytest.raises(ValueError, match="1 of 40 labels are missing, .* at row 7"):
+        with pytest.raises(ValueError, match="1 of 40 labels is missing, .* at row 7"):
             train(np.ones((40, 2)), labels.astype(kind))
+
+
+@pytest.mark.parametrize(
+    "kind", [list, np.array, *(partial(pd.Series, dtype=d) for d in ("f8", "Int64"))]
+)
+def test_missing_numbers_are_counted_and_placed(kind):
+    """However they are held."""
+    y = [float(k) for k in range(40)]
+    y[7] = y[9] = np.nan
+    told = r"contains NaN: 2 of 40 numbers are missing, .* row 7\. Leave these rows out"
+    traced = partial(sorct_path, loss="square")
+    for train in (
+        SORCTRegressor().fit,
+        SORCTRegressorCV().fit,
+        SORCTForestRegressor().fit,
+        traced,
+    ):
+        with pytest.raises(ValueError, match=told):
+            train(np.ones((40, 2)), kind(y))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.plain import expect, number
-from sorct.data.table import refuse_masked
+from sorct.data.table import refuse_gaps, refuse_masked
 from sorct.data.wording import shown
 
 LINKS = ("identity", "log")
@@ -281,7 +281,10 @@ def number_column(y: Any) -> FloatArray:
             f"Expected one number per sample, got y of shape {given.shape}: several "
             "outputs are not supported. Fit one tree per output."
         )
+    if hasattr(y, "isna"):
+        refuse_gaps(y, "numbers")
     y = column_or_1d(y, warn=True)
+    refuse_gaps(y, "numbers")
     if y.dtype.kind not in "biufO":
         raise ValueError(_no_number(y))
     if np.iscomplexobj(y):

@@ -17,6 +17,7 @@ from sklearn.utils import check_array
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.dates import is_dates
+from sorct.data.terms import is_missing
 from sorct.data.wording import listed
 
 # Rows that are looked at for a first impression of a column.
@@ -122,6 +123,27 @@ def refuse_masked(values: Any, name: str) -> None:
         raise ValueError(
             f"{name} has masked cells, which are missing values; only X may have such. "
             "Fill them in (filled), or drop these rows first."
+        )
+
+
+def refuse_gaps(target: Any, what: str) -> None:
+    """Refuse a target some of whose labels or numbers are missing, and say where."""
+    if hasattr(target, "isna"):
+        missing = np.asarray(target.isna()).ravel()
+    else:
+        cells = np.asarray(target)
+        if cells.dtype.kind == "f":
+            missing = np.isnan(cells).ravel()
+        elif cells.dtype.kind == "O":
+            missing = np.array([is_missing(cell) for cell in cells.ravel()])
+        else:
+            return
+    places = np.flatnonzero(missing)
+    if places.size:
+        raise ValueError(
+            f"Input y contains NaN: {places.size} of {missing.size} {what} "
+            f"{'is' if places.size == 1 else 'are'} missing, the first at row "
+            f"{places[0]}. Leave these rows out of X and y."
         )
 
 

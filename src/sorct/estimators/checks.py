@@ -15,9 +15,15 @@ from sorct._typing import AnyArray, FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.plain import is_finite_number
 from sorct.data.samples import MANY_ROWS
-from sorct.data.table import as_table, in_pandas, is_frame, refuse_masked, take_rows
+from sorct.data.table import (
+    as_table,
+    in_pandas,
+    is_frame,
+    refuse_gaps,
+    refuse_masked,
+    take_rows,
+)
 from sorct.data.target import Classes, plain_labels
-from sorct.data.terms import is_missing
 from sorct.data.wording import listed, shown
 from sorct.tree.topology import Topology, smallest_depth
 
@@ -102,11 +108,10 @@ def label_samples(y: Any) -> AnyArray:
     _refuse_name(y)
     # What pandas knows to be missing is no number for scikit-learn, nor a label.
     if hasattr(y, "isna"):
-        _refuse_missing(np.asarray(y.isna()))
+        refuse_gaps(y, "labels")
     y = column_or_1d(y, warn=True)
+    refuse_gaps(y, "labels")
     assert_all_finite(y, input_name="y")
-    if y.dtype.kind == "O":
-        _refuse_missing(np.array([is_missing(label) for label in y]))
     y = plain_labels(y)
     try:
         check_classification_targets(y)
@@ -116,16 +121,6 @@ def label_samples(y: Any) -> AnyArray:
             "sorct_path with loss='square'."
         ) from error
     return np.asarray(y)
-
-
-def _refuse_missing(missing: AnyArray) -> None:
-    """Refuse labels some of which are missing, and say where."""
-    places = np.flatnonzero(missing)
-    if places.size:
-        raise ValueError(
-            f"Input y contains NaN: {places.size} of {missing.size} labels are "
-            f"missing, the first at row {places[0]}. Leave these rows out of X and y."
-        )
 
 
 def checked_samples(
