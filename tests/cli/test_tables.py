@@ -396,7 +396,7 @@ def test_the_hint_on_rare_classes_names_flags():
     rules = (
         "cut 1: min_recall > 3\n"
         'To find more of them: class_weight="balanced", min_recall or\n'
-        '  scoring="balanced_accuracy".\n'
+        '  SORCTClassifierCV(scoring="balanced_accuracy").\n'
         "Variables: min_recall."
     )
     assert hints_in_flags(rules) == (

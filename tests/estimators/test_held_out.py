@@ -166,7 +166,7 @@ def test_weighted_classes_are_found_more_often(unweighted, weights):
     assert weighted.class_share.tolist() == pytest.approx(plain.class_share)
     text = str(weighted).replace("\n  ", " ")
     assert "Rows were weighted by class in training (fraud: " in text
-    assert "To find more of it: min_recall or scoring=" in text
+    assert "find more of it: min_recall or SORCTClassifierCV(scoring=" in text
 
 
 def test_a_fold_may_miss_a_weighted_class():

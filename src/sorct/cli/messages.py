@@ -38,6 +38,8 @@ _WITH_VALUE = re.compile(r"""(?<![\w'"-])([a-z_]+)=('[^']*'|"[^"]*")""")
 
 # The only sentence among the rules of a tree that names options.
 _HINT = re.compile(r"^To find more of (it|them):.*(\n  .*)*", re.MULTILINE)
+# A call that one of its options is written in.
+_CALL = re.compile(r"SORCTClassifierCV\(([^()]*)\)")
 
 
 class WorkError(Exception):
@@ -73,7 +75,7 @@ def in_flags(message: str) -> str:
 
 def hints_in_flags(text: str) -> str:
     """Rules of a tree whose hint on rare classes names flags of the command line."""
-    return _HINT.sub(lambda found: in_flags(found[0]), text)
+    return _HINT.sub(lambda found: in_flags(_CALL.sub(r"\1", found[0])), text)
 
 
 def say(kind: str, text: object) -> None:
