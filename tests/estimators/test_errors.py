@@ -196,6 +196,7 @@ def test_weights_that_leave_one_class_are_refused(no_work):
         ("cost_matrix", "finite", [[[0, np.nan], [1, 0]], [[0, np.inf], [1, 0]]]),
         ("cost_matrix", "zero diagonal", [[[1, 1], [1, 0]], np.ones((2, 2))]),
         ("cost_matrix", "", [[[0, 1], [1]], [["a", "b"], ["c", "d"]], "half"]),
+        ("cost_matrix", "square array.*mapping.*class_weight", [{1: 5}, {}]),
         ("n_jobs", "", [0, "all"]),
     ],
 )

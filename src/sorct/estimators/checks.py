@@ -235,6 +235,14 @@ def checked_cost_matrix(cost_matrix: Any, classes: Classes) -> FloatArray:
     if cost_matrix is None:
         return 0.5 * (1.0 - np.eye(n_classes))
     refuse_masked(cost_matrix, "cost_matrix")
+    if isinstance(cost_matrix, Mapping):
+        raise ValueError(
+            "cost_matrix must be a square array, costs[i, j] being what it costs to "
+            "predict class j for a row of class i, or a frame with the classes "
+            f"{listed(classes.labels.tolist())} as labels of rows and columns, got the "
+            f"mapping {shown(cost_matrix)}. How much the rows of a class count is for "
+            "class_weight to say, which takes mappings."
+        )
     if is_frame(cost_matrix):
         cost_matrix = _aligned(cost_matrix, classes)
     elif is_frame(foreign := in_pandas(cost_matrix)):
