@@ -1,6 +1,7 @@
 """sorct_path: from a user's table to the path, or one clear error before any work."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 import sorct.search.warm_up
 from sorct import PAPER, PAPER_ALPHAS, InfeasibleError, SORCTClassifier, sorct_path
 from sorct.data.encoder import TableEncoder
+from sorct.estimators.effort import Effort
+from sorct.estimators.path import warn_if_slow
 from tests.data.test_encoder import mixed_table
 from tests.reference import Reference
 
@@ -326,6 +329,23 @@ def test_the_callback_hears_of_every_point_and_may_end_it(iris):
     assert short.trees[0].training["objective"] == pytest.approx(
         path.trees[0].training["objective"], rel=0.05, abs=1e-3
     )
+
+
+@pytest.mark.every_value
+@pytest.mark.parametrize("n_trees", [1, 2])
+@pytest.mark.parametrize(("n_iterations", "helps"), [(254, False), (2000, True)])
+def test_more_iterations_are_advised_only_where_they_help(
+    iris, n_trees, n_iterations, helps
+):
+    """A descent may end before, where no step leads lower."""
+    tree = trace(*iris, alphas_local=[1.0]).trees[0]
+    told = {"status": "max_iter", "residual": 5e-6, "n_iterations": n_iterations}
+    slow = replace(tree, training=replace(tree.training, **told))
+    with pytest.warns(ConvergenceWarning, match="5.0e-06") as heard:
+        warn_if_slow([slow] * n_trees, Effort(1e-6, 2000, None, 1, 0))
+    said = str(heard[0].message)
+    assert ("Raise max_iter (it is 2000)" in said) == helps
+    assert ("The tree can be used" in said) != helps
 
 
 def test_a_path_that_did_not_converge_warns_at_the_users_line(iris):

@@ -55,6 +55,16 @@ class Effort:
 
         return AugmentedLagrangian(float(self.tol), min(int(self.max_iter), 2**31))
 
+    def advice(self, n_iterations: int) -> str:
+        """What to do about a tree whose descent ended so late with a residual."""
+        if n_iterations >= self.max_iter:
+            return f"Raise max_iter (it is {self.max_iter}) or tol."
+        return (
+            "More iterations would not help: steps have become too small to lower the "
+            "objective any further. The tree can be used; raise tol to accept it. "
+            "Where floors or bounds leave hardly any room, loosen them."
+        )
+
     def seconds_left(self, spent: float) -> float | None:
         """Rest of the time limit, if there is one."""
         if self.time_limit is None:

@@ -312,16 +312,15 @@ def trace(
 def warn_if_slow(trees: Sequence[Tree], effort: Effort, stacklevel: int = 3) -> None:
     """Warn, for the caller's caller, of trees that have not converged."""
     told = [tree.training for tree in trees]
-    slow = [one.residual or 0.0 for one in told if one.status == Status.MAX_ITER]
+    slow = [one for one in told if one.status == Status.MAX_ITER]
     if slow:
-        floors = any(any(one.min_recall or ()) for one in told)
-        room = "; floors on recall that leave hardly any room can also be the cause"
+        worst = max(one.residual or 0.0 for one in slow)
         many = f"{len(slow)} of {len(told)} trees on the path have a residual above "
-        many += f"tol={effort.tol}, the worst being {max(slow):.1e}"
-        one = f"The tree has a residual of {max(slow):.1e}, above tol={effort.tol}"
+        many += f"tol={effort.tol}, the worst being {worst:.1e}"
+        one = f"The tree has a residual of {worst:.1e}, above tol={effort.tol}"
+        advice = effort.advice(max(one.n_iterations or 0 for one in slow))
         warnings.warn(
-            f"{many if len(told) > 1 else one}. Raise max_iter (it is "
-            f"{effort.max_iter}) or tol{room if floors else ''}.",
+            f"{many if len(told) > 1 else one}. {advice}",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )

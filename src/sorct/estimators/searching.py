@@ -69,16 +69,9 @@ def warn_if_slow(
     """Warn of a tree that has not converged."""
     if status is not Status.MAX_ITER:
         return
-    advice = f"Raise max_iter (it is {effort.max_iter}) or tol."
-    if best.n_iterations < effort.max_iter:
-        advice = (
-            "More iterations would not help: steps have become too small, as where "
-            "floors or bounds leave hardly any room. Raise tol to accept the tree, or "
-            "loosen what it has to meet."
-        )
     warnings.warn(
         f"The residual is {best.residual:.1e} after {best.n_iterations} iterations, "
-        f"above tol={effort.tol}. {advice}",
+        f"above tol={effort.tol}. {effort.advice(best.n_iterations)}",
         ConvergenceWarning,
         stacklevel=stacklevel,
     )
