@@ -4,13 +4,17 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 
 from sorct import Path, SORCTClassifier, SORCTClassifierCV
-from sorct.cli import main
-from tests.cli.tables import small_table
+from sorct.cli import main, waiting
+from sorct.cli.data import Training
+from sorct.cli.parser import build_parser
+from sorct.cli.waiting import tell_of_long_wait
+from tests.cli.tables import QUICK, small_table
 
 GRID = ["--alphas-local", "0.1,1,8", "--alphas-global", "0", "--n-solutions", "1"]
 # A search without a race: what is said of scores does not depend on it.
@@ -170,6 +174,44 @@ def test_a_tree_without_variables_is_warned_of(tmp_path, capsys):
     file.write_text("x,z,y\n" + rows)
     assert main(["fit", str(file), "--target", "y", "--alpha-local", "8"]) == 0
     assert "warning: the tree uses no variable" in capsys.readouterr().err
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_classes", "long"),
+    [
+        (150, 4, 3, False),
+        (569, 30, 2, False),
+        (1000, 20, 2, False),
+        (2000, 50, 7, True),
+        (15524, 13, 3, True),
+        (1055, 11, 27, True),
+    ],
+)
+def test_a_long_wait_is_told_of_beforehand(capsys, n_rows, n_columns, n_classes, long):
+    """By rows, columns and classes; not if it is quiet or has a limit."""
+    line = ["fit", "data.csv", "--target", "y"]
+    X = pd.DataFrame(np.zeros((n_rows, n_columns)))
+    data = Training(X, np.arange(n_rows) % n_classes, None)
+    for more in ([], ["-q"], ["--time-limit", "60"]):
+        tell_of_long_wait(build_parser().parse_args([*line, *more]), data)
+        err = capsys.readouterr().err
+        assert err.count("may take some minutes; --time-limit 60 ends") == (
+            long and not more
+        )
+
+
+def test_a_fit_tells_of_a_long_wait(tmp_path, monkeypatch, capsys):
+    """Of a search, not of a tree whose penalties are fixed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(waiting, "_LONG", 60 * 3 * 2)
+    small_table().to_csv("data.csv", index=False)
+    line = ["fit", "data.csv", "--target", "y"]
+    assert main([*line, *ONE, "--cv", "2"]) == 0
+    told = "note: 60 rows x 3 variables x 2 classes may take some minutes"
+    assert told in capsys.readouterr().err
+    assert main([*line, *QUICK]) == 0
+    assert "minutes" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["fit", "path", "compare"])

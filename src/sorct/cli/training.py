@@ -55,6 +55,7 @@ from sorct.cli.quantities import (
     search_for,
     single_tree,
 )
+from sorct.cli.waiting import tell_of_long_wait
 from sorct.data.sheet import ReadOptions
 from sorct.data.target import Classes
 from sorct.data.wording import printable
@@ -124,6 +125,8 @@ def fit(args: Namespace) -> None:
     out = Output.checked(args.out, "model", force=args.force, inputs=_inputs(args))
     data = training_of(args)
     check_task(args, data)
+    if not fixed and args.trees is None:
+        tell_of_long_wait(args, data)
     if args.trees is not None:
         columns = of_columns(args, data)
         found = _Fitted(*fit_forest(args, data, columns, _small_files(args)))
