@@ -13,6 +13,7 @@ import pytest
 from matplotlib import pyplot
 
 from sorct import SORCTClassifier, SORCTRegressor, explain, export, export_text
+from sorct.data.samples import MANY_ROWS
 from sorct.show.numbers import signed
 from sorct.show.plotting import ReliabilityDisplay, ResidualDisplay
 from sorct.show.values import linear_parts
@@ -322,3 +323,14 @@ def test_sums_of_leaves_hold_however_far_from_zero_columns_are(origin, link):
             said = np.exp(said).clip(y.min(), y.max())
             error = 1e-3 * y.max()
         np.testing.assert_allclose(said, tree.predict(X), rtol=0.0, atol=error)
+
+
+def test_rules_say_that_many_rows_are_told_of_by_some():
+    """Means and shares are then of a sample."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(MANY_ROWS + 100, 1))
+    y = X[:, 0] + rng.normal(size=len(X))
+    model = SORCTRegressor(0, 1.0, leaf="linear", n_starts=1, random_state=0)
+    told = "of the training rows is of 16 384 of them, drawn from 16 484"
+    assert told in " ".join(str(model.fit(X, y).tree_).split())
+    assert told not in " ".join(str(model.fit(X[:200], y[:200]).tree_).split())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct.data.quantity import grouped
+from sorct.data.samples import MANY_ROWS
 from sorct.data.terms import Summand
 from sorct.data.wording import readable, write_out
 from sorct.show.numbers import rounded
@@ -244,6 +245,11 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
         if told.cv_r2 is not None:
             text += f", on held-out rows {told.cv_r2:.3f}"
         lines.append(f"{text}.")
+    if (told.n_samples or 0) > MANY_ROWS:
+        some, of = grouped(MANY_ROWS, 0), grouped(told.n_samples or 0, 0)
+        lines.append(
+            f"What is told of the training rows is of {some} of them, drawn from {of}."
+        )
     names = ", ".join(readable(name) for name in tree.variables_used)
     lines.append(f"Variables: {names or 'none'}.")
     for sign, word in ((1, "falls"), (-1, "rises")):
