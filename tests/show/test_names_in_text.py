@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sorct import SORCTRegressor, explain, export_text
+from sorct import SORCTClassifier, SORCTRegressor, explain, export_text
 from sorct.data.options import TableOptions
 from sorct.data.wording import apart, readable, readable_label, readable_level
 from sorct.show.cuts import cut_text
+from sorct.show.plotting import ContributionDisplay
 from tests.show.every_kind import tree_on
 
 LEVELS = ["Paris, Rome", "Rome", "Lyon (old)", "a; b", 'the "Ritz"', "5"]
@@ -88,3 +89,58 @@ def test_a_level_called_missing_is_not_a_missing_cell(rng):
     text = export_text(model.fit(X, y + 0.1 * rng.normal(size=200)).tree_)
     for word in ('[city is "missing"]', '[city is "others"]', "[city is missing]"):
         assert word in text
+
+
+# -- a level that is called "other" ----------------------------------------------------
+
+
+@pytest.fixture
+def crowd(rng):
+    """Rows with a level called "other", and rare levels that are pooled as such."""
+    cities = np.resize(["a", "b", "other", "other"], 200)
+    cities[:24] = np.repeat(list("uvwxyz"), 4)
+    return pd.DataFrame({"city": rng.permutation(cities)})
+
+
+def said_of(crowd):
+    """What is said of a row; "other" stands apart from pooled levels."""
+    return crowd.city.map({"a": 0.0, "b": 2.0, "other": 5.0}).fillna(9.0)
+
+
+def test_a_level_called_other_is_not_a_pooled_one(rng, crowd):
+    """In sums of levels, in plain questions, and where levels are terms."""
+    leaf, many = SORCTRegressor(0, 0.01, leaf="linear"), {"min_frequency": 20}
+    model = leaf.set_params(**many, categorical="dummies", random_state=0)
+    noise = 0.1 * rng.normal(size=len(crowd))
+    text = export_text(model.fit(crowd, said_of(crowd) + noise).tree_)
+    for term in ('[city is "other"]', "[city is other]"):
+        assert text.count(term) == 1
+    for level, word in (("other", '"other"'), ("a", "a")):
+        clf = SORCTClassifier(1, alpha_local=0.01, **many, random_state=0)
+        text = cut_text(clf.fit(crowd, crowd.city == level).tree_.view.root)
+        assert text in (f"city is {word}", f"city is not {word}")
+
+
+def test_a_change_to_pooled_levels_is_none_to_one_called_other(crowd):
+    """What an explanation names leads there when it is put into the row."""
+    clf = SORCTClassifier(1, alpha_local=0.01, min_frequency=20, random_state=0)
+    rare = ~crowd.city.isin(["a", "b", "other"])
+    clf.fit(crowd, rare)
+    told = explain(clf.tree_, {"city": "other"})
+    (flip,) = told.flips
+    assert bool(flip.to) is True
+    assert clf.predict(pd.DataFrame({"city": [flip.value]})).tolist() == [True]
+    assert 'city = "other": other gives True' in str(told)
+    assert 'city = u, counted as other, not "other"' in str(
+        explain(clf.tree_, {"city": "u"})
+    )
+
+
+def test_a_page_and_plots_have_two_names_for_them(crowd):
+    """The same as the rules have."""
+    clf = SORCTClassifier(1, alpha_local=0.01, min_frequency=20, random_state=0)
+    tree = clf.fit(crowd, crowd.city == "other").tree_
+    wanted = ["a", "b", '"other"', "other"]
+    assert tree.report().summary["variables"][0]["levels"] == wanted
+    pytest.importorskip("matplotlib")
+    assert ContributionDisplay.from_tree(tree, "city").values.tolist() == wanted

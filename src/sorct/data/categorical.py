@@ -13,7 +13,7 @@ import numpy as np
 
 from sorct._typing import AnyArray, FloatArray, IntArray
 from sorct.data.plain import expect, field
-from sorct.data.terms import OTHER, LevelTerm, Term
+from sorct.data.terms import OTHER, LevelTerm, Term, other_among
 from sorct.data.variables import CellError, is_missing, kind_of_levels
 from sorct.data.wording import listed, shown
 
@@ -142,8 +142,7 @@ class Categorical:
     @property
     def column_names(self) -> tuple[str, ...]:
         """A name such as "variable = level" for every level that has a column."""
-        taken = any(str(level) == str(OTHER) for level in self.levels)
-        others = f"({OTHER})" if taken else str(OTHER)
+        others = other_among(self.levels)
         return tuple(
             f"{self.name} = {others if level is OTHER else level}"
             for level in self.choices[self._first :]

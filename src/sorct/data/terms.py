@@ -8,6 +8,7 @@ have a table with one row per kind of term.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -15,7 +16,7 @@ from sorct.data.dates import as_days, iso_date
 
 # Who writes a term finds here what it is made of.
 from sorct.data.summands import Summand as Summand
-from sorct.data.wording import apart, apart_from_words, printable, readable, told_within
+from sorct.data.wording import Unnamed, apart, printable, readable, told_within
 
 
 class Other:
@@ -26,6 +27,11 @@ class Other:
 
 
 OTHER = Other()
+
+
+def other_among(levels: Collection[Any]) -> Unnamed:
+    """What OTHER is called where levels have names: "(other)" if one is called so."""
+    return Unnamed(f"({OTHER})" if str(OTHER) in levels else str(OTHER))
 
 
 class Term(Protocol):
@@ -357,7 +363,7 @@ class LevelTerm:
         return tuple(
             Summand.of_indicator(
                 readable(self.name),
-                f"is {apart_from_words(level)}",
+                f"is {apart(level)}",
                 self.value(level),
                 column=column,
                 member=printable(level) if self.together else None,

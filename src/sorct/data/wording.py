@@ -19,7 +19,13 @@ _SMALLEST, _LARGEST = Decimal("1e-6"), Decimal("1e12")
 
 
 #: Words for levels and cells that have no name of their own.
-NAMELESS = ("missing", "others")
+NAMELESS = ("missing", "other", "others")
+
+
+class Unnamed(str):
+    """One of these words where it means what it says, and is nobody's name."""
+
+    __slots__ = ()
 
 
 def printable(name: Any) -> str:
@@ -48,22 +54,33 @@ def readable_level(level: Any) -> str:
 
 
 def apart(level: Any) -> str:
-    """A level among words: quoted if it has marks that part levels."""
+    """A level among words: quoted if it has marks that part levels, or is such a word.
+
+    Such words are those for levels and cells that have no name.
+    """
     text = printable(level)
-    return _in_quotes(text) if _MARKS.search(text) else text
+    odd = _MARKS.search(text) and not isinstance(level, Unnamed)
+    return _in_quotes(text) if odd else by_itself(level)
 
 
-def apart_from_words(level: Any) -> str:
-    """The same, and quoted if it is a word for levels or cells that have no name."""
-    text = apart(level)
-    return _in_quotes(text) if isinstance(level, str) and text in NAMELESS else text
+def by_itself(choice: Any) -> str:
+    """A choice where nothing else stands: quoted if it is called as nameless ones are.
+
+    None is a missing cell.
+    """
+    if choice is None:
+        return "missing"
+    if isinstance(choice, Unnamed):
+        return choice.strip("()")
+    text = printable(choice)
+    return _in_quotes(text) if isinstance(choice, str) and text in NAMELESS else text
 
 
 def readable_label(label: Any) -> str:
     """A class as an answer of the tree: text that is "yes" or "no" is quoted."""
     text = printable(label)
     odd = isinstance(label, str) and text.strip().lower() in ("", *_ANSWERS)
-    return _in_quotes(text) if odd else apart(label)
+    return _in_quotes(text) if odd or _MARKS.search(text) else text
 
 
 def _in_quotes(text: str) -> str:

@@ -16,8 +16,9 @@ import numpy as np
 
 from sorct._typing import FloatArray, IntArray
 from sorct.data.dates import iso_date
-from sorct.data.terms import OTHER
+from sorct.data.terms import OTHER, other_among
 from sorct.data.variables import Variable
+from sorct.data.wording import Unnamed
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -191,7 +192,9 @@ def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> 
 def _written(variable: Variable, value: Any) -> Any:
     """A value as people write it: days as a date, choices without a name by a word."""
     if value is None or value is OTHER:
-        return "missing" if value is None else "other"
+        return (
+            Unnamed("missing") if value is None else other_among(variable.choices or ())
+        )
     origin = variable.origin
     return value if origin is None else iso_date(value, origin)
 

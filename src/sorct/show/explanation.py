@@ -16,6 +16,7 @@ from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.plain import is_finite_number
 from sorct.data.table import Table, as_table, refuse_masked
+from sorct.data.terms import other_among
 from sorct.data.variables import Variable, is_missing
 from sorct.data.wording import class_name, readable, readable_label, shown
 from sorct.show.caveats import decision_text
@@ -343,7 +344,7 @@ def _counts_as(encoder: TableEncoder, variable: Variable, value: Any) -> Any:
     choices = variable.choices
     if choices is None or value in choices:
         return None
-    return choices[0] if encoder.unknown == "first_level" else "other"
+    return choices[0] if encoder.unknown == "first_level" else other_among(choices)
 
 
 # -- the route -------------------------------------------------------------------------

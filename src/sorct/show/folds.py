@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sorct.data.wording import NAMELESS, apart, readable_level
+from sorct.data.wording import apart, readable_level
 from sorct.show.numbers import allowed_error, rounded
 from sorct.tree.reading import Piece, Reading
 
@@ -90,10 +90,8 @@ def _names(group: list[tuple[Any, float]]) -> list[str]:
 
 
 def quoted(level: Any, write: Callable[[Any], str] = apart) -> str:
-    """A level that stands apart from the words for levels that have no name."""
+    """A level that stands apart from other words, shortened if it is long."""
     text = write(level)
-    if text in NAMELESS:
-        return f'"{text}"'
     if len(text) <= _LETTERS:
         return text
     return f"{text[: _LETTERS // 2]}…{text[-_LETTERS // 2 + 1 :]}"

@@ -16,7 +16,7 @@ import numpy as np
 
 from sorct._typing import FloatArray
 from sorct.data.terms import OTHER
-from sorct.data.wording import class_name, printable, readable
+from sorct.data.wording import by_itself, class_name, printable, readable
 from sorct.show.notes import short_text, wrapped, written
 from sorct.show.numbers import quantity_text, signed, thousands_apart
 from sorct.show.values import meaning
@@ -83,7 +83,7 @@ def partial_curve(
     one, columns = encoder.variables[i], encoder.columns_of(i)
     numbers = at = None
     if one.choices is not None:
-        cells = ["missing" if c is None else printable(c) for c in one.choices]
+        cells = [by_itself(choice) for choice in one.choices]
         encoded = one.encode_choices()[: len(cells)]
     else:
         numbers, at = (

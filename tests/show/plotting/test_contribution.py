@@ -82,7 +82,7 @@ def test_levels_that_add_least_are_counted(rng, table):
     tree = tree_of_one(rng, table, "city", [0.1, -0.5, 0.2, 0.0, 0.4, 0.3], 0.5)
     display = ContributionDisplay.from_tree(tree, "city").plot(max_levels=3)
     names = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert names == ["Paris", "other", "others"]
+    assert names == ["Paris", "other", '"others"']
     assert "3 levels that add less are not shown" in display.ax_.get_xlabel()
     with pytest.raises(
         ValueError, match="max_levels must be a whole number >= 1, got 0"

@@ -53,6 +53,8 @@ def test_curves_are_what_is_predicted(forest, name):
         value = display.values[k]
         if str(value) in ("missing", "other"):
             continue
+        if isinstance(value, str):
+            value = value.strip('"')
         if name == "rank":
             value = pd.Categorical([value], categories=["low", "medium", "high"])
         elif name == "signup":

@@ -14,7 +14,7 @@ import numpy as np
 
 from sorct._typing import AnyArray, FloatArray
 from sorct.data.variables import Variable
-from sorct.data.wording import listed, shown
+from sorct.data.wording import by_itself, listed, shown
 from sorct.estimators.checks import check_whole
 from sorct.show.plotting._inputs import tree_of
 from sorct.show.plotting._style import (
@@ -120,8 +120,7 @@ class ContributionDisplay:
         numbers = [cut.number for cut in cuts]
         own, add = tree.encoder.variables[i], _adding(tree, i, cuts)
         if own.choices is not None:
-            names = ["missing" if one is None else str(one) for one in own.choices]
-            levels = np.array(names, dtype=object)
+            levels = np.array([by_itself(one) for one in own.choices], dtype=object)
             added = add(own.encode_choices())
             return cls(own.name, numbers, levels, added, ordered=own.ordered)
         places = np.linspace(0.0, 1.0, _POINTS)

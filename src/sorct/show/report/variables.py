@@ -14,6 +14,7 @@ from sorct._typing import FloatArray
 from sorct.data.encoder import TableEncoder
 from sorct.data.terms import OTHER
 from sorct.data.variables import Variable, is_truth
+from sorct.data.wording import by_itself
 from sorct.show.report.rows import shown_name
 
 
@@ -66,14 +67,11 @@ def has_unseen(encoder: TableEncoder, variable: Variable) -> bool:
 
 def choice_names(variable: Variable) -> list[str]:
     """Choices of a category as the page calls them."""
-    return [_choice_name(choice, variable) for choice in variable.choices or ()]
+    return [_choice_name(choice) for choice in variable.choices or ()]
 
 
-def _choice_name(choice: Any, variable: Variable) -> str:
-    word = {None: "missing", OTHER: "other"}.get(choice)
-    if word is None:
-        return shown_name(choice)
-    return f"({word})" if word in (variable.choices or ()) else word
+def _choice_name(choice: Any) -> str:
+    return shown_name(by_itself(choice))
 
 
 def _missing_row(encoder: TableEncoder, variable: Variable) -> list[list[float]] | None:
