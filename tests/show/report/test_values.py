@@ -1,6 +1,7 @@
 """The page of a quantity: its numbers are those of the trees."""
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -273,6 +274,45 @@ def test_the_page_tells_where_four_of_five_rows_are(path, rows):
     assert np.mean((y >= low) & (y <= high)) == pytest.approx(0.8, abs=0.05)
     few = tree.report(X[:49], y[:49]).summary["trees"][0]["model"]
     assert "interval" not in few
+
+
+@pytest.fixture(scope="module")
+def exact():
+    """A tree that misses next to nothing of a wide quantity, and its rows."""
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.normal(size=(150, 2)), columns=["a", "b"])
+    y = 100.0 * X["a"] + 30.0 * X["b"] + rng.normal(0.0, 0.2, 150)
+    model = SORCTRegressor(1, 0.1, leaf="linear", random_state=0)
+    return model.fit(X, y), X, y.to_numpy()
+
+
+def test_an_interval_of_the_page_is_about_that_of_python(exact):
+    """It has a width and what is predicted; no row can be told from its neighbours."""
+    model, X, y = exact
+    told = model.tree_.report(X, y).summary["trees"][0]["model"]["interval"]
+    ends = [np.array(told[side]) for side in ("low", "high")]
+    low, high = (replace(model.tree_, leaf_value=end).predict(X) for end in ends)
+    found = model.interval(X, y)
+    lower, upper = found.predict(X).T
+    assert ((low <= lower) & (upper <= high) & (low < high)).all()
+    said = model.predict(X)
+    assert ((low < said) & (said < high)).mean() > 0.9
+    assert np.mean(high - low) < 1.2 * np.mean(upper - lower)
+    exactly = [found.low.leaf_value, found.high.leaf_value]
+    assert np.abs(np.subtract(ends, exactly)).max() > 0.005 * np.mean(upper - lower)
+
+
+@pytest.mark.slow
+def test_a_narrow_interval_is_told_to_digits_that_part_it(visit, exact):
+    """Its two numbers differ, and so does what is predicted."""
+    model, X, y = exact
+    page = visit(model.tree_.report(X, y))
+    told = [text(page, ".between"), text(page, ".predicted")]
+    (low, high), (said,) = (
+        [float(n.replace("−", "-")) for n in re.findall(r"[-−]?\d+\.\d+", one)]
+        for one in told
+    )
+    assert low < said < high
 
 
 @pytest.mark.slow

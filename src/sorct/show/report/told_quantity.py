@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 # Rows in a bin of predictions, at least, and bins, at most.
 _LEAST_ROWS, _MOST_BINS = 8, 10
-# Levels between which four of five rows are, rows that tell them, at least and at most,
-# and steps of a spread that they are rounded to.
-_LEVELS, _LEAST_BETWEEN, _MOST_BETWEEN, _STEPS = (0.1, 0.9), 50, 400, 50.0
+# Levels between which four of five rows are, and rows that tell them, at least and at
+# most. They are rounded in steps in which so many of the rows lie, or by so small a
+# share of the spread where a tree has no error.
+_LEVELS, _LEAST_BETWEEN, _MOST_BETWEEN = (0.1, 0.9), 50, 400
+_ROWS_IN_STEP, _EXACT = 2.0, 1e-6
 
 
 class ToldQuantity:
@@ -85,7 +87,7 @@ class ToldQuantity:
         And between which numbers four of five rows are.
         """
         found = self.worth(shown, _said(tree, shown), listed)
-        return {**found, **_interval(tree, shown)}
+        return {**found, **_interval(tree, shown, reach)}
 
     def worth(self, shown: Shown, said: FloatArray, listed: IntArray) -> dict[str, Any]:
         """What predictions are worth, whoever makes them."""
@@ -149,19 +151,22 @@ class ToldQuantity:
         return {**found, "r2": r2, "good": r2, "good_error": error}
 
 
-def _interval(tree: Tree, shown: Shown) -> dict[str, Any]:
+def _interval(tree: Tree, shown: Shown, reach: FloatArray) -> dict[str, Any]:
     """What leaves say at two quantiles, if there are enough rows to tell.
 
-    Rounded, so that no single row can be recognised.
+    Rounded away from each other, so that no single row can be recognised.
     """
     assert shown.y is not None
     few, target = len(shown.y) < _LEAST_BETWEEN, tree.quantity
     if few or (target.is_log and shown.y.min() <= 0.0):
         return {}
     given = shown.table, shown.y, np.ones(len(shown.y)), _LEVELS, _MOST_BETWEEN
-    step = target.unit / _STEPS
-    low, high = (np.round(one / step) * step for one in leaf_quantiles(tree, *given))
-    return {"interval": {"low": short(low), "high": short(high)}}
+    low, high = leaf_quantiles(tree, *given)
+    between = np.diff(_LEVELS)[0] * min(len(shown.y), _MOST_BETWEEN)
+    width = float(reach.mean(axis=0) @ (high - low))
+    step = max(width * _ROWS_IN_STEP / between, _EXACT * target.unit)
+    low, high = np.floor(low / step) * step, np.ceil(high / step) * step
+    return {"interval": {"low": low.tolist(), "high": high.tolist()}}
 
 
 def _said(tree: Tree, shown: Shown) -> FloatArray:

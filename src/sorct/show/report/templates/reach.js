@@ -78,26 +78,33 @@ function writtenValue(variable, value) {
 function describeValue(report, model, state, { reach, route, outside }) {
   const value = predictedValue(report, model, state.values, reach);
   const share = shareOfRange(report, value), { low, high } = report.quantity;
+  const between = betweenOf(report, model, state.values, reach);
   return [
-    make("p", { class: "predicted" }, "Predicted: ", make("strong", { "data-value": value }, valueText(report, value))),
+    make("p", { class: "predicted" }, "Predicted: ", make("strong", { "data-value": value }, valueText(report, value, between?.step))),
     make("p", { class: "range" }, valueText(report, low),
       make("span", { class: "meter", "aria-hidden": "true" },
         make("span", { style: `width: ${(100 * share).toFixed(2)}%; background: ${toneColour(share)}` })),
       valueText(report, high), make("small", {}, "least and largest in training")),
-    betweenNote(report, model, state.values, reach),
+    betweenNote(report, between),
     make("p", { class: "route" }, route),
     outsideNote(outside),
     ...reachParts(report, model, state, value),
   ];
 }
 
-// Where four of five rows such as this are, by leaves that say quantiles.
-function betweenNote(report, model, values, reach) {
+// Where four of five rows such as this are, by leaves that say quantiles, and to which step that is told.
+function betweenOf(report, model, values, reach) {
   if (!model.interval) return null;
   const end = (side) => predictedValue(report, { ...model, leaf_value: model.interval[side] }, values, reach);
   const [low, high] = [end("low"), end("high")];
+  return { low, high, step: Math.min(report.quantity.spread / 100, (high - low) / 20) };
+}
+
+function betweenNote(report, between) {
+  if (!between) return null;
+  const { low, high, step } = between;
   return make("p", { class: "between", "data-low": low, "data-high": high },
-    `Four of five such rows are between ${valueText(report, low)} and ${valueText(report, high)}.`,
+    `Four of five such rows are between ${valueText(report, low, step)} and ${valueText(report, high, step)}.`,
     report.data.is_training ? make("small", {}, " New rows are outside a little more often.") : null);
 }
 

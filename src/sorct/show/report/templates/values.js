@@ -1,9 +1,9 @@
 // What the page tells of a quantity; classes.js has the same for classes.
 
 // A number to the digits that count beside the spread of the quantity.
-function valueText({ quantity }, value) {
+function valueText({ quantity }, value, step = quantity.spread / 100) {
   if (value === null || value === undefined) return "–";
-  return number(value, digitsFor(value, quantity.spread / 100));
+  return number(value, digitsFor(value, step));
 }
 
 function movedText(report, move) { return `${move > 0 ? "+" : ""}${valueText(report, move)}`; }
