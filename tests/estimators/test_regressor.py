@@ -235,7 +235,9 @@ def test_numbers_are_told_to_the_digits_that_count():
     assert target.value_text(212_345.6, 18_123.0) == "212 000 (± 18 000)"
     assert target.value_text(20.913, 7.1) == "20.9 (± 7.1)"
     assert target.value_text(-0.0123, 0.00456) == "-0.0123 (± 0.0046)"
-    assert target.value_text(-2.24e-20, 9.8e-20) == "-2.2e-20 (± 9.8e-20)"
+    tiny = Quantity(0.0, 1e-19, -1e-19, 1e-19)
+    assert tiny.value_text(-2.24e-20, 9.8e-20) == "-2.2e-20 (± 9.8e-20)"
+    assert "±" not in target.value_text(327.0, 4.5e-14)
     assert target.value_text(5.43e60, 1.2e59) == "5.43e+60 (± 1.2e+59)"
 
 

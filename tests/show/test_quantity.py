@@ -15,7 +15,7 @@ from matplotlib import pyplot
 from sorct import SORCTClassifier, SORCTRegressor, explain, export, export_text
 from sorct.data.samples import MANY_ROWS
 from sorct.show.numbers import signed
-from sorct.show.plotting import ReliabilityDisplay, ResidualDisplay
+from sorct.show.plotting import ReliabilityDisplay, ResidualDisplay, TreeDisplay
 from sorct.show.values import linear_parts
 
 KINDS = {
@@ -53,6 +53,18 @@ def fitted(request, table):
     tree = model.fit(X, y).tree_
     written = X.assign(when=X["when"].dt.strftime("%Y-%m-%d"))
     return tree, X, written, tree.predict(X)
+
+
+@pytest.mark.parametrize("number", [-5.1, 326.51])
+def test_rows_that_are_alike_are_not_missed(number):
+    """Sums of equal numbers are rounded, and that is no miss to be told."""
+    X = pd.DataFrame({"a": np.r_[np.arange(30), np.arange(100, 115)].astype(float)})
+    y = np.where(X["a"] < 50, -0.0, number)
+    tree = SORCTRegressor(1, alpha_local=0.01, random_state=0).fit(X, y).tree_
+    assert 0.0 < tree.leaf_miss.max() < 1e-9
+    assert "(±" not in export_text(tree)
+    for drawn in TreeDisplay.from_tree(tree, X, y).parts.values():
+        assert not any("±" in line.text for line in getattr(drawn, "lines", ()))
 
 
 def assert_same(found, predicted):
