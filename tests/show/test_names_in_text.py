@@ -81,6 +81,33 @@ def test_names_are_quoted_wherever_they_stand_among_others(rng):
     assert f"city = {apart(X.city[0])}" in told
 
 
+#: Names of variables that rules could have made of another one.
+MADE = [
+    "curve(x)", "score(grade)", "exp(x)", "missing", "others", "x from 1 to 2",
+    "days of x since 2015-01-01", "[x is a]", "x is a",
+    "x > 3", "x - z", "[x scaled to 0..1]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_variable_called_like_a_rule_is_quoted(name):
+    """Beside one of which the rule could be."""
+    assert readable(name) == f'"{name}"'
+
+
+def test_a_curve_is_not_a_column_of_that_name(rng):
+    """In a sum with both, and in the note that tells the curve."""
+    tail = np.exp(rng.normal(0.0, 2.0, 200))
+    X = pd.DataFrame({"x": tail, "curve(x)": rng.normal(size=200)})
+    options = TableOptions(scaling={"x": "quantile", "curve(x)": "minmax"})
+    tree = tree_on(rng, X, 1, options, n_classes=2)
+    text = export_text(tree)
+    cut = cut_text(tree.view.root)
+    assert cut.count('"curve(x)"') == 1
+    assert cut.replace('"curve(x)"', "").count("curve(x)") == 1
+    assert "\ncurve(x): " in text
+
+
 def test_a_level_called_missing_is_not_a_missing_cell(rng):
     """In a linear leaf as well, where every level is a term."""
     X = pd.DataFrame({"city": rng.choice(["a", "missing", "others", None], 200)})

@@ -14,6 +14,11 @@ _ANSWERS = ("yes", "no")
 _MARKS = re.compile(r'[,;"()]')
 # Behind a word, with nothing in it that rules say in parentheses.
 _UNIT = re.compile(r"(?<=\S) ?\((?!missing)[^,;:\"()]*\)")
+# What rules make of names: places on curves, parts of numbers, questions and sums.
+_RULES = re.compile(
+    r"^(?:curve|score|exp)\(|\bfrom [-+]?\d\S* to [-+]?\d|\bsince \d|[\[\]]"
+    r"| (?:is|[-+<=>]) "
+)
 # Numbers beyond these are not written out.
 _SMALLEST, _LARGEST = Decimal("1e-6"), Decimal("1e12")
 
@@ -39,12 +44,13 @@ def printable(name: Any) -> str:
 def readable(name: Any) -> str:
     """A name of a variable that stands apart from the numbers and words around it.
 
-    Names that are numbers, blank, or the words of an answer are quoted, and those with
-    marks that part names. A unit in parentheses, as in "width (cm)", misleads nobody.
+    Names that are numbers, blank, or words that rules use are quoted, and those with
+    marks that part names or with what rules themselves make of a name, such as
+    "curve(x)". A unit in parentheses, as in "width (cm)", misleads nobody.
     """
     text = printable(name)
-    plain = _UNIT.sub("", text)
-    return _in_quotes(text) if _is_odd(text) or _MARKS.search(plain) else text
+    odd = _is_odd(text) or text in NAMELESS or _RULES.search(text)
+    return _in_quotes(text) if odd or _MARKS.search(_UNIT.sub("", text)) else text
 
 
 def readable_level(level: Any) -> str:
