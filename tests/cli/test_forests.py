@@ -193,6 +193,7 @@ def test_flags_without_a_meaning_for_forests_are_refused(table, flags, message, 
     ("line", "code", "message"),
     [
         ("show model.json --decimals 2", 2, "--decimals is for rules of trees"),
+        ("show model.json --levels all", 2, "--levels is for rules of trees"),
         ("show model.json --point 1", 1, "is a model, not a path"),
         ("explain model.json data.csv --reach 1", 2, "--reach is for single trees"),
         ("predict model.json data.csv --point 1", 1, "is a model, not a path"),

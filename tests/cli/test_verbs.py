@@ -17,6 +17,7 @@ from sorct.cli import main
 from sorct.cli.completion import verbs_of
 from sorct.cli.parser import build_parser
 from tests.cli.tables import QUICK, write_table
+from tests.show.every_kind import tree_of_one
 
 PAGE = FilePath(__file__).parents[2] / "docs" / "cli.md"
 FAST = ["--alphas-local", "0.1,1", "--cv", "2", "--n-solutions", "1"]
@@ -639,3 +640,19 @@ def test_the_version_is_that_of_the_package(run):
     from importlib.metadata import version
 
     assert run("--version")[:2] == (0, version("sorct") + "\n")
+
+
+def test_show_names_every_level_if_asked(tmp_path, rng, capsys):
+    """And says how to ask, where it counts some."""
+    X = pd.DataFrame({"city": np.repeat(list("abcdefgh"), 10)})
+    tree = tree_of_one(rng, X, "city", np.linspace(0.1, 0.8, 8), 0.5)
+    file = str(tmp_path / "tree.json")
+    tree.to_json(file)
+    assert main(["show", file]) == 0
+    few = capsys.readouterr().out
+    assert "3 levels from +0.125 to +0.375" in few
+    assert "\nNot all levels are told in full: sorct show --levels all does.\n" in few
+    assert main(["show", file, "--levels", "all"]) == 0
+    told = capsys.readouterr().out
+    assert "c +0.375, b +0.25, a +0.125" in " ".join(told.replace("│", "").split())
+    assert "--levels" not in told

@@ -292,6 +292,53 @@ def test_many_weights_are_summed_up(rng):
     assert float(found[3]) == pytest.approx(np.sort(weights)[-6], rel=1e-3)
 
 
+@pytest.mark.parametrize("shape", [lambda w: w, np.sign, lambda w: np.round(3 * w)])
+def test_every_level_can_be_told(rng, shape):
+    """With its weight, one by one, on lines that are short enough to read."""
+    X = many_levels(rng, 40)
+    weights = shape(np.linspace(-0.5, 1.0, 40))
+    tree = tree_of_one(rng, X, "city", weights, 0.3)
+    text = export_text(tree, levels="all")
+    rules = text.split("\n\n")[1]
+    assert max(map(len, rules.splitlines())) <= 88
+    told, names = {}, []
+    for word in re.findall(
+        r"[^\s,;()]+", rules[rules.index("(city: ") : rules.index("\n├")]
+    ):
+        if re.fullmatch(r"[+-]\S+", word):
+            told |= dict.fromkeys(names, float(word))
+            names = []
+        elif re.fullmatch(r"c\d+", word):
+            names.append(word)
+    (term,) = tree.view.root.terms.values()
+    lead = tree.view.root.reading.summands[0].raw_weight
+    for level, weight in term.weights.items():
+        assert told.get(level, 0.0) == pytest.approx(weight / lead, abs=1e-3)
+    assert "in full" not in text
+    assert 'told in full: export_text(tree, levels="all") does.' in export_text(tree)
+
+
+@pytest.mark.parametrize(
+    "told", ["is a, b, c, d or {}", "is none of a, b, c, d and {}"]
+)
+def test_every_level_of_a_plain_question_can_be_told(rng, told):
+    """None is left out, and long names are whole."""
+    levels = [*"abcd", "x" * 90]
+    X = pd.DataFrame({"city": [*np.repeat([*levels, "y"], 20), *"uvw"]})
+    # The last weight is that of rare levels.
+    weights = [0.0] * 5 + [1.0] * 2 if "none" in told else [1.0] * 5 + [0.0] * 2
+    tree = tree_of_one(rng, X, "city", weights, 0.5)
+    rules = re.sub(r"\n│ *", " ", export_text(tree, levels="all"))
+    assert f"cut 1: city {told.format(levels[-1])}\n" in rules
+
+
+@pytest.mark.parametrize("levels", ["many", None, True, ["all"]])
+def test_other_levels_are_refused(rng, levels):
+    tree = tree_on(rng, many_levels(rng, 3), 1)
+    with pytest.raises(ValueError, match="levels must be 'few' or 'all', got"):
+        export_text(tree, levels=levels)
+
+
 # -- notes -----------------------------------------------------------------------------
 
 

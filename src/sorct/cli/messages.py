@@ -36,10 +36,12 @@ _OPTION = re.compile(
 # An option with its value, as in encoding='cp1252'.
 _WITH_VALUE = re.compile(r"""(?<![\w'"-])([a-z_]+)=('[^']*'|"[^"]*")""")
 
-# The only sentence among the rules of a tree that names options.
+# The one sentence among the rules of a tree that names options.
 _HINT = re.compile(r"^To find more of (it|them):.*(\n  .*)*", re.MULTILINE)
 # A call that one of its options is written in.
 _CALL = re.compile(r"SORCTClassifierCV\(([^()]*)\)")
+# A call that they name, and what does the same.
+_EVERY_LEVEL = 'export_text(tree, levels="all")', "sorct show --levels all"
 
 
 class WorkError(Exception):
@@ -74,8 +76,9 @@ def in_flags(message: str) -> str:
 
 
 def hints_in_flags(text: str) -> str:
-    """Rules of a tree whose hint on rare classes names flags of the command line."""
-    return _HINT.sub(lambda found: in_flags(_CALL.sub(r"\1", found[0])), text)
+    """Rules of a tree whose hints name flags of the command line."""
+    told = _HINT.sub(lambda found: in_flags(_CALL.sub(r"\1", found[0])), text)
+    return told.replace(*_EVERY_LEVEL)
 
 
 def say(kind: str, text: object) -> None:

@@ -234,6 +234,11 @@ def _add_show(verbs: Verbs) -> None:
         help="decimals of the numbers in the rules (default: as many as are needed)",
     )
     parser.add_argument(
+        "--levels",
+        choices=["few", "all"],
+        help="levels of categories that cuts name: a few, or all (default: few)",
+    )
+    parser.add_argument(
         "--all", action="store_true", help="of a path: all points, not the frontier"
     )
 

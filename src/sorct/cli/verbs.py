@@ -70,7 +70,9 @@ def show(args: Namespace) -> None:
     if isinstance(tree, Forest):
         _show_forest(args, tree)
         return
-    rules = hints_in_flags(export_text(tree, args.decimals))
+    rules = hints_in_flags(
+        export_text(tree, args.decimals, levels=args.levels or "few")
+    )
     line = score_line(tree.training)
     document = {
         "verb": "show",
@@ -82,8 +84,9 @@ def show(args: Namespace) -> None:
 
 
 def _show_forest(args: Namespace, forest: Forest) -> None:
-    if args.decimals is not None:
-        raise UsageError("--decimals is for rules of trees; this model is a forest")
+    for flag in ("decimals", "levels"):
+        if getattr(args, flag) is not None:
+            raise UsageError(f"--{flag} is for rules of trees; this model is a forest")
     document = {
         "verb": "show",
         "variables_used": forest.variables_used,

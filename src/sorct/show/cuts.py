@@ -39,18 +39,22 @@ def cut_text(
 
 
 def cut_parts(
-    cut: Cut, decimals: int | None = None, write: Callable[[str], str] = str
+    cut: Cut,
+    decimals: int | None = None,
+    write: Callable[[str], str] = str,
+    every: bool = False,
 ) -> list[str]:
-    """Terms of a cut with their signs, and its threshold."""
+    """Terms of a cut with their signs, and its threshold; or with ``every`` level."""
     if cut.left_proba is not None:
         return [_text_without_variables(cut.left_proba)]
     reading = cut.reading
-    question = plain_question(reading, decimals, write)
+    question = _question_parts(reading, decimals, write, every)
     if question is not None:
-        return [" ".join(question)]
+        name, (first, *rest) = question
+        return [f"{name} {first}", *rest]
     parts: list[str] = []
     for n, piece in enumerate(reading.pieces):
-        first, *rest = _piece_parts(reading, piece, decimals, write)
+        first, *rest = _piece_parts(reading, piece, decimals, write, every)
         if n == 0:
             first = first.removeprefix("+ ")
         parts += [first, *rest]
@@ -58,14 +62,21 @@ def cut_parts(
 
 
 def _piece_parts(
-    reading: Reading, piece: Piece, decimals: int | None, write: Callable[[str], str]
+    reading: Reading,
+    piece: Piece,
+    decimals: int | None,
+    write: Callable[[str], str],
+    every: bool,
 ) -> list[str]:
     """A piece of a sum with its sign; a category may be broken between its levels."""
     if piece.levels:
-        told = [fold.text(write) for fold in folds(reading, piece, decimals)]
-        mark = ";" if any("," in text or " more " in text for text in told) else ","
-        told = [f"{text}{mark}" for text in told[:-1]] + [f"{told[-1]})"]
-        return [f"+ ({readable(piece.name)}: {told[0]}", *told[1:]]
+        told = [fold.parts(write) for fold in folds(reading, piece, decimals, every)]
+        many = any("," in text or " more " in text for one in told for text in one)
+        for one in told[:-1]:
+            one[-1] += ";" if many else ","
+        told[0][0] = f"+ ({readable(piece.name)}: {told[0][0]}"
+        told[-1][-1] += ")"
+        return [text for one in told for text in one]
     k = piece.places[0]
     summand, weight = reading.summands[k], reading.weights[k]
     size = f"{write(printed_weight(reading, k, decimals))} " if k else ""
@@ -104,15 +115,31 @@ def plain_question(
 
     Such as ("purpose", "is car or house") or ("signup", "> 2019-05-03").
     """
+    found = _question_parts(reading, decimals, write, every=False)
+    return None if found is None else (found[0], " ".join(found[1]))
+
+
+def _question_parts(
+    reading: Reading, decimals: int | None, write: Callable[[str], str], every: bool
+) -> tuple[str, list[str]] | None:
+    """The same, what is asked in parts between which a line may be broken."""
     if len(reading.pieces) != 1:
         return None
-    (piece,), first = reading.pieces, reading.summands[0]
-    name, inside = readable(piece.name), 0.0 < reading.threshold < 1.0
+    (piece,), name = reading.pieces, readable(reading.pieces[0].name)
     if piece.levels:
-        asked = _levels_asked(reading, piece)
+        asked = _levels_asked(reading, piece, every)
         return None if asked is None else (name, asked)
+    text = _number_asked(reading, piece, decimals, write)
+    return None if text is None else (name, [text])
+
+
+def _number_asked(
+    reading: Reading, piece: Piece, decimals: int | None, write: Callable[[str], str]
+) -> str | None:
+    """What a cut asks of a number, a date or a single column of a category."""
+    first, inside = reading.summands[0], 0.0 < reading.threshold < 1.0
     if first.is_level:
-        return (name, first.asks) if inside else None
+        return first.asks if inside else None
     if first.points:
         asked = _point_asked(reading, decimals, write) if inside else None
     elif first.part is not None:
@@ -124,12 +151,12 @@ def plain_question(
     if piece.missing is not None:
         answer = "yes" if piece.missing > reading.threshold else "no"
         asked += f" (missing: {answer})"
-    return name, asked
+    return asked
 
 
-def _levels_asked(reading: Reading, piece: Piece) -> str | None:
+def _levels_asked(reading: Reading, piece: Piece, every: bool) -> list[str] | None:
     """Which levels a cut asks for, if all of them have one of two weights."""
-    weights = [(quoted(level), weight) for level, weight in piece.levels]
+    weights = [(quoted(level, whole=every), weight) for level, weight in piece.levels]
     if piece.missing is not None:
         weights.append(("missing", piece.missing))
     error, threshold, others = allowed_error(reading), reading.threshold, piece.others
@@ -141,14 +168,16 @@ def _levels_asked(reading: Reading, piece: Piece) -> str | None:
     if as_told and others_say_yes:
         rest = [name for name, weight in weights if weight <= threshold]
         if rest == ["missing"] and piece.missing is not None:
-            return "is known"
+            return ["is known"]
         none = "not" if len(rest) == 1 else "none of"
-        return f"is {none} {named(rest, ' and ')}"
+        first, *more = named(rest, every, " and ")
+        return [f"is {none} {first}", *more]
     asked = [name for name, weight in weights if weight > threshold]
-    text = f"is {named(asked, ' or ', ' or one of ')}"
-    if as_told:
-        return text
-    return f"{text} (others: {'yes' if others_say_yes else 'no'})"
+    first, *more = named(asked, every, " or ", " or one of ")
+    told = [f"is {first}", *more]
+    if not as_told:
+        told[-1] += f" (others: {'yes' if others_say_yes else 'no'})"
+    return told
 
 
 def _point_asked(

@@ -1,6 +1,7 @@
 """Folds: the levels of a category in a cut, those of equal weight together.
 
-However many levels a category has, it is told in a few words.
+However many levels a category has, it is told in a few words, unless every level is
+asked for.
 """
 
 from __future__ import annotations
@@ -23,29 +24,39 @@ class Fold:
 
     Attributes
     ----------
-    names : str
-        The levels, such as "Paris, Rome and 12 more"; "missing", or "others".
+    words : tuple of str
+        The levels, such as "Paris, Rome and 12 more"; "missing", or "others". A line
+        may be broken between two of them.
     low, high : float
         Least and most that they add; equal but for levels that are only counted.
     numbers : tuple of str
         These two as printed, with their signs.
     """
 
-    names: str
+    words: tuple[str, ...]
     low: float
     high: float
     numbers: tuple[str, str]
 
-    def text(self, write: Callable[[str], str] = str) -> str:
+    @property
+    def names(self) -> str:
+        """These words in one."""
+        return " ".join(self.words)
+
+    def parts(self, write: Callable[[str], str] = str) -> list[str]:
         """Names and weight: "car, house +0.3"."""
         low, high = (_signed(number, write) for number in self.numbers)
-        return f"{self.names} {high if low == high else f'from {low} to {high}'}"
+        *words, last = self.words
+        return [*words, f"{last} {high if low == high else f'from {low} to {high}'}"]
 
 
-def folds(reading: Reading, piece: Piece, decimals: int | None = None) -> list[Fold]:
+def folds(
+    reading: Reading, piece: Piece, decimals: int | None = None, every: bool = False
+) -> list[Fold]:
     """Levels of a piece by their weights, the largest first; missing and others last.
 
-    Levels that add what all others add are among these.
+    Levels that add what all others add are among these. Many names and many weights
+    are counted, unless ``every`` one is to be told.
     """
     error = allowed_error(reading)
 
@@ -63,46 +74,52 @@ def folds(reading: Reading, piece: Piece, decimals: int | None = None) -> list[F
         if others is None or number(weight) != number(others):
             alike.setdefault(number(weight), []).append((level, weight))
     groups = sorted(alike.values(), key=lambda group: -abs(group[0][1]))
-    if len(groups) > _WEIGHTS:
-        told = groups[: _WEIGHTS - 1]
+    many = len(groups) > _WEIGHTS and not every
+    told = groups[: _WEIGHTS - 1] if many else groups
+    found = [_fold(named(_names(group, every), every), group, number) for group in told]
+    if many:
         rest = [entry for group in groups[_WEIGHTS - 1 :] for entry in group]
-        found = [_fold(named(_names(group)), group, number) for group in told]
-        found.append(_fold(f"{len(rest)} levels", rest, number))
-    else:
-        found = [_fold(named(_names(group)), group, number) for group in groups]
+        found.append(_fold([f"{len(rest)} levels"], rest, number))
     for name, value in (("missing", piece.missing), ("others", others)):
         # Of a new level that is halfway a note tells, not every cut.
         if value is not None and not (name == "others" and piece.halfway):
-            found.append(_fold(name, [(name, value)], number))
+            found.append(_fold([name], [(name, value)], number))
     return found
 
 
 def _fold(
-    names: str, group: list[tuple[Any, float]], number: Callable[[float], str]
+    words: Sequence[str],
+    group: list[tuple[Any, float]],
+    number: Callable[[float], str],
 ) -> Fold:
     low, high = (bound(weight for _, weight in group) for bound in (min, max))
-    return Fold(names, low, high, (number(low), number(high)))
+    return Fold(tuple(words), low, high, (number(low), number(high)))
 
 
-def _names(group: list[tuple[Any, float]]) -> list[str]:
+def _names(group: list[tuple[Any, float]], whole: bool) -> list[str]:
     """Levels as they stand beside numbers: those that look like one are quoted."""
-    return [quoted(level, readable_level) for level, _ in group]
+    return [quoted(level, readable_level, whole) for level, _ in group]
 
 
-def quoted(level: Any, write: Callable[[Any], str] = apart) -> str:
-    """A level that stands apart from other words, shortened if it is long."""
+def quoted(level: Any, write: Callable[[Any], str] = apart, whole: bool = False) -> str:
+    """A level that stands apart from other words, shortened if long and not whole."""
     text = write(level)
-    if len(text) <= _LETTERS:
+    if whole or len(text) <= _LETTERS:
         return text
     return f"{text[: _LETTERS // 2]}…{text[-_LETTERS // 2 + 1 :]}"
 
 
-def named(names: Sequence[str], last: str = ", ", more: str = " and ") -> str:
-    """Some names in a row, and how many more there are."""
+def named(
+    names: Sequence[str], every: bool, last: str = ", ", more: str = " and "
+) -> list[str]:
+    """Some names in a row, and how many more there are; or every one, in parts."""
+    if len(names) > _NAMES and every:
+        *some, before, end = names
+        return [*(f"{name}," for name in some), f"{before}{last.rstrip()}", end]
     if len(names) > _NAMES:
-        return f"{', '.join(names[: _NAMES - 1])}{more}{len(names) - _NAMES + 1} more"
+        return [f"{', '.join(names[: _NAMES - 1])}{more}{len(names) - _NAMES + 1} more"]
     head = ", ".join(names[:-1])
-    return f"{head}{last}{names[-1]}" if head else names[-1]
+    return [f"{head}{last}{names[-1]}" if head else names[-1]]
 
 
 def _signed(number: str, write: Callable[[str], str]) -> str:

@@ -17,7 +17,7 @@ from sorct.data.encoder import TableEncoder
 from sorct.data.terms import Summand
 from sorct.data.variables import is_truth
 from sorct.data.wording import apart, readable
-from sorct.show.cuts import plain_question
+from sorct.show.cuts import cut_parts, plain_question
 from sorct.show.numbers import rounded
 from sorct.tree.view import Cut, View
 
@@ -52,6 +52,17 @@ def notes(encoder: TableEncoder, view: View) -> list[str]:
                     found.append(_MISSING_IN_LEAF)
     found += _typical_note(encoder, view)
     return [line for note in dict.fromkeys(found) for line in wrapped(note)]
+
+
+def folding_note(view: View, decimals: int | None) -> list[str]:
+    """How to see all levels, where cuts only count or shorten some."""
+    if all(
+        cut_parts(cut, decimals, every=True) == cut_parts(cut, decimals)
+        for cut in view.cuts
+    ):
+        return []
+    call = f'export_text(tree,{_TIED}levels="all")'
+    return wrapped(f"Not all levels are told in full: {call} does.")
 
 
 def wrapped(note: str) -> list[str]:

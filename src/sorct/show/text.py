@@ -27,7 +27,7 @@ from sorct.show.caveats import (
     weights_text,
 )
 from sorct.show.cuts import cut_parts, cut_text
-from sorct.show.notes import notes, wrapped
+from sorct.show.notes import folding_note, notes, wrapped
 from sorct.show.numbers import (
     plain_number,
     printed_threshold,
@@ -58,7 +58,9 @@ _WIDTH = 88
 _NOBODY = 1e-12
 
 
-def export_text(tree: Tree, decimals: int | None = None, *, soft: bool = False) -> str:
+def export_text(
+    tree: Tree, decimals: int | None = None, *, soft: bool = False, levels: str = "few"
+) -> str:
     """Rules of the whole tree, one line per cut and leaf.
 
     A cut reads "sum > threshold": the larger the sum, the more probably a sample goes
@@ -79,6 +81,9 @@ def export_text(tree: Tree, decimals: int | None = None, *, soft: bool = False) 
     soft : bool, default=False
         Tell expected shares in leaves, for which a row near a cut goes both ways in
         part. Trees of files that know no others have them in any case.
+    levels : {"few", "all"}, default="few"
+        Which levels of a category a cut names: a few, of others how many there are, or
+        every one that does not add what all others add.
 
     Examples
     --------
@@ -91,11 +96,18 @@ def export_text(tree: Tree, decimals: int | None = None, *, soft: bool = False) 
     """
     check_decimals(decimals)
     check_tree(tree)
-    hard = has_hard_shares(tree, soft)
-    view = people_view(tree, hard=hard)
-    page = _Page(tree, view, decimals, hard, tree.routed is not None and not soft, [])
+    hard, every = has_hard_shares(tree, soft), _wants_every(levels)
+    view, by_hand = people_view(tree, hard=hard), tree.routed is not None and not soft
+    page = _Page(tree, view, decimals, hard, by_hand, every, [])
     _add_node(page, view.root, "", "")
     return "\n".join([_headline(tree, view), "", *page.lines, "", *_footer(page)])
+
+
+def _wants_every(levels: Any) -> bool:
+    """Whether all levels are to be named."""
+    if not isinstance(levels, str) or levels not in ("few", "all"):
+        raise ValueError(f"levels must be 'few' or 'all', got {shown(levels)}.")
+    return bool(levels == "all")
 
 
 def has_hard_shares(tree: Tree, soft: bool = False) -> bool:
@@ -270,7 +282,13 @@ def _footer(page: _Page) -> list[str]:
         lines = [part for line in lines for part in wrapped(line)]
     if told.search:
         lines.append(f"Search: {printable(told.search)}.")
-    return [*notes(tree.encoder, view), *lines]
+    return [*_notes(page), *lines]
+
+
+def _notes(page: _Page) -> list[str]:
+    """What is to be known of variables, and of levels that are only counted."""
+    counted = [] if page.every else folding_note(page.view, page.decimals)
+    return [*notes(page.tree.encoder, page.view), *counted]
 
 
 def _quantity_footer(page: _Page) -> list[str]:
@@ -287,7 +305,7 @@ def _quantity_footer(page: _Page) -> list[str]:
     lines = [part for line in lines for part in wrapped(line)]
     if told.search:
         lines.append(f"Search: {printable(told.search)}.")
-    return [*notes(tree.encoder, page.view), *lines]
+    return [*_notes(page), *lines]
 
 
 def _variables_text(tree: Tree, view: View) -> list[str]:
@@ -341,7 +359,8 @@ class _Page:
     """What is printed, how, and the lines so far.
 
     ``by_hand`` says that hard routes are known and were not declined; shares are of
-    them, ``hard``, unless they all end in one leaf.
+    them, ``hard``, unless they all end in one leaf. ``every`` says that no levels are
+    only counted.
     """
 
     tree: Tree
@@ -349,6 +368,7 @@ class _Page:
     decimals: int | None
     hard: bool
     by_hand: bool
+    every: bool
     lines: list[str]
 
 
@@ -358,7 +378,7 @@ def _add_node(page: _Page, node: Cut | Leaf, head: str, indent: str) -> None:
         return
     head = f"{head}cut {node.number}: "
     width = max(_WIDTH - len(head), 40)
-    first, *rest = _wrapped(cut_parts(node, page.decimals), width)
+    first, *rest = _wrapped(cut_parts(node, page.decimals, every=page.every), width)
     page.lines.append(head + first)
     page.lines.extend(f"{indent}│    {line}" for line in rest)
     yes, no = (page.view.nodes[child] for child in (node.yes, node.no))
