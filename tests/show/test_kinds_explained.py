@@ -128,8 +128,6 @@ def with_flip(X, place, flip):
     value = flip.value
     if flip.variable in ("signup", "last"):
         value = pd.Timestamp(value)
-    if value == "missing" and flip.variable != "city":
-        value = None
     if flip.variable in ("grade", "rank", "code"):
         row[flip.variable] = pd.Categorical([value], dtype=X[flip.variable].dtype)
     else:
@@ -146,7 +144,7 @@ def test_a_flip_changes_the_class(rng, table, stride):
     for place in range(0, 120, stride):
         told = explain(tree, one_row(table, place))
         for flip in told.flips:
-            if flip.value is not None:
+            if flip.to is not None:
                 after = tree.predict(with_flip(table, place, flip))[0]
                 assert after == flip.to != told.predicted, flip
                 found.add(flip.variable)
@@ -197,15 +195,19 @@ def test_flips_of_ordered_levels_are_the_nearest(rng, table):
     assert told.flips[0].value == "high"
 
 
-def test_choices_without_a_name_are_told_by_a_word(rng, table):
-    """Pooled levels are "other", missing cells are "missing"."""
+def test_pooled_levels_are_told_by_a_word_and_missing_cells_are_missing(rng, table):
+    """As they can be put into a row; the text says "missing"."""
     tree = tree_of_one(rng, table, "city", [0.0] * 5 + [1.0], 0.5)
     told = explain(tree, table.iloc[0].to_dict() | {"city": "Paris"})
     assert told.flips[0].value == "other"
     tree = tree_of_one(rng, table, "purpose", [0.0] * 3 + [1.0], 0.5)
     told = explain(tree, table.iloc[0].to_dict() | {"purpose": "car"})
-    assert told.flips[0].value == "missing"
+    (flip,) = told.flips
+    assert flip.value is None
+    assert tree.predict(with_flip(table, 0, flip))[0] == flip.to != told.predicted
     assert "purpose = car: missing gives " in str(told)
+    plain = json.loads(json.dumps(told.to_dict()))["flips"][0]
+    assert (plain["value"], plain["to"]) == (None, flip.to)
     assert is_missing(
         explain(tree, table.iloc[0].to_dict() | {"purpose": None}).flips[0].now
     )

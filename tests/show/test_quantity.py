@@ -156,10 +156,10 @@ def test_an_explanation_adds_up(fitted):
             rest = float(tree.predict(typical)[0])
             assert move.move == pytest.approx(found.predicted - rest, abs=1e-6)
         for change in found.changes:
-            if change.value is None:
+            if change.to is None:
                 continue
             other = X.iloc[[row]].copy()
-            value = None if change.value == "missing" else change.value
+            value = change.value
             value = pd.Timestamp(value) if "-" in str(value) else value
             other[change.variable] = value
             reached = float(tree.predict(other)[0])

@@ -18,7 +18,6 @@ from sorct._typing import FloatArray, IntArray
 from sorct.data.dates import iso_date
 from sorct.data.terms import OTHER, other_among
 from sorct.data.variables import Variable
-from sorct.data.wording import Unnamed
 
 if TYPE_CHECKING:
     from sorct.tree.tree import Tree
@@ -43,8 +42,9 @@ _CLEARLY = 1e-9
 class Flip:
     """Smallest change of one variable that gives the sample another class, or value.
 
-    ``value`` is None if there is none: for a number, within its range in training. A
-    missing value ``now`` is None; choices without a name are "other" and "missing".
+    ``to`` is None if there is none: for a number, within its range in training. A
+    missing cell, ``now`` or as ``value``, is None, as it is in a row; levels without a
+    name are "other", or "(other)" where a level is called so.
     """
 
     variable: str
@@ -190,11 +190,9 @@ def find_flip(tree: Tree, scaled: FloatArray, before: int, i: int, now: Any) -> 
 
 
 def _written(variable: Variable, value: Any) -> Any:
-    """A value as people write it: days as a date, choices without a name by a word."""
-    if value is None or value is OTHER:
-        return (
-            Unnamed("missing") if value is None else other_among(variable.choices or ())
-        )
+    """A value as it is put into a row: days as a date, pooled levels by a word."""
+    if value is OTHER:
+        return other_among(variable.choices or ())
     origin = variable.origin
     return value if origin is None else iso_date(value, origin)
 

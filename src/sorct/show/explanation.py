@@ -490,6 +490,6 @@ def _named_value(name: str, value: Any) -> str:
 
 def _flip_line(flip: Flip) -> str:
     now = _named_value(flip.variable, flip.now)
-    if flip.value is None:
+    if flip.to is None:
         return f"{now}: not by this variable alone"
     return f"{now}: {value_text(flip.value)} gives {class_name(flip.to)}"

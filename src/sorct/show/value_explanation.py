@@ -120,7 +120,7 @@ def _named(move: Move) -> str:
 def _change_line(change: Flip) -> str:
     value = "is missing" if change.now is None else f"= {short_text(change.now)}"
     now = f"{readable(change.variable)} {value}"
-    if change.value is None:
+    if change.to is None:
         return f"{now}: not by this variable alone"
     return f"{now}: {value_text(change.value)} gives {quantity_text(change.to)}"
 
