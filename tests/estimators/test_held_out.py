@@ -6,8 +6,9 @@ import pytest
 from sklearn.metrics import accuracy_score, log_loss, precision_score, recall_score
 from sklearn.model_selection import StratifiedKFold
 
-from sorct import SORCTClassifierCV, sorct_path
+from sorct import SORCTClassifier, SORCTClassifierCV, sorct_path
 from sorct.estimators.scorers import in_words
+from sorct.estimators.why import why_text
 
 FIXED = {"loss": "log", "scaling": "auto", "n_solutions": 1, "random_state": 0}
 GRID = {"alphas_local": [0.1, 1.0, 4.0], "alphas_global": 0.0, **FIXED}
@@ -129,6 +130,17 @@ def test_why_a_tree_was_chosen_is_told(rule):
     assert search.why_.endswith(end)
     limited = search_of(*rare_table(), 2, rule=rule, max_features=1)
     assert limited.why_.endswith(" within the limits.")
+
+
+def test_shares_of_a_penalty_are_told_in_three_digits():
+    """However small, without powers of ten."""
+    X, y = rare_table()
+    tree = SORCTClassifier(1, alpha_local=0.1, random_state=0).fit(X, y).tree_
+    told = {0.125: "0.125", 0.000759549: "0.00076", 0.0000123456: "0.0000123"}
+    for share, words in told.items():
+        params = {"alpha_local": 0.1, "relaxed": share}
+        why = why_text(tree, tree, params, (1, 1), limited=False)
+        assert f"refitted on its variables under {words} of the penalty," in why
 
 
 # -- weights of classes ----------------------------------------------------------------

@@ -91,5 +91,6 @@ def _settings_text(params: Mapping[str, Any]) -> str:
         params["alpha_local"] or params["alpha_global"],
     )
     if share < 1.0 and penalised:
-        words.append(f"refitted on its variables under {share:g} of the penalty")
+        told = write_out(f"{share:.3g}")
+        words.append(f"refitted on its variables under {told} of the penalty")
     return ", ".join(words)
