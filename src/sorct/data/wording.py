@@ -141,6 +141,14 @@ def shown(value: Any, most: int = 99) -> str:
     return " ".join(f"{value!r:.{10 * most}}".split())[:most]
 
 
+def shortened(text: str, longest: int) -> str:
+    """Text of so many letters, cut in the middle."""
+    if len(text) <= longest:
+        return text
+    head = longest // 2
+    return f"{text[:head]}…{text[len(text) - (longest - 1 - head) :]}"
+
+
 def listed(values: Iterable[Any], most: int = 10) -> str:
     """Values in quotes, and how many more there are."""
     values = list(values)

@@ -7,10 +7,10 @@ asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sorct.data.wording import apart, readable_level
+from sorct.data.wording import apart, readable_level, shortened
 from sorct.show.numbers import allowed_error, rounded
 from sorct.tree.reading import Piece, Reading
 
@@ -31,17 +31,36 @@ class Fold:
         Least and most that they add; equal but for levels that are only counted.
     numbers : tuple of str
         These two as printed, with their signs.
+    each : tuple of str
+        The levels one by one; empty where they are only counted.
     """
 
     words: tuple[str, ...]
     low: float
     high: float
     numbers: tuple[str, str]
+    each: tuple[str, ...] = ()
 
     @property
     def names(self) -> str:
         """These words in one."""
         return " ".join(self.words)
+
+    def short(self, room: int) -> str:
+        """The names in so many letters: as many levels as have room, of others a count.
+
+        A level is shortened only where there is room for one alone.
+        """
+        n_all, text = len(self.each), self.names
+        for n in range(min(n_all, _NAMES), 0, -1):
+            if len(text) <= room:
+                break
+            more = f" and {n_all - n} more" if n < n_all else ""
+            told = ", ".join(self.each[:n])
+            text = (
+                f"{shortened(told, max(room - len(more), 1)) if n == 1 else told}{more}"
+            )
+        return text
 
     def parts(self, write: Callable[[str], str] = str) -> list[str]:
         """Names and weight: "car, house +0.3"."""
@@ -76,7 +95,13 @@ def folds(
     groups = sorted(alike.values(), key=lambda group: -abs(group[0][1]))
     many = len(groups) > _WEIGHTS and not every
     told = groups[: _WEIGHTS - 1] if many else groups
-    found = [_fold(named(_names(group, every), every), group, number) for group in told]
+    found = [
+        replace(
+            _fold(named(_names(group, every), every), group, number),
+            each=tuple(_names(group, whole=True)),
+        )
+        for group in told
+    ]
     if many:
         rest = [entry for group in groups[_WEIGHTS - 1 :] for entry in group]
         found.append(_fold([f"{len(rest)} levels"], rest, number))
@@ -104,9 +129,7 @@ def _names(group: list[tuple[Any, float]], whole: bool) -> list[str]:
 def quoted(level: Any, write: Callable[[Any], str] = apart, whole: bool = False) -> str:
     """A level that stands apart from other words, shortened if long and not whole."""
     text = write(level)
-    if whole or len(text) <= _LETTERS:
-        return text
-    return f"{text[: _LETTERS // 2]}…{text[-_LETTERS // 2 + 1 :]}"
+    return text if whole else shortened(text, _LETTERS)
 
 
 def named(

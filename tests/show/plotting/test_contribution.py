@@ -1,6 +1,9 @@
 """ContributionDisplay: what is drawn is what the values of a variable add."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot
 from sorct.plotting import ContributionDisplay, TreeDisplay
@@ -90,6 +93,18 @@ def test_levels_that_add_least_are_counted(rng, table):
         display.plot(max_levels=0)
 
 
+def test_the_legend_covers_no_bar():
+    """Though cuts have bars in every corner; it is not cut off either."""
+    added = np.array([np.full(8, 1.0), np.full(8, -1.0), np.full(8, 0.9)])
+    levels = np.array(list("abcdefgh"), dtype=object)
+    display = ContributionDisplay("city", [1, 2, 3], levels, added).plot()
+    display.figure_.draw_without_rendering()
+    legend = display.ax_.get_legend().get_window_extent()
+    bars = [bar.get_window_extent() for bars in display.marks_ for bar in bars]
+    assert not any(legend.overlaps(bar) for bar in bars)
+    assert legend.x1 <= display.figure_.bbox.x1
+
+
 @pytest.mark.parametrize("odd", ["constant", "strange", 3, None])
 def test_a_variable_that_is_not_used_is_refused(rng, table, odd):
     """Those that are used are named."""
@@ -122,6 +137,21 @@ def test_a_category_has_a_row_per_weight(rng, table):
     rows, question = drawn(tree)
     assert rows == [("+ 1", "purpose: car, house"), ("− 0.5", "purpose: tv")]
     assert question == "sum > 0.4 ?"
+
+
+def test_a_long_variable_leaves_room_for_its_levels(rng):
+    """Some are whole, those in quotes have both, and what is counted is told."""
+    long = "Location_of_the_Information_that_was_Breached"
+    levels = ["Network Server", '"Laptop, Paper"', *"cdefghijkl"]
+    X = pd.DataFrame({long: np.repeat([one.strip('"') for one in levels], 10)})
+    places = [sorted(set(X[long])).index(one.strip('"')) for one in levels]
+    weights = np.zeros(12)
+    weights[places[:11]] = 1.0
+    weights[places[1]] = 0.5
+    (all_but, quoted), _ = drawn(tree_of_one(rng, X, long, weights, 0.7))
+    assert quoted[1].endswith(': "Laptop, Paper"')
+    assert re.search(r"…\w+: Network Server, c and 8 more$", all_but[1])
+    assert max(len(all_but[1]), len(quoted[1])) <= 52
 
 
 @pytest.mark.parametrize(

@@ -342,6 +342,26 @@ def test_more_classes_than_colours_are_hatched(rng):
     assert len(fills) == sum(t == 0 for t, _ in display.bands_)
 
 
+@pytest.mark.parametrize(
+    ("n_small", "told"),
+    [(20, ["20 others  2 %"]), (3, [f"c{k}  0 %" for k in (2, 3, 4)])],
+)
+def test_many_classes_of_next_to_nobody_come_in_at_one_place(rng, n_small, told):
+    """They are counted; a few keep their names, however rare."""
+    tree = make_tree(rng, 5, [f"c{k}" for k in range(2 + n_small)], ["p", "q"])
+    mass = np.full(tree.mass.shape, 1e-3 / tree.n_leaves)
+    mass[:2] = (0.5 - 5e-4 * n_small) / tree.n_leaves
+    display = TreeDisplay.from_tree(replace(tree, mass=mass)).plot()
+    named = [text.get_text() for text in display.ax_.texts]
+    named = [text for text in named if re.fullmatch(r"(c\d+|\d+ others)  \d+ %", text)]
+    assert named[2:] == told
+    assert_apart(display)
+    root = {k: band for (t, k), band in display.bands_.items() if t == 0}
+    begins = np.array([root[k].get_path().vertices[[0, -2], 1] for k in sorted(root)])
+    order = np.argsort(begins[:, 0])
+    assert (begins[order][1:, 0] >= begins[order][:-1, 1] - 1e-9).all()
+
+
 def test_wrong_inputs_are_refused(rng):
     """Each message says what was expected."""
     tree = make_tree(rng, 1, ["a", "b"], ["p"])

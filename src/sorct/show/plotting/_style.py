@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sorct.data.wording import printable
+from sorct.data.wording import printable, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,25 +64,26 @@ def shade(tone: float) -> Fill:
     return Fill("#" + "".join(f"{part:02X}" for part in mixed))
 
 
-def drawn_names(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
-    """Names on one line, long ones shortened in the middle, distinct ones distinct."""
+def drawn_names(
+    names: Iterable[Any],
+    longest: int = LONGEST_NAME,
+    short_forms: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Names on one line, distinct ones distinct.
+
+    Long ones are shortened in the middle, unless they have a short form.
+    """
+    known = short_forms or {}
     whole = [printable(name) for name in names]
     whole = [name if name.strip() else f'"{name}"' for name in whole]
-    short = {name: _shortened(name, longest) for name in whole}
+    short = {name: known.get(name) or shortened(name, longest) for name in whole}
     shared = Counter(short.values())
     for number, (name, text) in enumerate(short.items(), start=1):
         if shared[text] > 1:
             mark = f" #{number}"
-            short[name] = _shortened(name, longest - len(mark)) + mark
+            room = max(longest, len(text)) - len(mark)
+            short[name] = shortened(text, room) + mark
     return [short[name] for name in whole]
-
-
-def _shortened(text: str, longest: int) -> str:
-    if len(text) <= longest:
-        return text
-    head = longest // 2
-    tail = longest - 1 - head
-    return f"{text[:head]}…{text[len(text) - tail :]}"
 
 
 def alpha_texts(alphas: Sequence[float]) -> list[str]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sorct._typing import FloatArray
 from sorct.show.plotting._tree_parts import DrawnCut, DrawnLeaf, DrawnTerm
 
@@ -27,6 +29,8 @@ PAD, MARGIN = 7.0, 10.0
 MIX_BAR = 30.0
 # Height between strips, and between classes that come in.
 _APART, _NEAR = 14.0, 4.0
+# Classes of a smaller share come in at one place, where they are more than so many.
+_LITTLE, _MOST_SMALL = 5e-3, 3
 # Thickness of all samples together: so much, so much more per leaf, at most so much.
 _THICKNESS = 76.0, 12.0, 220.0
 
@@ -68,7 +72,8 @@ class Layout:
         Of a band that all samples flow through.
     boxes : dict from node to Box
     sources : list of Box
-        Where the samples of every class come in; the label stands left of it.
+        Where the samples of every class come in, small ones at one place; the label
+        stands left of it.
     numbers : dict from cut to float
         Width of its numbers.
     note : list of str
@@ -105,12 +110,24 @@ def more_text(cut: DrawnCut, max_terms: int) -> str:
     return f"and {n_more} more ({told} of the weight)"
 
 
+def source_groups(mass: FloatArray) -> list[list[int]]:
+    """Classes by the places where they come in: those of next to nobody share one."""
+    small = np.flatnonzero(mass < _LITTLE * mass.sum()).tolist()
+    if len(small) <= _MOST_SMALL:
+        return [[k] for k in range(mass.size)]
+    return [*([k] for k in range(mass.size) if k not in small), small]
+
+
 def source_texts(mass: FloatArray, classes: Sequence[str]) -> list[str]:
     """Classes with their shares of all samples; if there is but one, its name."""
     if len(classes) == 1:
         return list(classes)
-    share = mass / mass.sum()
-    return [f"{c}  {100 * s:.0f} %" for c, s in zip(classes, share, strict=True)]
+    share = 100.0 * mass / mass.sum()
+    return [
+        f"{f'{len(own)} others' if own[1:] else classes[own[0]]}"
+        f"  {share[own].sum():.0f} %"
+        for own in source_groups(mass)
+    ]
 
 
 # -- where it stands -----------------------------------------------------------------
@@ -130,11 +147,15 @@ def lay_out(
     thickness = min(base + each * n_leaves, most)
     own = {t: _own_height(part, thickness, max_terms) for t, part in parts.items()}
     strip = _strips(parts, own)
-    entering = [max(thickness * m, LINE) + _NEAR for m in parts[root].mass.tolist()]
+    mass = parts[root].mass
+    entering = [
+        max(thickness * float(mass[own].sum()), LINE) + _NEAR
+        for own in source_groups(mass)
+    ]
     strip[root] = max(strip[root], sum(entering))
     middle: dict[int, float] = {}
     _place(parts, root, MARGIN, own, strip, middle)
-    texts = source_texts(parts[root].mass, classes)
+    texts = source_texts(mass, classes)
     left = MARGIN + max(measure(text, FONT, "normal") for text in texts) + PAD
     sources = _sources(left, middle[root], strip[root] + 2 * MARGIN, entering)
     sizes = {t: _size(part, max_terms, measure) for t, part in parts.items()}

@@ -10,14 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sorct._typing import FloatArray
-from sorct.data.wording import readable
+from sorct.data.wording import readable, shortened
 from sorct.show.cuts import cut_text, missing_text, plain_question
-from sorct.show.folds import folds
+from sorct.show.folds import Fold, folds
 from sorct.show.numbers import printed_threshold, printed_weight
 from sorct.show.plotting._style import drawn_names
 from sorct.tree.reading import Piece, Reading
 from sorct.tree.view import Cut, Leaf, View
 
+# Letters of a variable with its levels at most, and of it alone at least.
+_MOST_LETTERS, _LEAST_NAME = 52, 16
 # Shares that differ by no more may read the same.
 _ROUNDING = 0.01
 # Classes of a leaf that get a line of their own; one more is written out as well, for
@@ -39,11 +41,14 @@ class DrawnTerm:
         Sign and coefficient in original units, as printed; the first has none, it is 1.
     size : float
         Coefficient of the column scaled to [0, 1]; positive speaks for "yes".
+    short : str
+        A short form of the name; empty where a long one is cut in the middle.
     """
 
     name: str
     number: str
     size: float
+    short: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +163,9 @@ def tree_parts(
     """Nodes that are drawn, by number, the root first; a cut before what is below."""
     nodes = view.nodes
     terms = {number: _terms(node) for number, node in nodes.items()}
-    texts = [term.name for own in terms.values() for term in own]
-    names = dict(zip(texts, drawn_names(texts), strict=True))
+    short_forms = {term.name: term.short for own in terms.values() for term in own}
+    drawn = drawn_names(short_forms, short_forms=short_forms)
+    names = dict(zip(short_forms, drawn, strict=True))
     return {
         number: write(node)
         if isinstance(node, Leaf)
@@ -204,6 +210,7 @@ def _piece_terms(reading: Reading, piece: Piece) -> list[DrawnTerm]:
                 f"{readable(piece.name)}: {fold.names}",
                 " to ".join(_spaced(number) for number in dict.fromkeys(fold.numbers)),
                 unit * max(fold.low, fold.high, key=abs),
+                _short_form(readable(piece.name), fold),
             )
             for fold in folds(reading, piece)
             if fold.low != 0.0 or fold.high != 0.0
@@ -217,6 +224,13 @@ def _piece_terms(reading: Reading, piece: Piece) -> list[DrawnTerm]:
         missing = missing_text(reading, piece).replace("-", "−", 1)
         text += f" (missing: {missing})"
     return [DrawnTerm(text, number, side * summand.weight)]
+
+
+def _short_form(variable: str, fold: Fold) -> str:
+    """A variable and levels that have room beside it, neither cut through the other."""
+    letters = max(_LEAST_NAME, _MOST_LETTERS - 2 - len(fold.names))
+    variable = shortened(variable, letters)
+    return f"{variable}: {fold.short(_MOST_LETTERS - 2 - len(variable))}"
 
 
 def _spaced(number: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sorct._typing import FloatArray
 from sorct.show.plotting._style import FAINT, INK, SOFT, class_fills, shade
 from sorct.show.plotting._tree_layout import (
     ANSWER,
@@ -24,6 +25,7 @@ from sorct.show.plotting._tree_layout import (
     Parts,
     more_text,
     shown_terms,
+    source_groups,
     source_texts,
 )
 from sorct.show.plotting._tree_parts import DrawnCut, DrawnLeaf, DrawnTerm
@@ -107,14 +109,22 @@ class TreePen:
 
     def _flows(self) -> Iterator[tuple[int, list[Place]]]:
         """Nodes, with the places that their classes come from."""
-        root, thick = next(iter(self.parts)), self.layout.thickness
-        boxes = zip(self.layout.sources, self.parts[root].mass.tolist(), strict=True)
-        yield root, [(box.x, box.y - thick * mass / 2) for box, mass in boxes]
+        root = next(iter(self.parts))
+        yield root, self._starts(self.parts[root].mass)
         for t, part in self.parts.items():
             if isinstance(part, DrawnCut):
                 right = self.layout.boxes[t].right
                 for child, top in self._exits(t, part).items():
                     yield child, [(right, y) for y in self._stack(child, top)]
+
+    def _starts(self, mass: FloatArray) -> list[Place]:
+        """Upper ends of the classes where they come in."""
+        places: dict[int, Place] = {}
+        for box, own in zip(self.layout.sources, source_groups(mass), strict=True):
+            sizes = self.layout.thickness * mass[own]
+            tops = box.y - sizes.sum() / 2 + sizes.cumsum() - sizes
+            places |= {k: (box.x, y) for k, y in zip(own, tops.tolist(), strict=True)}
+        return [places[k] for k in range(mass.size)]
 
     def _exits(self, t: int, cut: DrawnCut) -> dict[int, float]:
         """Upper ends of what leaves a cut."""

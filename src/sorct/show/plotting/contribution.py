@@ -158,8 +158,16 @@ class ContributionDisplay:
         title = f"what {name} {what}"
         self.ax_.set_title(title, loc="left", fontsize="medium", **PLAIN)
         if len(self.cuts) > 1:
-            self.ax_.legend(fontsize="small", frameon=False)
+            self.ax_.legend(fontsize="small", frameon=False, **self._place_of_legend())
         return self
+
+    def _place_of_legend(self) -> dict[str, Any]:
+        """Beside bars, which leave no room; of lines, where there are none."""
+        if self.values.dtype != object:
+            return {}
+        return {
+            "loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0
+        }  # fmt: skip
 
     def _plot_lines(self, ax: Axes | None) -> None:
         self.ax_ = ax = axes_for(ax, _LINES)
