@@ -86,8 +86,9 @@ def leaf_words(tree: Tree, leaf: Leaf) -> LeafWords:
     own = float(tree.quantity.told(leaf.value))
     if not tree.tells_means:
         return LeafWords(f"≈ {tree.quantity.value_text(own)}", "")
-    apart = abs(own - middle) > _APART * (leaf.miss or 0.0)
-    says = f"says {tree.quantity.value_text(own)}" if apart else ""
+    text, apart = tree.quantity.value_text(own), _APART * (leaf.miss or 0.0)
+    same = abs(own - middle) <= apart or text == tree.quantity.value_text(middle)
+    says = "" if same else f"says {text}"
     return LeafWords(f"≈ {value}", miss, says)
 
 
