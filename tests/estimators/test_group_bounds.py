@@ -323,3 +323,16 @@ def test_groups_may_be_named_by_numbers_and_text():
     model = SORCTRegressor(**options, group_bounds={"v": 0.4, 1: 0.6})
     residual = y - model.fit(X, y, groups=groups).predict(X)
     assert abs(residual[groups == "v"].mean()) <= 0.4 + 1e-6
+
+
+def test_bounds_that_ruin_the_tree_within_its_limits_are_refused():
+    """The error names what to allow; a tree worse than the mean helps nobody."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"x{k}": rng.normal(size=300) for k in range(5)})
+    X["g"] = rng.choice(["u", "v"], 300)
+    y = X.x0 + 0.7 * X.x1 - 0.5 * X.x2 + 0.8 * (X.g == "u") + 0.3 * rng.normal(size=300)
+    few = {"depths": [0], "leaf": "linear", "group_bounds": 0.1, "random_state": 0}
+    for limit in ({"max_features_per_cut": 3}, {"max_features": 3}):
+        search = SORCTRegressorCV(**few, **limit, scaling="auto")
+        with pytest.raises(InfeasibleError, match="worse than .* the mean. Allow more"):
+            search.fit(X, y, groups=X["g"])

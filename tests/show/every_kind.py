@@ -71,10 +71,13 @@ def tree_on(rng, X, depth=2, options=OPTIONS, density=1.0, gamma=64.0, n_classes
     coef = rng.uniform(-1.0, 1.0, (encoder.n_columns, n_cuts))
     used = rng.random((len(encoder.variables), n_cuts)) <= density
     coef[~used[encoder.column_variable]] = 0.0
-    if "sex" in encoder.names and options.categorical == "whole":
+    if {"sex", "member"} <= {*encoder.names} and options.categorical == "whole":
         # What one level adds the other takes, as in most trees that are trained.
         own = encoder.columns_of(encoder.names.index("sex"))
         coef[own] = coef[own][:1] * [[1.0], [-1.0]]
+        # These two never come out opposite, rounded or not.
+        own = encoder.columns_of(encoder.names.index("member"))
+        coef[own] = np.abs(coef[own])
     codes = np.arange(len(X)) % n_classes
     tree = Tree(
         encoder=encoder,

@@ -294,6 +294,22 @@ def test_the_distilled_tree_decides_by_the_forests_costs_and_counts_rows_once():
     assert known[0] == known[1]
 
 
+def test_a_forest_is_distilled_on_rows_of_some_classes():
+    """Costs of a class that no row may be of do not stand in the way."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    size = X["a"] + 0.3 * X["b"]
+    y = np.where(size > 0.6, "p", np.where(size > -0.2, "q", "r"))
+    model = SORCTForestClassifier(
+        3, n_starts=1, random_state=0, loss="cost", gamma=400.0,
+        cost_matrix=[[0, 1, 9], [1, 0, 9], [1, 1, 0]],
+    ).fit(X, y)  # fmt: skip
+    some = X[size > 1.2]
+    assert (model.predict_proba(some)[:, 2] == 0.0).all()
+    found = distil(model.forest_, some, alpha_local=0.1, n_starts=2, random_state=0)
+    assert found.classes_.tolist() == ["p", "q"]
+
+
 def test_the_python_module_says_what_the_forest_says(forest, table, tmp_path):
     X, _ = table
     for one in (forest, replace(forest, decision_cost=np.array([[0, 9.0], [1, 0]]))):

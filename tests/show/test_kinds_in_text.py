@@ -421,3 +421,14 @@ def test_two_levels_are_told_without_a_third(rng):
     rows = X.head(3).assign(sex=["f", "m", "x"], age=50.0)
     scores = tree.scores(tree.encoder.encode(rows)).ravel()
     assert scores[2] == pytest.approx((scores[0] + scores[1]) / 2)
+
+
+def test_two_levels_are_two_where_missing_cells_would_be_typical():
+    """As long as training had no missing cell, which would be a third thing."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"sex": rng.choice(["f", "m"], 200), "z": rng.normal(size=200)})
+    y = 2.0 * (X["sex"] == "m") + X["z"] > 1.5
+    options = {"alpha_local": 0.02, "n_starts": 2, "random_state": 0}
+    for missing in ("error", "typical"):
+        clf = SORCTClassifier(1, handle_missing=missing, **options).fit(X, y)
+        assert re.search(r"\(sex: m \+[\d.]+\) >", str(clf.tree_))

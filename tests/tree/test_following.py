@@ -207,3 +207,31 @@ def test_limits_are_cleared_without_sending_a_row_elsewhere(rng):
         assert moved.any()
         assert (nearest[moved] >= far[moved] * (1.0 - 1e-9)).all()
         np.testing.assert_allclose(found[moved] - limits[moved], far[moved])
+
+
+def test_a_promise_keeps_its_limit_where_predict_decides():
+    """It lies between rows held out, of which the rows of training know nothing."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame(
+            {
+                "a": rng.integers(0, 12, 220).astype(float),
+                "z": rng.normal(size=220).round(1),
+                "s": rng.choice(["f", "m", "q"], 220),
+            }
+        )
+        size = X["a"] / 6 + X["z"] + (X["s"] == "m") + 0.7 * rng.normal(size=220)
+        y = np.where(size > 1.8, "hi", "lo")
+        asked = {"min_recall": {"hi": 0.8}, "confidence": 0.8, "alpha_local": 0.2}
+        tree = SORCTClassifier(1, **asked, n_starts=2, random_state=0).fit(X, y).tree_
+        np.testing.assert_array_equal(tree.follow(X), tree.predict(X))
+
+
+def test_a_rounded_tree_is_read_at_its_rounded_thresholds():
+    """Numbers as they are printed need no room for rounding."""
+    X, y, weight = years(0.5004)
+    options = {"depth": 1, "loss": "log", "alpha_local": 1e-3, "random_state": 0}
+    tree = SORCTClassifier(**options).fit(X, y, sample_weight=weight).tree_
+    assert tree.followed_at is not None
+    (cut,) = tree.round(3).tree.view.cuts
+    assert cut.reading.threshold == 1996.0

@@ -19,6 +19,7 @@ WHOLE = TrainingRecord(
     n_iterations=321,
     status="converged",
     n_samples=150,
+    n_told=120,
     call="SORCTClassifier(alpha_local=0.125)",
     versions={"sorct": "0.1.0", "numpy": "2.0"},
     search="best of 20 starts",
@@ -56,7 +57,7 @@ NUMBERS = [
     "quantile", "r2", "cv_r2",
 ]  # fmt: skip
 TEXTS = ["status", "search", "call", "target", "cv_scoring", "cv_rule", "loss"]
-COUNTS = ["n_iterations", "n_samples", "cv_folds", "rounded"]
+COUNTS = ["n_iterations", "n_samples", "n_told", "cv_folds", "rounded"]
 RATES = [
     "min_recall", "recall", "precision", "found", "cv_recall", "cv_precision",
     "class_weight",
@@ -210,8 +211,9 @@ def test_a_tree_in_place_of_another_was_chosen_as_that_was():
 def test_rounding_keeps_what_is_still_true():
     """How the tree was asked for, not what training reached."""
     kept = {
-        "alpha_local", "alpha_global", "n_samples", "call", "versions", "rounded",
-        "monotonic", "positive_class", "feature_cost", "class_weight", "loss",
+        "alpha_local", "alpha_global", "n_samples", "n_told", "call", "versions",
+        "rounded", "monotonic", "positive_class", "feature_cost", "class_weight",
+        "loss",
     }  # fmt: skip
     told = WHOLE.after_rounding(5)
     assert set(told) == kept

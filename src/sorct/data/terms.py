@@ -408,8 +408,10 @@ class MissingTerm:
     column: int | None = None
     typical: Any = None
 
-    # A missing cell is a third thing.
-    is_two_sided = False
+    @property
+    def is_two_sided(self) -> bool:
+        """Whether two levels are all there is; a missing cell is a third thing."""
+        return self.column is None and getattr(self.known, "is_two_sided", False)
 
     @property
     def refuses_unknown(self) -> bool:

@@ -63,7 +63,7 @@ class Decider:
         elif by_costs:
             costs, recall = self._by_costs(tree, said)
         tree = _labelled(replace(tree, decision_cost=costs, followed_at=None))
-        tree = self._read(tree, said)
+        tree = self._read(tree, said, promised=promise is not None)
         if said is not None:
             said = replace(said, leaf=tree.leaf_of_scores(said.score))
         found = self._told(tree, said, costs)
@@ -77,10 +77,11 @@ class Decider:
         )
         return replace(tree, routed=found.routed, training=told)
 
-    def _read(self, tree: Tree, said: Said | None) -> Tree:
+    def _read(self, tree: Tree, said: Said | None, *, promised: bool) -> Tree:
         """The tree with cuts read where most rows come to what is predicted.
 
-        Of very many rows, those of the search tell where.
+        Of very many rows, those of the search tell where. A promise has set its limit
+        between rows that are not of training, and it stays there.
         """
         if not self.prepared.followable or tree.n_branches > _MOST_READ:
             return tree
@@ -91,7 +92,8 @@ class Decider:
         if tree.n_branches > 1:
             predicted = said.predicted(tree.decision_cost)
             limits = best_limits(tree, said.score, predicted, said.weight)
-        limits = clear_limits(tree, said.score, limits)
+        if not promised:
+            limits = clear_limits(tree, said.score, limits)
         return replace(tree, followed_at=limits) if limits.any() else tree
 
     @property

@@ -64,6 +64,11 @@ def distil(
     soft = (weight[:, np.newaxis] * proba).ravel()
     rows, codes = np.divmod(np.arange(soft.size), proba.shape[1])
     labels = np.take(forest.classes, codes)
+    if forest.decision_cost is not None:
+        # Of classes that some row may be of.
+        there = np.flatnonzero(weight @ proba > 0.0)
+        costs = forest.decision_cost[np.ix_(there, there)]
+        options = {"cost_matrix": costs, **options}
     model = SORCTClassifier(**{"loss": "log", **options})
     asked = model.min_frequency
     if asked >= 1:
@@ -86,6 +91,4 @@ def _reading(forest: Forest) -> dict[str, Any]:
     }
     if forest.of_quantity:
         told["link"] = forest.quantity.link
-    elif forest.decision_cost is not None:
-        told["cost_matrix"] = forest.decision_cost
     return told | options_for(encoder.variables)

@@ -16,6 +16,7 @@ import numpy as np
 
 from sorct._typing import IntArray
 from sorct.data.quantity import Quantity
+from sorct.data.wording import listed
 from sorct.estimators.bound_problem import BoundProblem
 from sorct.estimators.clock import PATH, SearchClock
 from sorct.estimators.effort import Effort, InfeasibleError
@@ -65,7 +66,8 @@ def finished_on_all(
     alphas = float(told.alpha_local or 0.0), float(told.alpha_global or 0.0)
     problem = prepared.problem.at(Strengths(*alphas))
     penalty = problem.penalty.scaled(told.relaxed or 1.0)
-    if task.limits.max_features_per_cut is not None:
+    most = task.limits.max_features_per_cut
+    if most is not None and asked is None:
         # Every cut, and every leaf, keeps to its own variables.
         size = np.maximum.reduceat(np.abs(params.penalised), penalty.start[:-1])
         penalty = penalty.with_barred((size == 0.0).astype(np.float64))
@@ -89,6 +91,20 @@ def finished_on_all(
         bound = BoundProblem.of(prepared, problem, *rows, asked)
         solution = replace(bound, kept=used).solve(solution, effort)
     found = prepared.tree(solution, alphas)
+    if most is not None and found.most_variables_per_cut > most:
+        raise InfeasibleError(
+            f"group_bounds could not be met within max_features_per_cut={most}: a cut, "
+            f"or a leaf, would use {found.most_variables_per_cut} variables. Raise one "
+            "of the two, or limit max_features instead.",
+            {},
+        )
+    if asked is not None and (found.training.r2 or 0.0) < 0.0:
+        raise InfeasibleError(
+            "group_bounds could be met with the variables chosen "
+            f"({listed(found.variables_used)}) only by a tree that is worse than "
+            "always saying the mean. Allow more variables, or loosen the bounds.",
+            {},
+        )
     return replace(found, training=found.training.with_choice_of(told))
 
 

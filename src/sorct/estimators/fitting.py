@@ -413,10 +413,11 @@ class Prepared:
         recall are met here, by the decision, or an ``InfeasibleError`` says by how much
         they are missed. A promise is kept here, too.
         """
-        paid = max(alphas) > 0.0
+        price = max(alphas) * self.rules.price(self.encoder)
+        free = np.bincount(self.group_variable, price > 0.0) == 0.0
         if self.loss is not None:
             found = tree_of_quantity(self, solution, alphas, status, search)
-            return found if paid else centred(found)
+            return centred(found, free) if free.any() else found
         params, problem = solution.params, self.problem
         tree = Tree(
             encoder=self.encoder,
@@ -448,7 +449,7 @@ class Prepared:
                 **self.rules.record(self.target),
             ),
         )
-        return self.decided(tree if paid else centred(tree), promise)
+        return self.decided(centred(tree, free) if free.any() else tree, promise)
 
     @property
     def _told_factor(self) -> tuple[float, ...] | None:

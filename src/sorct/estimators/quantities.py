@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sorct._typing import FloatArray, IntArray
+from sorct.data.large import LargeSet
+from sorct.data.parts import PartedSet
 from sorct.data.quantity import LINKS, Quantity
+from sorct.data.samples import MANY_ROWS
 from sorct.data.wording import shown
 from sorct.estimators.call import versions
 from sorct.estimators.checks import check_whole
@@ -204,6 +207,7 @@ def tree_of_quantity(
             n_iterations=solution.n_iterations,
             status=status or str(solution.status),
             n_samples=prepared.n_samples,
+            n_told=_n_drawn(prepared),
             call=prepared.call,
             versions=versions(),
             search=search,
@@ -216,6 +220,13 @@ def tree_of_quantity(
     score = cut_scores(problem.data.rows, params, problem.gamma, problem.n_groups)
     limits = clear_limits(tree, score, tree.followed_limits)
     return replace(tree, followed_at=limits) if limits.any() else tree
+
+
+def _n_drawn(prepared: Prepared) -> int | None:
+    """Rows that are looked at for what leaves are told, if not all of them are."""
+    data = prepared.problem.data
+    drawn = isinstance(data, (LargeSet, PartedSet)) and prepared.n_counted > MANY_ROWS
+    return int(data.rows.weight.size) if drawn else None
 
 
 @dataclass(frozen=True)

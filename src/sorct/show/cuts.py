@@ -29,9 +29,10 @@ _FIRST_DAY, _LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
 def cut_text(
     cut: Cut, decimals: int | None = None, write: Callable[[str], str] = str
 ) -> str:
-    """A cut as a sparse combination in original units, largest contribution first.
+    """A cut as a sparse combination in original units, largest weight first.
 
-    The first summand has weight 1, so that the sum is in its units. A cut with one
+    The first summand has weight 1, so that the sum is in its units; of two levels one
+    is told, by what it adds to the other. A cut with one
     term alone reads "variable > threshold", or "variable is level". ``write`` may give
     the rounded numbers another form.
     """

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sorct.data.quantity import grouped
-from sorct.data.samples import MANY_ROWS
 from sorct.data.terms import Summand
 from sorct.data.wording import readable, write_out
 from sorct.show.numbers import rounded
@@ -246,8 +245,8 @@ def quantity_footer(tree: Tree, view: View) -> list[str]:
         if told.cv_r2 is not None:
             text += f", on held-out rows {told.cv_r2:.3f}"
         lines.append(f"{text}.")
-    if (told.n_samples or 0) > MANY_ROWS:
-        some, of = grouped(MANY_ROWS, 0), grouped(told.n_samples or 0, 0)
+    if told.n_told is not None and told.n_samples is not None:
+        some, of = grouped(told.n_told, 0), grouped(told.n_samples, 0)
         lines.append(
             f"What is told of the training rows is of {some} of them, drawn from {of}."
         )

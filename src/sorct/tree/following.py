@@ -94,14 +94,28 @@ def clear_limits(tree: Tree, score: FloatArray, limits: FloatArray) -> FloatArra
     them is far enough, the limit stays as it is.
     """
     found = limits.copy()
-    size = np.abs(tree.coef).max(axis=0, initial=0.0)
-    for t, far in enumerate(ROUNDING * tree.gamma * size / tree.encoder.n_groups):
+    for t, far in enumerate(_moved_by_rounding(tree)):
         goes_left = score[t] > limits[t]
         below = score[t].max(initial=-np.inf, where=~goes_left)
         above = score[t].min(initial=np.inf, where=goes_left)
         if far > 0.0 and above - below >= 2.0 * far:
             found[t] = min(max(limits[t], below + far), above - far)
     return found
+
+
+def limits_of_rounded(tree: Tree) -> FloatArray | None:
+    """Where a tree is read whose cuts are rounded: numbers as printed need no room."""
+    if tree.followed_at is None or tree.n_branches == 1:
+        return None
+    near = np.abs(tree.followed_at) <= _moved_by_rounding(tree)
+    limits = np.where(near, 0.0, tree.followed_at)
+    return limits if limits.any() else None
+
+
+def _moved_by_rounding(tree: Tree) -> FloatArray:
+    """How far rounding may move the score of every cut as it is printed."""
+    size = np.abs(tree.coef).max(axis=0, initial=0.0)
+    return np.asarray(ROUNDING * tree.gamma * size / tree.encoder.n_groups)
 
 
 def _comes(topology: Topology, score: FloatArray, limits: FloatArray) -> BoolArray:

@@ -123,10 +123,16 @@ class Reading:
         return sum(piece.base for piece in self.pieces)
 
     @property
-    def untold(self) -> set[int]:
-        """Columns of levels that are not told, since the other of two levels is."""
+    def sided(self) -> set[int]:
+        """Columns of two levels of which one is told."""
         places = [k for piece in self.pieces if piece.base for k in piece.places]
-        return {self.columns[k] for k in places if self.weights[k] < 0.0}
+        return {self.columns[k] for k in places}
+
+    @property
+    def untold(self) -> set[int]:
+        """Columns of the other ones, which are not told."""
+        weighed = zip(self.columns, self.weights, strict=True)
+        return {k for k, weight in weighed if weight < 0.0} & self.sided
 
     def margins(self, scaled: FloatArray) -> FloatArray:
         """Sum minus threshold of rows, of scaled columns in shape (n_summands, n)."""

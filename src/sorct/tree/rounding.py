@@ -73,13 +73,16 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
     moved: defaultdict[int, float] = defaultdict(float)
     at_zero: defaultdict[int, float] = defaultdict(float)
     # Of two sides one is told; what the other adds is no part of the threshold.
-    untold, base = reading.untold, 0.0
+    sided, untold, base = reading.sided, reading.untold, 0.0
     for summand, column, i, exact in _known_first(reading):
         if i in at_zero and summand.is_missing:
             weight = _to_unit(exact + moved[i], unit)
             coef[column] = side * scale * (weight - at_zero[i])
             continue
-        weight = _to_digits(exact, digits, first.span / summand.span)
+        # What is told of two sides is twice what each adds.
+        told = 2.0 if column in sided else 1.0
+        most = told * first.span / summand.span
+        weight = _to_digits(told * exact, digits, most) / told
         if summand.member is None:
             moved[i] += (weight - exact) * (summand.lower + 0.5 * summand.span)
         most = abs(coef[reading.columns[0]]) or np.inf

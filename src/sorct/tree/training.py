@@ -27,6 +27,8 @@ class TrainingRecord(Mapping[str, Any]):
     objective, cost, residual : float or None
         Penalised objective, expected cost, stationarity residual.
     n_iterations, n_samples : int or None
+    n_told : int or None
+        Rows drawn that tell of the leaves of a quantity, where not all of them do.
     status, search : str or None
         How training ended, and what a search says of its result.
     call : str or None
@@ -88,6 +90,7 @@ class TrainingRecord(Mapping[str, Any]):
     n_iterations: int | None = None
     status: str | None = None
     n_samples: int | None = None
+    n_told: int | None = None
     call: str | None = None
     versions: dict[str, str] | None = None
     search: str | None = None
@@ -200,6 +203,7 @@ class TrainingRecord(Mapping[str, Any]):
             feature_cost=self.feature_cost,
             class_weight=self.class_weight,
             n_samples=self.n_samples,
+            n_told=self.n_told,
             call=self.call,
             versions=self.versions,
             rounded=digits,
@@ -224,7 +228,7 @@ _NUMBERS = (
 _KINDS: tuple[tuple[str, type, str], ...] = (
     *((key, str, "text") for key in ("search", "call", "status", "target")),
     *((key, str, "text") for key in ("cv_scoring", "cv_rule", "loss")),
-    *((key, int, "a whole number") for key in ("n_iterations", "n_samples")),
+    *((key, int, "a whole number") for key in ("n_iterations", "n_samples", "n_told")),
     *((key, int, "a whole number") for key in ("cv_folds", "rounded")),
     *((key, dict, "an object") for key in ("versions", "monotonic", "feature_cost")),
 )

@@ -22,7 +22,7 @@ from sorct.tree.blocks import each_block
 from sorct.tree.decision import checked_priors, predicted_codes
 from sorct.tree.fields import TreeFields
 from sorct.tree.files import read_json, write_json
-from sorct.tree.following import followed_limits
+from sorct.tree.following import followed_limits, limits_of_rounded
 from sorct.tree.link import cdf
 from sorct.tree.rounding import Rounded, check_digits, rounded_cuts
 from sorct.tree.storage import tree_from_dict, tree_to_dict
@@ -354,7 +354,13 @@ class Tree(TreeFields):
         has_data = data_given(X, y)
         coef, threshold = rounded_cuts(self, int(digits))
         told = self.training.after_rounding(int(digits))
-        tree = replace(self, coef=coef, threshold=threshold, training=told)
+        tree = replace(
+            self,
+            coef=coef,
+            threshold=threshold,
+            followed_at=limits_of_rounded(self),
+            training=told,
+        )
         if not has_data:
             return Rounded(tree)
         y, score = self.target.read(y), self.target.agreement

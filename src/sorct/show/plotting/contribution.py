@@ -51,8 +51,8 @@ class ContributionDisplay:
 
     A number is a line over its range in training, bent where it is scaled along a
     curve; a category has a bar per level. A missing cell is a diamond beside the line,
-    or a bar. Sums are in scaled units, as the bars of ``TreeDisplay``: above 0 speaks
-    for "yes".
+    or a bar. Sums are in scaled units, in which ``TreeDisplay`` has its bars (of two
+    levels one, for the difference): above 0 speaks for "yes".
 
     Of a quantity there is one line, or one bar per level: how far a value moves the
     prediction from that of a typical sample, all other variables being typical (their
