@@ -231,7 +231,7 @@ class Race:
         ]
         top, little = max(tried, key=lambda heat: heat.best), self._share(LITTLE)
         found = next(heat for heat in tried if not heat.is_behind(top, little))
-        far = self._share(_FAR)
+        far = self._share(_FAR_GREEDY)
         return [] if found.is_behind(self.leader, far) else [found.settings]
 
     @property
