@@ -47,7 +47,7 @@ def _refuse_more_than_rows(splitter: Any, y: AnyArray, asked: str) -> None:
         got = _told_classes(labels[order], counts[order])
     elif isinstance(splitter, (KFold, RepeatedKFold)):
         most, needed, cure = len(y), "at least", ""
-        got = f"there {'is' if most == 1 else 'are'} {most}"
+        got = f"there {'is' if most == 1 else 'are'} {most} (n_samples={most})"
     else:
         return
     n_folds = splitter.get_n_splits() // getattr(splitter, "n_repeats", 1)
