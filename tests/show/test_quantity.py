@@ -231,7 +231,7 @@ def test_a_missing_cell_is_told_in_linear_leaves_though_it_adds_nothing():
     assert tree.predict(X[:2]) == pytest.approx([101.0, 101.0])
     leaf = export_text(tree)
     # At a missing cell the sum is the constant and what stands beside "is missing".
-    assert "≈ 0 + 1.000 x + 101.0 [x is missing]" in leaf
+    assert "≈ 0 + 1 x + 101 [x is missing]" in leaf
     assert "[x is missing] in a leaf is 1 where" in leaf
 
 

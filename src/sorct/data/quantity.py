@@ -36,8 +36,10 @@ _DIGITS = 2
 _SMALLEST, _LARGEST = -9, 12
 # The square of a range beyond this is no finite number.
 _WIDEST = 1e150
-# A miss of no more than these shares of a number, and of the spread, is rounding.
-_ROUNDING = 16.0 * np.finfo(np.float64).eps, 1e-12
+# A miss of no more than this share of a number is rounding,
+_OF_NUMBER = 16.0 * np.finfo(np.float64).eps
+# or than this one of the spread.
+_OF_SPREAD = 1e-12
 _LOG = ("link", "log_centre", "log_spread")
 # From so many digits before the point on, they are grouped by threes.
 _GROUPED = 5
@@ -223,8 +225,7 @@ class Quantity:
 
     def value_parts(self, value: float, miss: float | None = None) -> tuple[str, str]:
         """The two parts of such words, "212 000" and "± 18 000" or nothing."""
-        of_number, of_spread = _ROUNDING
-        if miss and miss <= max(of_number * abs(value), of_spread * self.spread):
+        if miss and miss <= max(_OF_NUMBER * abs(value), _OF_SPREAD * self.spread):
             miss = None
         step = _step(miss or self.spread / 10.0)
         return grouped(value, step), f"± {grouped(miss, step)}" if miss else ""

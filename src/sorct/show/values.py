@@ -10,8 +10,8 @@ import numpy as np
 
 from sorct.data.quantity import grouped
 from sorct.data.terms import Summand
-from sorct.data.wording import readable, write_out
-from sorct.show.numbers import rounded
+from sorct.data.wording import readable
+from sorct.show.numbers import rounded, thousands_apart
 from sorct.tree.reading import ROUNDING
 from sorct.tree.view import Leaf, View
 
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 # Digits of the numbers of a linear leaf.
 _DIGITS = 4
-_SMALLEST, _LARGEST, _LAST_PLACE, _ALL_DIGITS = 1e-4, 1e12, -9, 17
-# By how much rounding may move a sum: of a logarithm; as a share of what its rows miss
-# it by; and at least, as a share of its largest term.
-_OF_LOGARITHM, _OF_MISS, _LEAST_ERROR = 5e-4, 0.1, 1e-6
+_SMALLEST, _LARGEST = 1e-4, 1e12
+# Most that rounding may move a sum of logarithms.
+_OF_LOGARITHM = 5e-4
+# Share of what its rows miss a sum by that rounding may move it.
+_OF_MISS = 0.1
+# Share of its largest term that it may be moved in any case.
+_LEAST_ERROR = 1e-6
 # A leaf that says something else than its rows are, by more of what they miss it by,
 # tells both.
 _APART = 0.25
@@ -158,11 +161,11 @@ def linear_parts(tree: Tree, leaf: Leaf, decimals: int | None = None) -> list[st
                 continue
         told.append((weight, summand))
     error = _allowed_error(tree, leaf, told) / (len(told) + 1)
-    parts = [_number(constant, error, decimals)]
+    parts = [thousands_apart(rounded(constant, error, decimals))]
     for weight, summand in told:
         sign = "-" if weight < 0 else "+"
-        size = _number(abs(weight), error / summand.largest, decimals)
-        parts.append(f"{sign} {size} {summand.text}")
+        size = rounded(abs(weight), error / summand.largest, decimals)
+        parts.append(f"{sign} {thousands_apart(size)} {summand.text}")
     return parts
 
 
@@ -178,21 +181,6 @@ def _allowed_error(tree: Tree, leaf: Leaf, told: list[tuple[float, Summand]]) ->
     if leaf.miss is not None:
         error = min(error, _OF_MISS * leaf.miss)
     return max(error, _LEAST_ERROR * most)
-
-
-def _number(value: float, error: float, decimals: int | None) -> str:
-    """Four digits, or as many as keep rounding below the error."""
-    if decimals is not None:
-        return rounded(value, error, decimals)
-    if value == 0.0 or not error > 0.0:
-        return short_number(value)
-    most = math.floor(math.log10(abs(value)))
-    step = most - _DIGITS + 1
-    while abs(round(value, -step) - value) > error and step > most - _ALL_DIGITS:
-        step -= 1
-    if _SMALLEST <= abs(value) < _LARGEST and step >= _LAST_PLACE:
-        return grouped(value, step)
-    return write_out(f"{value:.{min(most - step + 1, _ALL_DIGITS)}g}")
 
 
 def _by_size(leaf: Leaf) -> list[tuple[Summand, bool]]:

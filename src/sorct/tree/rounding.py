@@ -81,8 +81,8 @@ def _rounded_cut(tree: Tree, t: int, digits: int) -> tuple[FloatArray, float]:
             continue
         # What is told of two sides is twice what each adds.
         told = 2.0 if column in sided else 1.0
-        most = told * first.span / summand.span
-        weight = _to_digits(told * exact, digits, most) / told
+        limit = told * first.span / summand.span
+        weight = _to_digits(told * exact, digits, limit) / told
         if summand.member is None:
             moved[i] += (weight - exact) * (summand.lower + 0.5 * summand.span)
         most = abs(coef[reading.columns[0]]) or np.inf
